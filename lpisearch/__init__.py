@@ -1,0 +1,3 @@
+"""Semantic document search and classification on a plain CPU."""
+
+__version__ = "0.1.0"

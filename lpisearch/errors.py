@@ -1,0 +1,125 @@
+"""Every error that lpisearch states to its user.
+
+```text
+LpiSearchError                 what happened, and the next command to type
+├── LibraryError
+│   ├── LibraryNotFound        no database at that path
+│   ├── NotALibrary            the file is something else
+│   ├── LibraryTooNew          written by a later version of the program
+│   ├── LibraryLocked          another process is writing
+│   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
+│   └── LibraryDamaged         SQLite found the file corrupt
+├── DocumentNotFound           no document has that id
+├── ReaderError                one file could not be read; the run goes on
+└── BadOption                  a value that cannot work
+```
+
+Each class builds its text from data, so that a message is written once.
+The command line turns any of them into `Error: … Next: …` and exit status 1 (`BadOption`: 2).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class LpiSearchError(Exception):
+    """What happened, and what to do next."""
+
+    exit_status: ClassVar[int] = 1
+
+    def __init__(self, what: str, next_step: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.what} Next: {self.next_step}" if self.next_step else self.what
+
+
+class LibraryError(LpiSearchError):
+    """The library as a whole cannot be used as asked."""
+
+
+class LibraryNotFound(LibraryError):
+    """There is no database at the path."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"There is no library at {path}.",
+            "lpisearch ingest PATH  (or name another library: lpisearch --db FILE …)",
+        )
+
+
+class NotALibrary(LibraryError):
+    """The file exists, but it is not one of ours."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path} is not an lpisearch library: {reason}.",
+            "name another file with --db FILE",
+        )
+
+
+class LibraryTooNew(LibraryError):
+    """The schema is from a later version of the program."""
+
+    def __init__(self, path: Path, revision: str) -> None:
+        super().__init__(
+            f"{path} was written by a newer lpisearch (schema {revision}).",
+            "pip install --upgrade lpisearch",
+        )
+
+
+class LibraryLocked(LibraryError):
+    """Another process is writing to the library."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        super().__init__(
+            f"{path} is being written by {holder}.",
+            "wait for it to finish, or give more time with --wait SECONDS",
+        )
+
+
+class LibraryUnwritable(LibraryError):
+    """The library cannot be written; what it held before is intact."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"Cannot write to {path}: {reason}. What was saved before is intact.",
+            "free some space or check the permissions, then run the same command again",
+        )
+
+
+class LibraryDamaged(LibraryError):
+    """SQLite reports that the file is corrupt."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is damaged: {reason}.", "lpisearch doctor")
+
+
+class DocumentNotFound(LpiSearchError):
+    """No document has the id or path."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No document is called “{name}”.", "lpisearch docs list")
+
+
+class ReaderError(LpiSearchError):
+    """One file could not be read. The message names the reason, the caller knows the file."""
+
+
+class BadOption(LpiSearchError):
+    """An option has a value that cannot work."""
+
+    exit_status: ClassVar[int] = 2
+
+    def __init__(self, option: str, reason: str, choices: Iterable[str] = ()) -> None:
+        known = ", ".join(choices)
+        super().__init__(
+            f"{option}: {reason}.", f"choose one of: {known}" if known else "lpisearch --help"
+        )

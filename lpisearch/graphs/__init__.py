@@ -1,0 +1,1 @@
+"""Who is a neighbour of whom: affinity graphs over documents."""

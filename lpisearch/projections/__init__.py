@@ -1,0 +1,1 @@
+"""Linear maps from term space to a subspace, one module per algorithm."""

@@ -1,0 +1,1 @@
+"""The routes through the rooms: each command is one workflow."""
