@@ -1,0 +1,137 @@
+"""The one tokeniser: the same tokens feed the lexical index, the term matrix and every query.
+
+In goes text, out come tokens: letters, numbers and marks only, in lower case, stemmed. The rules:
+
+1. Unicode NFKC and casefold; invisible characters (soft hyphen, joiners) vanish.
+2. A word is a run of letters and numbers with their marks; all else separates, hyphen and
+   underscore too. In English an apostrophe inside a word belongs to it until the end, so that
+   "don't" is a stop word, "boy's" becomes "boy" and "o'neil" becomes "oneil"; in other languages
+   it separates, so that "l'amour" is "l" and "amour".
+3. Scripts written without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
+   give overlapping pairs of characters. So does Korean: its particles are written on to the
+   word, and no Snowball stemmer takes them off. A character on its own stays as it is.
+4. Stop words go, then Snowball stems (for English: Porter 2). Words of more than 64 characters
+   go too: they are encoded files. Numbers stay.
+
+Speed comes from `_Chunks`: text is cut coarsely, in C, only where rule 2 always cuts, and each
+distinct chunk is analysed once.
+"""
+
+from __future__ import annotations
+
+import re
+from string import ascii_letters, ascii_uppercase, digits
+from typing import TYPE_CHECKING
+
+import Stemmer
+
+from lpisearch.terms.characters import located_pairs, normalise, origins, pairs, words
+from lpisearch.terms.languages import NO_LANGUAGE, TokeniserSettings, available_languages
+from lpisearch.terms.stopwords import stop_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Tokeniser", "TokeniserSettings", "available_languages"]
+
+LONGEST_WORD = 64
+LONGEST_CACHED_CHUNK = 64
+CACHED_CHUNKS = 300_000
+
+
+class Tokeniser:
+    """Cuts text into tokens. One per thread: the stemmer and the cache are not shared.
+
+    Parameters
+    ----------
+    settings
+        What the library was made with; English if not given.
+    """
+
+    def __init__(self, settings: TokeniserSettings | None = None) -> None:
+        self.settings = settings or TokeniserSettings()
+        self._apostrophes = self.settings.language == "english"
+        self._stop_words = frozenset(map(normalise, stop_words(self.settings.stop_words)))
+        self._stem = _stemmer(self.settings.language)
+        self._separate = _separators(keep="'" if self._apostrophes else "")
+        self._chunks = _Chunks(self._analyse)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the tokens in the order of the text."""
+        return self.joined(text).split()
+
+    def joined(self, text: str) -> str:
+        """Return the tokens with one space between: what a library stores and FTS5 indexes."""
+        chunks = text.encode("utf-8", "surrogatepass").translate(self._separate).split()
+        return " ".join(filter(None, map(self._chunks.__getitem__, chunks)))
+
+    def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield (start, end, token): the same tokens, with their places in the text as given."""
+        for chunk in _CHUNK.finditer(text):
+            normal = normalise(chunk.group())
+            starts, ends = origins(chunk.group(), normal)
+            for start, end, token in self._located(normal):
+                yield chunk.start() + starts[start], chunk.start() + ends[end - 1], token
+
+    def _analyse(self, chunk: bytes) -> str:
+        if chunk.isalnum():  # of bytes: ASCII letters and digits only, so one word
+            return self._token(chunk.decode("ascii"))
+        normal = normalise(chunk.decode("utf-8", "surrogatepass"))
+        tokens: list[str] = []
+        for _, word, parted in words(normal, apostrophes=self._apostrophes):
+            if parted:
+                tokens.append(self._token(word))
+            else:
+                tokens.extend(pairs(word, LONGEST_WORD))
+        return " ".join(filter(None, tokens))
+
+    def _located(self, normal: str) -> Iterator[tuple[int, int, str]]:
+        for start, word, parted in words(normal, apostrophes=self._apostrophes):
+            if not parted:
+                for offset, pair in located_pairs(word):
+                    if len(pair) <= LONGEST_WORD:
+                        yield start + offset, start + offset + len(pair), pair
+            elif token := self._token(word):
+                yield start, start + len(word), token
+
+    def _token(self, word: str) -> str:
+        if len(word) > LONGEST_WORD or word in self._stop_words:
+            return ""
+        return self._stem(word).replace("'", "")
+
+
+class _Chunks(dict[bytes, str]):
+    """What is between two separators → its tokens, each distinct chunk analysed once."""
+
+    def __init__(self, analyse: Callable[[bytes], str]) -> None:
+        super().__init__()
+        self._analyse = analyse
+
+    def __missing__(self, chunk: bytes) -> str:
+        tokens = self._analyse(chunk)
+        if len(chunk) <= LONGEST_CACHED_CHUNK:
+            if len(self) >= CACHED_CHUNKS:  # so that a long stream of texts stays small in memory
+                self.clear()
+            self[chunk] = tokens
+        return tokens
+
+
+_CHUNK = re.compile(r"\S+")
+
+
+def _stemmer(language: str) -> Callable[[str], str]:
+    if language == NO_LANGUAGE:
+        return str
+    stem: Callable[[str], str] = Stemmer.Stemmer(language, 0).stemWord  # 0: the cache is ours
+    return stem
+
+
+def _separators(keep: str) -> bytes:
+    """Return a table for UTF-8: ASCII in lower case, a space for all but letters and digits.
+
+    It may be applied before NFKC: no separator becomes part of a word by normalisation, and
+    lower case gives the same result before and after. Bytes above 127 stay as they are.
+    """
+    separators = bytes(set(range(128)) - set(f"{ascii_letters}{digits}{keep}".encode()))
+    capitals = ascii_uppercase.encode()
+    return bytes.maketrans(capitals + separators, capitals.lower() + b" " * len(separators))
