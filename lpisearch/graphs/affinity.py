@@ -1,0 +1,146 @@
+"""The value that every graph builder returns: a symmetric W that is never n x n in memory.
+
+Documents are rows, so W is documents x documents. It is the sum of two parts, either of which may
+be absent: `edges`, a sparse matrix, and `factor` times its transpose, which holds whole cliques
+(documents with the same label, or all inner products) in the space of their factor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.floating[Any]]
+    Matrix: TypeAlias = Floats | sparse.csr_array
+
+SYMMETRY_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Affinity:
+    """Who is a neighbour of whom, and how near: W = edges + factor @ factor.T.
+
+    Attributes
+    ----------
+    edges
+        Sparse symmetric part, documents x documents, or None.
+    factor
+        Documents x anything, dense or sparse, or None.
+    """
+
+    edges: sparse.csr_array | None = None
+    factor: Matrix | None = None
+
+    def __post_init__(self) -> None:
+        if self.edges is None and self.factor is None:
+            raise ValueError("An affinity needs edges or a factor.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents x documents."""
+        part = self.edges if self.edges is not None else self.factor
+        n = int(part.shape[0])  # type: ignore[union-attr]  # one of them is there
+        return n, n
+
+    def __matmul__(self, block: Floats) -> Floats:
+        """Multiply W by a vector or by a block of columns."""
+        total: Any = 0
+        if self.edges is not None:
+            total = self.edges @ block
+        if self.factor is not None:
+            total = total + self.factor @ (self.factor.T @ block)
+        return np.asarray(total)
+
+    @cached_property
+    def degrees(self) -> NDArray[np.float64]:
+        """The diagonal of D: row sums of W, in double precision."""
+        total = np.zeros(self.shape[0])
+        if self.edges is not None:
+            total += self.edges.sum(axis=1, dtype=np.float64)
+        if self.factor is not None:
+            total += self.factor @ np.asarray(self.factor.sum(axis=0, dtype=np.float64)).ravel()
+        return total
+
+    @cached_property
+    def component_labels(self) -> NDArray[np.int32]:
+        """The connected component of each document, numbered from 0; -1 where it is isolated.
+
+        A document is isolated when no edge leads to another one; its own edge does not count.
+        """
+        n = self.shape[0]
+        labels = connected_components(self._links(), directed=False)[1][:n]
+        sizes = np.bincount(labels)
+        numbers = np.full(len(sizes), -1, dtype=np.int32)
+        numbers[sizes > 1] = np.arange(np.count_nonzero(sizes > 1))
+        return np.asarray(numbers[labels], dtype=np.int32)
+
+    @property
+    def n_components(self) -> int:
+        """How many connected parts of two or more documents there are."""
+        return int(self.component_labels.max(initial=-1)) + 1
+
+    @property
+    def n_isolated(self) -> int:
+        """How many documents have no neighbour."""
+        return int(np.count_nonzero(self.component_labels < 0))
+
+    def toarray(self) -> Floats:
+        """W as a dense array: for small collections and for tests."""
+        total: Any = 0
+        if self.edges is not None:
+            total = self.edges.toarray()
+        if self.factor is not None:
+            product = self.factor @ self.factor.T
+            total = total + (product.toarray() if sparse.issparse(product) else product)
+        return np.asarray(total)
+
+    def _links(self) -> sparse.csr_array:
+        """Adjacency for the search of components; columns of the factor are nodes of their own."""
+        n = self.shape[0]
+        edges = self.edges if self.edges is not None else sparse.csr_array((n, n))
+        if self.factor is None:
+            return edges
+        factor = sparse.csr_array(self.factor)
+        blocks: Any = [[edges, factor], [factor.T, None]]
+        return sparse.csr_array(sparse.block_array(blocks))
+
+
+def as_affinity(W: Any, n_documents: int) -> Affinity:
+    """Accept a ready graph: an `Affinity`, or a symmetric matrix without negative entries.
+
+    Raises
+    ------
+    ValueError
+        If the shape is not documents x documents, or W is not symmetric, finite and ≥ 0.
+    """
+    if isinstance(W, Affinity):
+        affinity = W
+    else:
+        edges = sparse.csr_array(W)
+        if not np.all(np.isfinite(edges.data)) or (edges.data < 0).any():
+            raise ValueError("The affinity has a weight that is negative or not a number.")
+        if edges.shape[0] == edges.shape[1] and _asymmetry(edges) > SYMMETRY_TOLERANCE:
+            raise ValueError("The affinity is not symmetric.")
+        affinity = Affinity(edges=edges)
+    shape = affinity.edges.shape if affinity.edges is not None else affinity.shape
+    if shape != (n_documents, n_documents):
+        raise ValueError(
+            f"The affinity is {shape[0]} x {shape[1]}, but there are {n_documents} documents."
+        )
+    return affinity
+
+
+def _asymmetry(edges: sparse.csr_array) -> float:
+    """Return the largest difference between W and its transpose, relative to its largest weight."""
+    if edges.nnz == 0:
+        return 0.0
+    difference = edges - edges.T
+    return float(abs(difference).max() / edges.data.max()) if difference.nnz else 0.0

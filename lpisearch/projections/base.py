@@ -1,0 +1,201 @@
+"""The contract of a projection, and what all of them share.
+
+A projection is a scikit-learn transformer. Documents come in as rows of X (the papers write them
+as columns), sparse or dense, float32 or float64; a linear map comes out:
+
+- `components_` (n_components x n_terms): `transform(X)` is `X @ components_.T` and nothing else,
+  so a query or a new document takes the same way as the corpus. The largest absolute loading
+  of every component is positive.
+- `eigenvalues_`: one for each component, largest first unless the class says otherwise.
+- `scales_`: what each dimension is multiplied by where documents are compared by cosine.
+  `transform` leaves it out, `embed` puts it in and gives rows of unit length.
+- `n_components_`: how many dimensions there are. Fewer than asked come with the warning
+  `FewerDimensions`; none at all is a ValueError.
+
+Fitting twice with the same `random_state` gives the same bits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lpisearch.graphs import GRAPHS, Affinity, GraphOptions, as_affinity, memberships
+from lpisearch.graphs.base import unit_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpisearch.graphs.affinity import Floats, Matrix
+
+
+class FewerDimensions(UserWarning):
+    """The documents do not have as many dimensions as were asked for."""
+
+
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    """A linear map from terms to a subspace. Subclasses implement `fit`."""
+
+    components_: Floats
+    eigenvalues_: Floats
+    n_components_: int
+
+    def transform(self, X: Any) -> Floats:
+        """Project documents (rows): `X @ components_.T`, without centring or scaling."""
+        check_is_fitted(self, "components_")
+        X = self._documents(X, reset=False)
+        return np.asarray(X @ self.components_.T.astype(X.dtype, copy=False))
+
+    def fit_transform(
+        self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None
+    ) -> Floats:
+        """Fit, then project the same documents."""
+        return self.fit(X, y, affinity=affinity).transform(X)
+
+    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
+        """Learn the map from documents (rows of X), their labels, or a ready graph."""
+        raise NotImplementedError
+
+    def embed(self, X: Any) -> Floats:
+        """Project, scale each dimension by `scales_`, and bring each row to unit length.
+
+        The cosine of two documents is the inner product of their rows. A document without a
+        known term stays a row of zeros.
+        """
+        return np.asarray(unit_rows(self.transform(X) * self.scales_))
+
+    @property
+    def scales_(self) -> Floats:
+        """The weight of each dimension where documents are compared by cosine: here 1."""
+        return np.ones(self.n_components_, dtype=self.components_.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _documents(self, X: Any, *, reset: bool = True) -> Matrix:
+        """Validate X and give it as an array or a csr_array, float32 or float64.
+
+        For fitting there must be two documents, one of them with a term.
+        """
+        checked: Any = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_min_samples=2 if reset else 1,
+        )
+        is_sparse: bool = sparse.issparse(checked)
+        matrix: Matrix = sparse.csr_array(checked) if is_sparse else checked
+        if reset and not (matrix.data if sparse.issparse(matrix) else matrix).any():
+            raise ValueError(f"None of the {matrix.shape[0]} documents has a term: X is all zeros.")
+        return matrix
+
+    def _keep(self, components: Floats, eigenvalues: Floats, asked: int) -> None:
+        """Store the learned map with its signs fixed; warn if it is smaller than asked."""
+        found = len(components)
+        if found == 0:
+            n_terms = components.shape[1]
+            raise ValueError(
+                "Nothing tells the documents apart, so there is no dimension to keep "
+                f"({n_terms} feature(s))."
+            )
+        if found < asked:
+            warnings.warn(
+                f"{asked} dimensions were asked for, but the documents have only {found}.",
+                FewerDimensions,
+                stacklevel=3,
+            )
+        self.components_ = with_fixed_signs(components)
+        self.eigenvalues_ = eigenvalues.astype(components.dtype)
+        self.n_components_ = found
+
+
+class GraphProjection(Projection):
+    """A projection that learns from who is a neighbour of whom.
+
+    Subclasses have the parameters `graph`, `n_neighbors`, `radius`, `edge_weights` and
+    `heat_scale`, and call `_affinity` in `fit`.
+    """
+
+    graph: str
+    n_neighbors: int
+    radius: float
+    edge_weights: str
+    heat_scale: float
+    eigenvalue_power: float
+
+    @property
+    def scales_(self) -> Floats:
+        """Each graph eigenvalue to the power `eigenvalue_power`; negative ones count as 0."""
+        return np.asarray(np.maximum(self.eigenvalues_, 0) ** self.eigenvalue_power)
+
+    def _graph_options(self) -> GraphOptions:
+        return GraphOptions(
+            n_neighbors=self.n_neighbors,
+            radius=self.radius,
+            edge_weights=self.edge_weights,
+            heat_scale=self.heat_scale,
+        )
+
+    def _affinity(self, X: Matrix, y: Sequence[Any] | None, affinity: Any) -> Affinity:
+        """Take the ready graph, or build the one that `graph` names, and count its parts."""
+        options = self._graph_options()
+        if affinity is not None:
+            W = as_affinity(affinity, X.shape[0])
+        else:
+            W = GRAPHS[self._graph_name(y, X.shape[0])](X, y, options)
+        self.n_graph_components_ = W.n_components
+        self.n_isolated_ = W.n_isolated
+        return W
+
+    def _graph_name(self, y: Sequence[Any] | None, n_documents: int) -> str:
+        """Resolve "auto": by label if all have one, by nearness if none has, else a blend."""
+        if self.graph in GRAPHS:
+            return self.graph
+        if self.graph != "auto":
+            known = ", ".join(["auto", *GRAPHS])
+            raise ValueError(f"graph must be one of {known}, not {self.graph!r}.")
+        if y is None:
+            return "nearest"
+        shares, _ = memberships(y, n_documents)
+        return "same_label" if np.diff(shares.indptr).all() else "blend"
+
+
+def with_fixed_signs(components: Floats) -> Floats:
+    """Turn each row so that its largest absolute entry (the first, if several) is positive."""
+    largest = np.argmax(np.abs(components), axis=1)
+    signs = np.sign(components[np.arange(len(components)), largest])
+    signs[signs == 0] = 1
+    return np.asarray(components * signs[:, np.newaxis])
+
+
+def check_count(name: str, value: Any, *, auto: bool = False) -> None:
+    """Refuse a number of dimensions that is not a whole number above 0 (or "auto")."""
+    if auto and isinstance(value, str) and value == "auto":
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        choice = ' or "auto"' if auto else ""
+        raise ValueError(f"{name} must be a whole number above 0{choice}, not {value!r}.")
+
+
+def check_not_negative(name: str, value: Any, *, auto: bool = False) -> None:
+    """Refuse a strength that is negative or not a number (or "auto")."""
+    if auto and isinstance(value, str) and value == "auto":
+        return
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    if isinstance(value, bool) or not number or not 0 <= value < np.inf:
+        choice = ' or "auto"' if auto else ""
+        raise ValueError(f"{name} must be a number of at least 0{choice}, not {value!r}.")

@@ -1,0 +1,109 @@
+"""Singular value decompositions of the document matrix, shared by LSI, LPI and OLPI.
+
+Documents are rows: X = documents @ diag(values) @ terms.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import svds
+
+from lpisearch.projections.blocks import orthonormal, product, transposed
+
+if TYPE_CHECKING:
+    from lpisearch.graphs.affinity import Floats, Matrix
+
+SOLVERS = ("auto", "block", "arpack", "dense")
+# Up to this many entries LAPACK works on the full matrix; beyond, on the smaller Gram matrix.
+DENSE_ENTRIES = 4_000_000
+# The Gram matrix squares the values, so what lies below the root of its rounding is noise.
+GRAM_TOLERANCE = 1e-7
+OVERSAMPLING = 20
+POWER_STEPS = 4
+
+
+class Singular(NamedTuple):
+    """X = documents @ diag(values) @ terms, values descending and all above zero."""
+
+    documents: Floats
+    values: Floats
+    terms: Floats
+
+
+def full_svd(X: Matrix) -> Singular:
+    """Decompose X to its numerical rank, in double precision: for a few thousand documents."""
+    if X.shape[0] * X.shape[1] <= DENSE_ENTRIES:
+        dense = X.toarray() if sparse.issparse(X) else X
+        U, s, Vt = linalg.svd(dense.astype(np.float64), full_matrices=False, lapack_driver="gesdd")
+        tolerance = max(X.shape) * np.finfo(np.float64).eps
+        return _to_rank(Singular(U, s, Vt), tolerance)
+    X = X.astype(np.float64)
+    wide = X.shape[0] <= X.shape[1]
+    gram = X @ X.T if wide else X.T @ X
+    gram = gram.toarray() if sparse.issparse(gram) else gram
+    squares, vectors = linalg.eigh(gram, overwrite_a=True, driver="evd")
+    keep = np.flatnonzero(squares > (GRAM_TOLERANCE**2) * squares[-1])[::-1]
+    s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
+    if wide:
+        return Singular(vectors, s, np.asarray(X.T @ (vectors / s)).T)
+    return Singular(np.asarray(X @ (vectors / s)), s, vectors.T)
+
+
+def truncated_svd(
+    X: Matrix, rank: int, *, random_state: np.random.RandomState, solver: str = "auto"
+) -> Singular:
+    """Find the `rank` leading singular triplets, or fewer if X has not so many.
+
+    "block" multiplies a random block by X Xᵀ a few times and solves the small problem on what
+    it spans; "arpack" is the reference; "dense" decomposes all of X; "auto" is dense when X is
+    small or nearly all of it is asked for, else block.
+    """
+    if solver not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
+    smaller = min(X.shape)
+    small = X.shape[0] * X.shape[1] <= DENSE_ENTRIES // 4 or rank + OVERSAMPLING >= smaller // 2
+    if solver == "dense" or rank >= smaller or (solver == "auto" and small):
+        return _leading(full_svd(X), rank, X.dtype)
+    if solver == "arpack":
+        start = random_state.standard_normal(smaller).astype(X.dtype)
+        U, s, Vt = svds(X, k=rank, v0=start, solver="arpack")
+        return _to_rank(_leading(Singular(U[:, ::-1], s[::-1], Vt[::-1]), rank, X.dtype), 1e-6)
+    return _block_svd(X, rank, random_state)
+
+
+def _block_svd(X: Matrix, rank: int, random_state: np.random.RandomState) -> Singular:
+    """Subspace iteration on the smaller side, then one small symmetric problem."""
+    A = X if X.shape[0] <= X.shape[1] else transposed(X)
+    At = transposed(A)
+    width = min(rank + OVERSAMPLING, A.shape[0])
+    block = random_state.standard_normal((A.shape[1], width)).astype(X.dtype)
+    Q = orthonormal(product(A, block))
+    for _ in range(POWER_STEPS):
+        Q = orthonormal(product(A, product(At, Q)))
+    B = product(At, Q)
+    squares, vectors = linalg.eigh(B.T.astype(np.float64) @ B)
+    top = np.argsort(-squares)[:rank]
+    top = top[squares[top] > np.finfo(X.dtype).eps * squares[-1]]
+    s, small = np.sqrt(squares[top]), vectors[:, top]
+    near, far = Q @ small.astype(X.dtype), (B @ (small / s)).astype(X.dtype)
+    values = s.astype(X.dtype)
+    if A is X:
+        return Singular(near, values, far.T)
+    return Singular(far, values, near.T)
+
+
+def _leading(svd: Singular, rank: int, dtype: np.dtype[np.floating]) -> Singular:
+    return Singular(
+        svd.documents[:, :rank].astype(dtype, copy=False),
+        svd.values[:rank].astype(dtype, copy=False),
+        svd.terms[:rank].astype(dtype, copy=False),
+    )
+
+
+def _to_rank(svd: Singular, tolerance: float) -> Singular:
+    """Drop triplets whose value is noise beside the largest."""
+    rank = int(np.count_nonzero(svd.values > tolerance * svd.values[:1].max(initial=0)))
+    return Singular(svd.documents[:, :rank], svd.values[:rank], svd.terms[:rank])
