@@ -1,0 +1,135 @@
+"""DOCX, straight from its XML: paragraphs, tables, text boxes and notes, in reading order.
+
+Headers, footers, comments and deleted text are left out.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.archives import Archive
+from lpisearch.readers.base import Reader
+from lpisearch.readers.markup import (
+    TextFlow,
+    attribute,
+    iso_date,
+    local_name,
+    parse_xml,
+    stated,
+    texts_by_name,
+    walk,
+)
+from lpisearch.readers.streams import NO_TEXT
+from lpisearch.records import Document
+
+if TYPE_CHECKING:
+    import xml.etree.ElementTree as ET
+    from collections.abc import Collection, Iterator
+
+    from lpisearch.readers.base import SourceFile
+    from lpisearch.records import Problem
+    from lpisearch.settings import ReadOptions
+
+MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+# What joins the pieces of a block, and what stands around it in the block that holds it.
+_BLOCKS = {
+    "p": ("", ""),
+    "tc": (" ", ""),
+    "tr": ("\t", ""),
+    "tbl": ("\n", ""),
+    "txbxContent": ("\n", "\n"),
+}
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+# Fallback repeats what Choice says; moveFrom is text that now stands elsewhere; the properties
+# hold elements called "tab" that are tab stops.
+_SKIP = frozenset({"Fallback", "moveFrom", "del", "rPr", "tabs", "sectPr"})
+_METADATA = {
+    "author": "creator",
+    "subject": "subject",
+    "keywords": "keywords",
+    "description": "description",
+    "language": "language",
+    "category": "category",
+}
+_NOTES = ("footnotes.xml", "endnotes.xml")
+
+
+def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the document."""
+    del options  # the worker bounds the size of the answer
+    with Archive(source) as archive:
+        main = _main_part(archive)
+        folder = posixpath.dirname(main)
+        facts = _core_properties(archive)
+        flow = TextFlow()
+        styles = _heading_styles(archive, posixpath.join(folder, "styles.xml"))
+        heading = _gather(parse_xml(archive.read(main), main), flow, styles)
+        for note in (posixpath.join(folder, name) for name in _NOTES):
+            if note in archive:
+                _gather(parse_xml(archive.read(note), note), flow, ())
+    if not flow.text:
+        raise ReaderError(NO_TEXT)
+    yield Document(
+        title=stated(facts, {"title": "title"}).get("title") or heading or source.stem,
+        text=flow.text,
+        date=iso_date(facts, "created", "modified"),
+        media_type=MEDIA_TYPE,
+        metadata=stated(facts, _METADATA),
+    )
+
+
+def _main_part(archive: Archive) -> str:
+    """Follow the package's relationship to its document; nearly always word/document.xml."""
+    relations = "_rels/.rels"
+    if relations not in archive:
+        raise ReaderError("is not a DOCX file: it has no _rels/.rels")
+    for relation in parse_xml(archive.read(relations), relations):
+        if attribute(relation, "Type").endswith("/officeDocument"):
+            return attribute(relation, "Target").lstrip("/")
+    raise ReaderError("is not a DOCX file: it names no main document")
+
+
+def _core_properties(archive: Archive) -> dict[str, list[str]]:
+    part = "docProps/core.xml"
+    return texts_by_name(parse_xml(archive.read(part), part)) if part in archive else {}
+
+
+def _heading_styles(archive: Archive, part: str) -> frozenset[str]:
+    """Return the ids of the title and heading styles: ids are translated, names are not."""
+    if part not in archive:
+        return frozenset({"Title", "Heading1", "Heading2", "Heading3"})
+    return frozenset(
+        attribute(style, "styleId")
+        for style in parse_xml(archive.read(part), part)
+        for name in style
+        if local_name(name) == "name"
+        and attribute(name, "val").lower().startswith(("heading", "title"))
+    )
+
+
+def _gather(root: ET.Element, flow: TextFlow, heading_styles: Collection[str]) -> str:
+    """Add the text below `root` to the flow; return the first paragraph styled as a heading."""
+    heading = ""
+    is_heading = False
+    for event, name, element in walk(root, _SKIP):
+        if event == "end":
+            if name in _BLOCKS:
+                text = flow.close(*_BLOCKS[name])
+                if name == "p" and is_heading:
+                    heading = heading or " ".join(text.split())
+                    is_heading = False
+        elif name in _BLOCKS:
+            flow.open()
+        elif name == "t":
+            flow.add(element.text or "")
+        elif name in _CHARACTERS:
+            flow.add(_CHARACTERS[name])
+        elif name == "pStyle":
+            is_heading = attribute(element, "val") in heading_styles
+    return heading
+
+
+READER = Reader(name="docx", suffixes=(".docx", ".docm"), read=read, isolated=True)

@@ -1,0 +1,147 @@
+"""PDF by PDFium: one document a file, its pages a blank line apart.
+
+PDFium is not thread-safe; this reader runs alone in a worker process.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.archives import open_seekable
+from lpisearch.readers.base import Reader
+from lpisearch.readers.encoding import clean
+from lpisearch.readers.values import date_of
+from lpisearch.records import Document, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpisearch.readers.base import SourceFile
+    from lpisearch.settings import ReadOptions
+
+BAD_SHARE = 0.3
+"""More unreadable characters than this, and the fonts give no usable text."""
+
+LETTER_SHARE = 0.5
+"""Fewer letters and digits than this, and the text is hardly prose."""
+
+_SAMPLE_CHARACTERS = 20_000
+_UNREADABLE = frozenset({"Cc", "Cn", "Co", "Cs"})  # control, unassigned, private use, surrogate
+_LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r\n)?")  # PDFium's mark for a word cut at line end
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_DATE = re.compile(
+    r"D:(?P<year>\d{4})(?P<month>\d\d)?(?P<day>\d\d)?"
+    r"(?:(?P<time>\d{6})(?:(?P<utc>Z)|(?P<sign>[+-])(?P<hours>\d\d)'?(?P<minutes>\d\d)?)?)?"
+)
+
+
+def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the document, after a warning for each page that could not be read."""
+    del options  # the worker bounds the size of the answer
+    pdf = _open(source)
+    try:
+        pages, problems = _page_texts(pdf)
+        facts = {key: _clean(value).strip() for key, value in pdf.get_metadata_dict().items()}
+    finally:
+        pdf.close()
+    text = "\n\n".join(page for page in pages if page)
+    if not text:
+        raise ReaderError("has no text layer (scanned?)")
+    yield from problems
+    if reason := _doubt(text):
+        yield Problem(reason, warning=True)
+    yield Document(
+        title=facts.get("Title") or source.stem,
+        text=text,
+        date=iso_date(facts.get("CreationDate", "")) or iso_date(facts.get("ModDate", "")),
+        media_type="application/pdf",
+        metadata=_metadata(facts, len(pages)),
+    )
+
+
+def iso_date(stated: str) -> str:
+    """Turn a PDF date, D:YYYYMMDDHHmmSS+HH'mm', into ISO 8601; "" if it is none."""
+    found = _DATE.match(stated)
+    if not found:
+        return ""
+    day = "-".join(filter(None, found.group("year", "month", "day")))
+    if not found["time"]:
+        return date_of(day)
+    time = found["time"]
+    zone = "Z" if found["utc"] else ""
+    if found["sign"]:
+        zone = f"{found['sign']}{found['hours']}:{found['minutes'] or '00'}"
+    return date_of(f"{day}T{time[:2]}:{time[2:4]}:{time[4:]}{zone}")
+
+
+def _open(source: SourceFile) -> Any:
+    import pypdfium2  # noqa: PLC0415 - loads a large native library, needed here alone
+    from pypdfium2 import raw  # noqa: PLC0415 - the same
+
+    with open_seekable(source) as stream:
+        content = stream.read() if source.gzipped else source.path.absolute()
+    try:
+        return pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == raw.FPDF_ERR_PASSWORD:
+            raise ReaderError("is encrypted") from error
+        if error.err_code == raw.FPDF_ERR_SECURITY:
+            raise ReaderError("is encrypted in a way that is not supported") from error
+        raise ReaderError("is damaged, or not a PDF file") from error
+
+
+def _page_texts(pdf: Any) -> tuple[list[str], list[Problem]]:
+    import pypdfium2  # noqa: PLC0415 - loaded by _open
+
+    pages, problems = [], []
+    for number in range(len(pdf)):
+        try:
+            page = pdf[number]
+            pages.append(_clean(page.get_textpage().get_text_range()).strip())
+            page.close()  # closes its text page too; a long file would else hold every page
+        except pypdfium2.PdfiumError:
+            pages.append("")
+            problems.append(Problem("is damaged", f"page {number + 1}", warning=True))
+    return pages, problems
+
+
+def _clean(text: str) -> str:
+    return _CONTROLS.sub("", clean(_LINE_END_HYPHEN.sub("", text)))
+
+
+def _doubt(text: str) -> str:
+    """Say why the text looks useless, or "": fonts without a Unicode map give random characters."""
+    sample = [c for c in text[:: len(text) // _SAMPLE_CHARACTERS + 1] if not c.isspace()]
+    bad = sum(c == "\ufffd" or unicodedata.category(c) in _UNREADABLE for c in sample)
+    if bad > BAD_SHARE * len(sample):
+        return f"{bad / len(sample):.0%} of the extracted characters are unreadable"
+    letters = sum(c.isalnum() or unicodedata.category(c).startswith("M") for c in sample)
+    if letters < LETTER_SHARE * len(sample):
+        return f"only {letters / len(sample):.0%} of the extracted characters are letters"
+    return ""
+
+
+def _metadata(facts: dict[str, str], pages: int) -> dict[str, Any]:
+    from pypdfium2 import PDFIUM_INFO, PYPDFIUM_INFO  # noqa: PLC0415 - loaded by _open
+
+    stated = {
+        "author": facts.get("Author"),
+        "subject": facts.get("Subject"),
+        "keywords": facts.get("Keywords"),
+    }
+    return {
+        "pages": pages,
+        "extractor": f"pypdfium2 {PYPDFIUM_INFO.version} (PDFium {PDFIUM_INFO.build})",
+        **{name: value for name, value in stated.items() if value},
+    }
+
+
+def _sniff(head: bytes) -> bool:
+    # The PDF reference lets the header stand anywhere in the first 1024 bytes.
+    return b"%PDF-" in head[:1024]
+
+
+READER = Reader(name="pdf", suffixes=(".pdf",), read=read, sniff=_sniff, isolated=True)

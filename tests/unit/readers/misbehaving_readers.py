@@ -1,0 +1,87 @@
+"""Readers that crash, hang, swell and talk: called "misbehaving_readers:ATTRIBUTE" by the tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import Reader
+from lpisearch.records import Document, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpisearch.readers.base import SourceFile
+    from lpisearch.settings import ReadOptions
+
+
+def _crash(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    yield Document("before", "the crash")
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _exit(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    os._exit(3)
+
+
+def _hang(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1)
+
+
+def _swell(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    held = []
+    while True:
+        held.append(bytearray(16 << 20))
+
+
+def _talk(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    print("a stray line")  # noqa: T201 - this is what is tested
+    os.write(1, b'{"done": true}\n')
+    assert sys.stdin.read() == ""
+    yield Document("talkative", "text")
+
+
+def _echo(source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    """Tell which process read the file, and what was in it."""
+    with source.open() as stream:
+        text = stream.read().decode("utf-8")
+    time.sleep(float(text) if text.startswith("0.") else 0)
+    modules = sorted({name.partition(".")[0] for name in sys.modules})
+    yield Problem("a warning", "line 1", warning=True)
+    yield Document(
+        source.stem,
+        text,
+        labels=("a", "b"),
+        metadata={"pid": os.getpid(), "cwd_on_path": "" in sys.path, "modules": modules},
+    )
+
+
+def _gush(_source: SourceFile, options: ReadOptions, /) -> Iterator[Document | Problem]:
+    for _ in range(3):
+        yield Document("part", "é" * (options.max_document_bytes // 5))
+
+
+def _fail(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    raise ZeroDivisionError("by a fault of the reader")
+
+
+def _refuse(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    raise ReaderError("is not to my taste", "eat something else")
+
+
+CRASH = Reader("crash", (), _crash)
+EXIT = Reader("exit", (), _exit)
+HANG = Reader("hang", (), _hang)
+SWELL = Reader("swell", (), _swell)
+TALK = Reader("talk", (), _talk)
+ECHO = Reader("echo", (), _echo)
+GUSH = Reader("gush", (), _gush)
+FAIL = Reader("fail", (), _fail)
+REFUSE = Reader("refuse", (), _refuse)
+NOT_A_READER = object()

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers import isolation
+from lpisearch.readers.base import SourceFile
+from lpisearch.readers.isolation import IsolatedReaders
+from lpisearch.records import Document, Problem
+from lpisearch.settings import MEBIBYTE, ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the limits need a POSIX system")
+
+_HERE = Path(__file__).parent
+_OPTIONS = ReadOptions()
+
+
+@pytest.fixture(autouse=True)
+def _readers_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(_HERE))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> SourceFile:
+    """Make a small text file."""
+    path = tmp_path / "note.txt"
+    path.write_text("A note.", encoding="utf-8")
+    return SourceFile.at(path)
+
+
+@pytest.fixture
+def readers() -> Iterator[IsolatedReaders]:
+    """Start a pool of one worker."""
+    with IsolatedReaders(1) as pool:
+        yield pool
+
+
+def _misbehaving(name: str) -> str:
+    return f"misbehaving_readers:{name}"
+
+
+def _document(readers: IsolatedReaders, source: SourceFile) -> Document:
+    document = readers.submit(source, _misbehaving("ECHO"), _OPTIONS).result()[-1]
+    assert isinstance(document, Document)
+    return document
+
+
+def _is_running(pid: int) -> bool:
+    """Tell whether a process runs; one that ended and waits to be reaped does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state.split()[0] != "Z"
+
+
+def _wait_for_end(pid: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not _is_running(pid):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_records_come_back_as_they_were(readers: IsolatedReaders, source: SourceFile) -> None:
+    """Documents and problems cross the process boundary unchanged."""
+    problem, document = readers.submit(source, _misbehaving("ECHO"), _OPTIONS).result()
+    assert problem == Problem("a warning", "line 1", warning=True)
+    assert isinstance(document, Document)
+    assert (document.title, document.text, document.labels) == ("note", "A note.", ("a", "b"))
+    assert document.id is None
+    assert document.metadata["pid"] != os.getpid()
+
+
+def test_one_worker_serves_many_files(readers: IsolatedReaders, source: SourceFile) -> None:
+    """The start of a process is paid once."""
+    first, second = (_document(readers, source).metadata["pid"] for _ in range(2))
+    assert first == second
+
+
+def test_worker_is_replaced_after_many_files(
+    readers: IsolatedReaders, source: SourceFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leaks of an extractor cannot add up for ever."""
+    monkeypatch.setattr(isolation, "FILES_PER_WORKER", 2)
+    pids = [_document(readers, source).metadata["pid"] for _ in range(4)]
+    assert pids[0] == pids[1] != pids[2] == pids[3]
+
+
+def test_worker_imports_little(readers: IsolatedReaders, source: SourceFile) -> None:
+    """No heavy library loads, and the current folder is not searched for modules."""
+    metadata = _document(readers, source).metadata
+    heavy = {"numpy", "scipy", "sklearn", "sqlalchemy", "typer", "rich", "pypdfium2", "selectolax"}
+    assert heavy.isdisjoint(metadata["modules"])
+    assert not metadata["cwd_on_path"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "reason"),
+    [
+        ("CRASH", r"its extractor crashed \(signal 11\)"),
+        ("EXIT", "its extractor ended with status 3"),
+        ("FAIL", r"cannot be read \(ZeroDivisionError: by a fault of the reader\)"),
+        ("REFUSE", "is not to my taste Next: eat something else"),
+        ("NO_SUCH", "cannot be read"),
+        ("NOT_A_READER", "is not a reader"),
+    ],
+)
+def test_failure_is_stated_and_the_next_file_is_read(
+    readers: IsolatedReaders, source: SourceFile, reader: str, reason: str
+) -> None:
+    """A lost worker is replaced; the run goes on."""
+    with pytest.raises(ReaderError, match=reason):
+        readers.submit(source, _misbehaving(reader), _OPTIONS).result()
+    assert _document(readers, source).text == "A note."
+
+
+def test_hang_ends_at_the_time_limit(source: SourceFile) -> None:
+    """A reader that never returns is ended, and the next file is read."""
+    with IsolatedReaders(1, seconds=1) as readers:
+        _document(readers, source)
+        with pytest.raises(ReaderError, match=r"^gave no answer in 1 s$"):
+            readers.submit(source, _misbehaving("HANG"), _OPTIONS).result()
+        assert _document(readers, source).text == "A note."
+
+
+def test_memory_is_limited(source: SourceFile) -> None:
+    """A reader that swells is stopped, and the next file gets a fresh worker."""
+    with IsolatedReaders(1, memory_bytes=256 * MEBIBYTE) as readers:
+        before = _document(readers, source).metadata["pid"]
+        with pytest.raises(ReaderError, match="needs more than 256 MiB of memory"):
+            readers.submit(source, _misbehaving("SWELL"), _OPTIONS).result()
+        assert _document(readers, source).metadata["pid"] != before
+
+
+def test_prints_of_an_extractor_do_not_reach_the_answer(
+    readers: IsolatedReaders, source: SourceFile
+) -> None:
+    """Neither print nor a write to descriptor 1 breaks the protocol; stdin is empty."""
+    (document,) = readers.submit(source, _misbehaving("TALK"), _OPTIONS).result()
+    assert isinstance(document, Document)
+    assert document.title == "talkative"
+
+
+def test_size_of_the_answer_is_limited(readers: IsolatedReaders, source: SourceFile) -> None:
+    """Documents of one file may together not pass the limit, counted in bytes."""
+    options = ReadOptions(max_document_bytes=100_000)
+    with pytest.raises(ReaderError, match="over the limit of"):
+        readers.submit(source, _misbehaving("GUSH"), options).result()
+    assert _document(readers, source).text == "A note."
+
+
+def test_missing_file_is_an_error_of_the_system(readers: IsolatedReaders, tmp_path: Path) -> None:
+    """The caller gets the same exception as from opening the file itself."""
+    gone = SourceFile(tmp_path / "gone.txt", "gone.txt")
+    with pytest.raises(FileNotFoundError) as caught:
+        readers.submit(gone, _misbehaving("ECHO"), _OPTIONS).result()
+    assert caught.value.filename == str(gone.path)
+
+
+def test_name_of_undecodable_bytes_is_read(readers: IsolatedReaders, tmp_path: Path) -> None:
+    """File names are bytes to the system; not all of them are UTF-8."""
+    path = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    path.write_bytes(b"text")
+    assert _document(readers, SourceFile.at(path)).text == "text"
+
+
+def test_answers_belong_to_their_files(tmp_path: Path) -> None:
+    """Files read at the same time do not get mixed up, whichever is done first."""
+    sources = []
+    for number in range(12):
+        path = tmp_path / f"{number}.txt"
+        path.write_text(f"0.0{number % 3 * 2}", encoding="utf-8")
+        sources.append(SourceFile.at(path))
+    with IsolatedReaders(2) as readers:
+        futures = [readers.submit(item, _misbehaving("ECHO"), _OPTIONS) for item in sources]
+        documents = [future.result()[-1] for future in futures]
+    found = [document for document in documents if isinstance(document, Document)]
+    assert [document.title for document in found] == [str(number) for number in range(12)]
+    assert len({document.metadata["pid"] for document in found}) == 2
+
+
+def test_worker_killed_between_files_is_replaced(
+    readers: IsolatedReaders, source: SourceFile
+) -> None:
+    """An idle worker that the system ended costs no file."""
+    pid = _document(readers, source).metadata["pid"]
+    os.kill(pid, signal.SIGKILL)
+    assert _wait_for_end(pid, 5)
+    assert _document(readers, source).metadata["pid"] != pid
+
+
+def test_closing_ends_the_workers_at_once(source: SourceFile) -> None:
+    """Leaving the block waits for no hanging reader and leaves no process."""
+    with IsolatedReaders(1) as readers:
+        pid = _document(readers, source).metadata["pid"]
+        running = readers.submit(source, _misbehaving("HANG"), _OPTIONS)
+        waiting = readers.submit(source, _misbehaving("ECHO"), _OPTIONS)
+        while not running.running():
+            time.sleep(0.01)
+        started = time.monotonic()
+    assert time.monotonic() - started < 10
+    assert isinstance(running.exception(), ReaderError)
+    assert waiting.cancelled() or isinstance(waiting.exception(), ReaderError)
+    assert not _is_running(pid)
+
+
+_PARENT = """
+import sys, time
+from pathlib import Path
+from lpisearch.readers.base import SourceFile
+from lpisearch.readers.isolation import IsolatedReaders
+from lpisearch.settings import ReadOptions
+
+source = SourceFile.at(Path(sys.argv[1]))
+with IsolatedReaders(1, seconds=1) as readers:
+    echo = readers.submit(source, "misbehaving_readers:ECHO", ReadOptions()).result()[-1]
+    print(echo.metadata["pid"], flush=True)
+    if sys.argv[2] == "hang":
+        readers.submit(source, "misbehaving_readers:HANG", ReadOptions())
+        print("asked", flush=True)
+    time.sleep(60)
+"""
+
+
+def _parent(source: SourceFile, deed: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _PARENT, str(source.path), deed],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def test_no_worker_outlives_a_killed_parent(source: SourceFile) -> None:
+    """An idle worker ends as soon as its stdin closes."""
+    with _parent(source, "idle") as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        assert _is_running(pid)
+        parent.kill()
+    assert _wait_for_end(pid, 5)
+
+
+def test_hung_worker_of_a_killed_parent_ends_by_its_alarm(source: SourceFile) -> None:
+    """A worker that no longer looks at its stdin is ended by the system."""
+    with _parent(source, "hang") as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        assert parent.stdout.readline() == "asked\n"
+        time.sleep(0.3)
+        parent.kill()
+    assert _is_running(pid)
+    assert _wait_for_end(pid, 20)
+
+
+def test_interrupt_ends_parent_and_workers(source: SourceFile) -> None:
+    """Ctrl-C leaves no worker behind."""
+    with _parent(source, "hang") as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGINT)
+        parent.wait(timeout=10)
+    assert _wait_for_end(pid, 5)
