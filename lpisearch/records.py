@@ -1,4 +1,4 @@
-"""The values that cross from room to room. All are frozen; none knows where it came from."""
+"""The values that cross from room to room. None knows where it came from."""
 
 from __future__ import annotations
 
@@ -62,3 +62,127 @@ class Problem:
     reason: str
     where: str = ""
     warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document in a listing: everything but its text and metadata."""
+
+    id: str
+    title: str
+    labels: tuple[str, ...]
+    split: str
+    date: str
+    path: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents are meant: those that pass every condition given.
+
+    Attributes
+    ----------
+    labels
+        Any of these labels.
+    path
+        A glob over the path or the id, such as "*/letters/*".
+    split
+        This split.
+    """
+
+    labels: tuple[str, ...] = ()
+    path: str = ""
+    split: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `lpisearch doctor` looked at.
+
+    Attributes
+    ----------
+    check
+        What was looked at, in a few words.
+    ok
+        Whether all is well.
+    detail
+        What was found.
+    next_step
+        What to do about it; "" where nothing need be done.
+    """
+
+    check: str
+    ok: bool
+    detail: str
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A file, or a record of it, that could not be read; or a warning about one that was.
+
+    Attributes
+    ----------
+    path
+        The file.
+    reason
+        A short sentence without a full stop.
+    where
+        The place within the file, or "".
+    """
+
+    path: str
+    reason: str
+    where: str = ""
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """What an ingest did. The counts are of documents; `failures` has one entry for each.
+
+    Attributes
+    ----------
+    added, updated, unchanged, removed
+        Documents by what became of them.
+    missing
+        Documents whose file, or whose record in it, is gone; they stay without `--prune`.
+    skipped
+        Files in folders that are of no known format, by suffix.
+    failures, warnings
+        What could not be read, and what was read with a remark.
+    seconds
+        How long it took.
+    """
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    missing: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    failures: list[Trouble] = field(default_factory=list)
+    warnings: list[Trouble] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        """How many files and records could not be read."""
+        return len(self.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come, for a progress bar.
+
+    Attributes
+    ----------
+    documents
+        Seen so far.
+    done, total
+        Bytes of files.
+    """
+
+    documents: int
+    done: int
+    total: int

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MEBIBYTE = 1024 * 1024
+_OWN_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".before-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,26 @@ class IngestOptions:
         Of the stemmer and the stop words; "" keeps what the library has (English at first).
     wait_seconds
         How long to wait for another process that is writing.
+    batch_documents
+        How many documents one transaction may hold: what a kill can cost.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)
     prune: bool = False
     language: str = ""
     wait_seconds: float = 30.0
+    batch_documents: int = 1000
+
+
+def index_folder(library: Path) -> Path:
+    """Return the folder beside a library that holds its indexes."""
+    return library.with_suffix(".index")
+
+
+def is_own_file(path: str, library: Path) -> bool:
+    """Tell whether a path is the library itself or one of the files beside it."""
+    own = str(library.absolute())
+    if path == str(index_folder(library.absolute())):
+        return True
+    rest = path.removeprefix(own)
+    return path.startswith(own) and (not rest or rest.startswith(_OWN_ENDINGS))

@@ -8,7 +8,7 @@ it cannot read, and raises `ReaderError` when the whole file is of no use.
 from __future__ import annotations
 
 import gzip
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
@@ -39,6 +39,7 @@ class SourceFile:
     path: Path
     name: str
     gzipped: bool = False
+    _opened: list[BinaryIO] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def at(cls, path: Path, name: str = "") -> SourceFile:
@@ -60,9 +61,17 @@ class SourceFile:
 
     def open(self) -> BinaryIO:
         """Open the (unpacked) bytes for reading."""
-        if self.gzipped:
-            return cast("BinaryIO", gzip.open(self.path, "rb"))
-        return self.path.open("rb")
+        opener = gzip.open if self.gzipped else open
+        self._opened[:] = [cast("BinaryIO", opener(self.path, "rb"))]
+        return self._opened[0]
+
+    def consumed(self) -> int:
+        """Return how many bytes of the file have been read so far, for a progress bar."""
+        for stream in self._opened:
+            raw = getattr(stream, "fileobj", stream)
+            if raw is not None and not raw.closed:
+                return int(raw.tell())
+        return 0
 
     def head(self) -> bytes:
         """Return the first few kilobytes, for sniffing."""
@@ -95,6 +104,9 @@ class Reader:
     isolated
         True when the extractor may crash, hang or swell: it then runs in a worker process
         with limits on time and memory.
+    many
+        True when one file holds many documents; those without an id of their own are then
+        called `path#1`, `path#2`, …
     """
 
     name: str
@@ -102,3 +114,4 @@ class Reader:
     read: ReadFunction
     sniff: Callable[[bytes], bool] | None = None
     isolated: bool = False
+    many: bool = False

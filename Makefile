@@ -1,0 +1,52 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Needs Python 3.11 or later.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: help demo test test-slow check format docs bench clean
+
+help:           ## list the recipes
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.installed   ## install the program and walk through it on the sample corpus
+	$(BIN)/lpisearch demo
+
+test: $(VENV)/.installed-dev   ## run the test suite
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
+	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
+
+check: $(VENV)/.installed-dev   ## lint, types, import layers, docs in step
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+format: $(VENV)/.installed-dev   ## bring the code into the one format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed-dev   ## write the generated pages of docs/ anew
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.installed-dev   ## measure speed and memory, side by side with peers
+	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/startup.py
+
+clean:          ## remove the environment and all caches
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# constraints.txt pins what was tested; both stamps install by it.
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.installed

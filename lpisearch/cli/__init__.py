@@ -1,0 +1,10 @@
+"""The command line: each verb parses its options, calls one workflow, and renders the result."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command line."""
+    from lpisearch.cli.app import app  # noqa: PLC0415 (a library user never needs it)
+
+    app()

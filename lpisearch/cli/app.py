@@ -1,0 +1,118 @@
+"""The program: global options, the list of verbs, and the one place where errors become text."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from lpisearch import __version__
+from lpisearch.cli import database, demo, doctor, documents, ingest, status
+from lpisearch.errors import LpiSearchError
+from lpisearch.library import default_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INTERRUPTED = 130
+UNEXPECTED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What the global options say: every verb finds it in its context."""
+
+    library: Path
+    debug: bool
+
+
+class Verbs(TyperGroup):
+    """The verbs in the order of a first visit, each run where its errors are stated."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb; turn what it raises into a message and an exit status."""
+        with _stated(debug=bool(ctx.params.get("debug"))):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _stated(*, debug: bool) -> Iterator[None]:
+    try:
+        yield
+    except LpiSearchError as error:
+        if debug:
+            raise
+        typer.echo(f"Error: {error}", err=True)
+        raise SystemExit(error.exit_status) from None
+    except KeyboardInterrupt:
+        typer.echo("\nStopped. What was finished is kept; the same command goes on.", err=True)
+        raise SystemExit(INTERRUPTED) from None
+    except (typer.Exit, typer.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        if debug or _is_usage(error):
+            raise
+        typer.echo(
+            f"Error: something unexpected happened ({type(error).__name__}: {error}). "
+            "Next: run the same command as lpisearch --debug …, and report what it prints",
+            err=True,
+        )
+        raise SystemExit(UNEXPECTED) from None
+
+
+def _is_usage(error: Exception) -> bool:
+    """Tell Typer's own errors (a wrong option), which it prints itself."""
+    return hasattr(error, "exit_code")
+
+
+app = typer.Typer(
+    cls=Verbs,
+    name="lpisearch",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"lpisearch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def lpisearch(
+    context: typer.Context,
+    db: Annotated[
+        Path | None,
+        typer.Option(
+            "--db",
+            metavar="FILE",
+            envvar="LPISEARCH_DB",
+            help="The library to use (lpisearch.db if not given).",
+            show_envvar=True,
+        ),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Search and classify your documents by meaning, on a plain CPU."""
+    context.obj = Invocation(db or default_path(), debug)
+
+
+app.command("ingest")(ingest.ingest)
+app.command("status")(status.status)
+app.add_typer(documents.app, name="docs")
+app.command("doctor")(doctor.doctor)
+app.add_typer(database.app, name="db")
+app.command("demo")(demo.demo)

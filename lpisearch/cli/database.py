@@ -1,0 +1,76 @@
+"""`lpisearch db`: the schema of the library, copies of it, and its tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lpisearch.cli.render import Json, print_json
+
+app = typer.Typer(no_args_is_help=True, help="Upgrade, check and copy the library.")
+
+
+@app.command()
+def upgrade(context: typer.Context, json: Json = False) -> None:
+    """Bring an older library to this program's schema (any other command does so by itself)."""
+    from lpisearch.workflows.maintenance import upgrade_library  # noqa: PLC0415 (slow to import)
+
+    done = upgrade_library(context.obj.library)
+    if json:
+        print_json(done)
+        return
+    typer.echo(f"{done['library']} has schema {done['schema']}.")
+    if done["copy"]:
+        typer.echo(f"The library as it was is kept in {done['copy']}.")
+
+
+@app.command()
+def check(context: typer.Context, json: Json = False) -> None:
+    """Compare the tables with what this program expects."""
+    from lpisearch.workflows.maintenance import check_schema  # noqa: PLC0415 (slow to import)
+
+    differences = check_schema(context.obj.library)
+    if json:
+        print_json({"ok": not differences, "differences": differences})
+    elif not differences:
+        typer.echo("The tables are as this program expects.")
+    else:
+        typer.echo("\n".join(differences))
+    if differences:
+        raise typer.Exit(1)
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    target: Annotated[
+        Path | None, typer.Argument(help="The copy; a dated name beside the library if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Copy the library, even while it is being written."""
+    from lpisearch.workflows.maintenance import back_up_library  # noqa: PLC0415 (slow to import)
+
+    copy = back_up_library(context.obj.library, target)
+    if json:
+        print_json({"copy": str(copy)})
+    else:
+        typer.echo(f"Copied to {copy}.")
+
+
+@app.command()
+def retokenise(
+    context: typer.Context,
+    language: Annotated[str, typer.Option(help="The new language; the old one if not given.")] = "",
+    json: Json = False,
+) -> None:
+    """Cut the words of all documents anew, perhaps in another language."""
+    from lpisearch.workflows.maintenance import retokenise as run  # noqa: PLC0415 (slow to import)
+
+    number = run(context.obj.library, language)
+    if json:
+        print_json({"documents": number})
+    else:
+        typer.echo(f"{number:,} documents.")

@@ -1,0 +1,34 @@
+"""`lpisearch doctor`: is the library sound, and what to do if not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from lpisearch.cli.render import Json, note, print_json, print_table
+
+
+def doctor(
+    context: typer.Context,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended from the documents.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Look for damage in the library, and say what to do about it."""
+    from lpisearch.workflows.maintenance import examine  # noqa: PLC0415 (slow to import)
+
+    findings = examine(context.obj.library, repair=repair)
+    sound = all(finding.ok for finding in findings)
+    if json:
+        print_json({"ok": sound, "findings": [asdict(finding) for finding in findings]})
+    else:
+        rows = [("ok" if one.ok else "BAD", one.check, one.detail) for one in findings]
+        print_table("", ("", "check", "found"), rows)
+        for finding in findings:
+            if finding.next_step:
+                note(f"{finding.check}: next: {finding.next_step}")
+    if not sound:
+        raise typer.Exit(1)

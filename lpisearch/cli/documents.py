@@ -1,0 +1,108 @@
+"""`lpisearch docs`: list, show, delete and export documents."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lpisearch.cli.render import Json, note, print_json, print_pairs, print_table
+from lpisearch.records import Filter
+
+app = typer.Typer(no_args_is_help=True, help="List, show, delete and export documents.")
+
+Labels = Annotated[list[str] | None, typer.Option("--label", help="Only this label (repeatable).")]
+PathGlob = Annotated[str, typer.Option("--path", metavar="GLOB", help="Only these paths or ids.")]
+Split = Annotated[str, typer.Option("--split", help="Only this split.")]
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    label: Labels = None,
+    path: PathGlob = "",
+    split: Split = "",
+    limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="How many; 0 = all.")] = 0,
+    offset: Annotated[int, typer.Option(min=0, help="How many to pass over first.")] = 0,
+    json: Json = False,
+) -> None:
+    """List documents in the order of ingest."""
+    from lpisearch.workflows.documents import list_documents  # noqa: PLC0415 (slow to import)
+
+    wanted = Filter(tuple(label or ()), path, split)
+    entries, total = list_documents(context.obj.library, wanted, limit or -1, offset)
+    if json:
+        print_json([asdict(entry) for entry in entries])
+        return
+    rows = [(one.id, one.title, ", ".join(one.labels), one.split) for one in entries]
+    print_table("", ("id", "title", "labels", "split"), rows)
+    note(f"{len(entries):,} of {total:,} documents")
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    document: Annotated[str, typer.Argument(help="Its id, or the path of its file.")],
+    json: Json = False,
+) -> None:
+    """Show one document."""
+    from lpisearch.workflows.documents import as_record, show_document  # noqa: PLC0415
+
+    found = show_document(context.obj.library, document)
+    if json:
+        print_json(as_record(found))
+        return
+    pairs = [
+        ("id", found.id or ""),
+        ("title", found.title),
+        ("labels", ", ".join(found.labels)),
+        ("split", found.split),
+        ("date", found.date),
+        ("path", found.path),
+        *found.metadata.items(),
+    ]
+    print_pairs([(name, value) for name, value in pairs if value])
+    typer.echo()
+    typer.echo(found.text)
+
+
+@app.command()
+def delete(
+    context: typer.Context,
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="Ids or paths.")],
+    json: Json = False,
+) -> None:
+    """Remove documents from the library. Their files stay; a changed file brings them back."""
+    from lpisearch.workflows.documents import delete_documents  # noqa: PLC0415 (slow to import)
+
+    number = delete_documents(context.obj.library, documents)
+    if json:
+        print_json({"removed": number})
+    else:
+        typer.echo(f"Removed {number:,}.")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    target: Annotated[
+        str, typer.Argument(metavar="FILE", help="A .jsonl file; - writes to standard output.")
+    ] = "-",
+    label: Labels = None,
+    path: PathGlob = "",
+    split: Split = "",
+    json: Json = False,
+) -> None:
+    """Write documents as JSON Lines; ingesting them gives the same library."""
+    from lpisearch.workflows.documents import export_documents  # noqa: PLC0415 (slow to import)
+
+    wanted = Filter(tuple(label or ()), path, split)
+    stream = sys.stdout if target == "-" else Path(target)
+    number = export_documents(context.obj.library, stream, wanted)
+    if json and target != "-":
+        print_json({"documents": number, "file": target})
+    else:
+        note(f"{number:,} documents")

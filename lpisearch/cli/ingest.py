@@ -1,0 +1,123 @@
+"""`lpisearch ingest`: bring documents in."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar
+from lpisearch.settings import MEBIBYTE, IngestOptions, ReadOptions
+
+if TYPE_CHECKING:
+    from lpisearch.records import IngestReport, Trouble
+
+_SHOWN_TROUBLES = 20
+_WATCH_SECONDS = 2.0
+
+
+def ingest(
+    context: typer.Context,
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files, folders, globs; - reads standard input."),
+    ],
+    format: Annotated[  # noqa: A002 (the name of the option)
+        str, typer.Option(help="The format, where name and content do not tell.")
+    ] = "auto",
+    labels: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|folder|none|FIELD|FILE.csv",
+            help="Where labels come from: a field or column, the top folder, a file of labels.",
+        ),
+    ] = "auto",
+    split: Annotated[
+        str,
+        typer.Option(metavar="auto|folder|none|FIELD", help="Where train or test comes from."),
+    ] = "auto",
+    id_field: Annotated[str, typer.Option(help="Field or column with the id.")] = "",
+    title_field: Annotated[str, typer.Option(help="Field or column with the title.")] = "",
+    text_field: Annotated[str, typer.Option(help="Field or column with the text.")] = "",
+    language: Annotated[
+        str, typer.Option(help="Of the documents; set by the first ingest (english).")
+    ] = "",
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents whose file or record is gone.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 1 if anything failed.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and take in what changes, until Ctrl-C.")
+    ] = False,
+    max_size: Annotated[
+        int, typer.Option(metavar="MIB", min=1, help="Refuse a single document larger than this.")
+    ] = 64,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
+    ] = 30.0,
+    json: Json = False,
+) -> None:
+    """Bring documents into the library. Unchanged files cost nothing.
+
+    Nothing is ever removed from the library unless you say --prune.
+    """
+    read = ReadOptions(
+        format=format,
+        labels=labels,
+        split=split,
+        id_field=id_field,
+        title_field=title_field,
+        text_field=text_field,
+        max_document_bytes=max_size * MEBIBYTE,
+    )
+    options = IngestOptions(read=read, prune=prune, language=language, wait_seconds=wait)
+    report = _once(context, paths, options)
+    _render(context, report, json=json)
+    while watch:
+        time.sleep(_WATCH_SECONDS)
+        report = _once(context, paths, options)
+        if report.added or report.updated or report.removed:
+            _render(context, report, json=json)
+    if strict and report.failed:
+        raise typer.Exit(1)
+
+
+def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
+    from lpisearch.workflows.ingest import run_ingest  # noqa: PLC0415 (slow to import)
+
+    with progress_bar("Reading") as show:
+        return run_ingest(context.obj.library, paths, options, show)
+
+
+def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None:
+    if json:
+        values = {"library": str(context.obj.library), "failed": report.failed, **asdict(report)}
+        print_json(values)
+        return
+    counts = ("added", "updated", "unchanged", "removed", "failed")
+    numbers = [getattr(report, name) for name in counts]
+    print_table("", counts, [numbers])
+    if not any((report.added, report.updated, report.removed, report.failed)):
+        note("Nothing has changed.")
+    if report.missing:
+        note(f"{report.missing:,} documents are gone from disk; --prune removes them.")
+    if report.skipped:
+        kinds = ", ".join(f"{suffix} ({n})" for suffix, n in sorted(report.skipped.items()))
+        note(f"Passed over, as no known format: {kinds}")
+    _render_troubles("Failed", report.failures)
+    _render_troubles("Warnings", report.warnings)
+
+
+def _render_troubles(title: str, troubles: list[Trouble]) -> None:
+    if not troubles:
+        return
+    note(f"\n{title}:")
+    for trouble in troubles[:_SHOWN_TROUBLES]:
+        place = f", {trouble.where}" if trouble.where else ""
+        note(f"  {trouble.path}{place}: {trouble.reason}")
+    if len(troubles) > _SHOWN_TROUBLES:
+        note(f"  … and {len(troubles) - _SHOWN_TROUBLES:,} more (--json lists them all)")

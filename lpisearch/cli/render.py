@@ -1,0 +1,112 @@
+"""What every verb prints with: JSON, tables, notes, progress.
+
+Results go to stdout; on a terminal as tables, in a pipe as lines of tab-separated values. All
+else goes to stderr. Rich is imported only where something is drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from lpisearch.records import Progress
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value on stdout."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def note(message: str) -> None:
+    """Say something beside the result, on stderr."""
+    typer.echo(message, err=True)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows: a table on a terminal, tab-separated lines with a header in a pipe."""
+    if not sys.stdout.isatty():
+        for row in (columns, *rows):
+            typer.echo("\t".join(_one_line(cell) for cell in row))
+        return
+    from rich.console import Console  # noqa: PLC0415 (slow to import)
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+        numeric = all(isinstance(cell, (int, float)) for cell in cells)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_shown(cell)) for cell in row))
+    Console().print(table)
+
+
+def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
+    """Print names and values, one pair a line."""
+    if not sys.stdout.isatty():
+        for name, value in pairs:
+            typer.echo(f"{name}\t{_one_line(value)}")
+        return
+    width = max(len(name) for name, _ in pairs) + 2
+    for name, value in pairs:
+        typer.echo(typer.style(name.ljust(width), dim=True) + _shown(value))
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
+    """Show a bar with rate and time left on stderr; nothing where it is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _progress: None
+        return
+    from rich.console import Console  # noqa: PLC0415 (slow to import)
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%  {task.fields[documents]:,} documents"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, documents=0, rate="")
+
+        def show(progress: Progress) -> None:
+            elapsed = bar.tasks[0].elapsed or 0.0
+            rate = f"{progress.documents / elapsed:,.0f}/s" if elapsed > 0 else ""
+            bar.update(
+                task,
+                completed=progress.done,
+                total=max(progress.total, 1),
+                documents=progress.documents,
+                rate=rate,
+            )
+
+        yield show
+
+
+def size(number: float) -> str:
+    """Return a number of bytes as people read it."""
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:  # noqa: PLR2004 (the step between units)
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def _shown(cell: object) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def _one_line(cell: object) -> str:
+    return " ".join(str(cell).split())

@@ -1,0 +1,32 @@
+"""`lpisearch status`: what the library holds."""
+
+from __future__ import annotations
+
+import typer
+
+from lpisearch.cli.render import Json, print_json, print_pairs, print_table, size
+
+
+def status(context: typer.Context, json: Json = False) -> None:
+    """Show what the library holds."""
+    from lpisearch.workflows.maintenance import library_status  # noqa: PLC0415 (slow to import)
+
+    found = library_status(context.obj.library)
+    if json:
+        print_json(found)
+        return
+    pairs: list[tuple[str, object]] = [
+        ("library", found["library"]),
+        ("documents", found["documents"]),
+        ("sources", found["sources"]),
+        ("labels", len(found["labels"])),
+        ("splits", ", ".join(f"{name} {n:,}" for name, n in found["splits"].items()) or "none"),
+        ("language", found["language"] or "not set"),
+        ("size", size(found["size_bytes"])),
+    ]
+    if found["unfinished"]:
+        pairs.append(("unfinished", f"{len(found['unfinished'])} files; ingest them again"))
+    print_pairs(pairs)
+    if found["labels"]:
+        typer.echo()
+        print_table("", ("label", "documents"), list(found["labels"].items()))

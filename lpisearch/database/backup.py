@@ -1,0 +1,42 @@
+"""Copy a library while it is in use."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from lpisearch.database.engine import stated_errors
+from lpisearch.errors import LibraryUnwritable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def back_up(library: Path, target: Path) -> Path:
+    """Write a consistent copy by SQLite's online backup; it appears whole or not at all.
+
+    Raises
+    ------
+    LibraryUnwritable
+        The target's folder cannot be written.
+    """
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        with (
+            stated_errors(target),
+            closing(sqlite3.connect(f"{library.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(partial)) as copy,
+        ):
+            source.backup(copy)
+            # The copy is one file: it needs no -wal beside it to be read.
+            copy.execute("PRAGMA journal_mode = DELETE")
+        with partial.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        partial.replace(target)
+    except OSError as error:
+        raise LibraryUnwritable(target, error.strerror or str(error)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return target

@@ -1,0 +1,164 @@
+"""Open a library: connections, transactions, and SQLite's errors in the user's words.
+
+A library opened for reading never waits for a writer and never changes a byte. One opened for
+writing begins each transaction at once (`BEGIN IMMEDIATE`), so that it cannot fail half-way
+for want of the lock.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.pool import NullPool, StaticPool
+
+from lpisearch.errors import (
+    LibraryDamaged,
+    LibraryError,
+    LibraryLocked,
+    LibraryUnwritable,
+    NotALibrary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+BUSY_SECONDS = 10
+_PAGE_CACHE_KIB = 32 * 1024
+_SQLITE_MAGIC = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An open library.
+
+    Attributes
+    ----------
+    path
+        The database file.
+    engine
+        One connection, reused; closed by `close` or by leaving a `with` block.
+    writable
+        Whether `writing` may be called.
+    """
+
+    path: Path
+    engine: Engine = field(repr=False)
+    writable: bool
+
+    @classmethod
+    def connect(cls, path: Path, *, writable: bool) -> Database:
+        """Connect to the file, creating an empty one if it is to be written."""
+        _refuse_other_files(path)
+        engine = create_engine(
+            "sqlite://",
+            creator=lambda: _connect(path, writable=writable),
+            poolclass=StaticPool if writable else NullPool,
+            json_serializer=lambda value: json.dumps(value, ensure_ascii=False),
+        )
+        begin = "BEGIN IMMEDIATE" if writable else "BEGIN"
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        return cls(path, engine, writable)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file."""
+        self.engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one unchanging state of the library."""
+        with stated_errors(self.path), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection whose changes are kept together when the block ends, or not at all."""
+        with stated_errors(self.path), self.engine.begin() as connection:
+            yield connection
+
+
+@contextmanager
+def stated_errors(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into one of our errors."""
+    try:
+        yield
+    except DatabaseError as error:
+        raise _stated(path, error.orig) from error
+    except sqlite3.DatabaseError as error:
+        raise _stated(path, error) from error
+
+
+def _stated(path: Path, error: BaseException | None) -> LibraryError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    reason = str(error)
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return LibraryLocked(path, "another program")
+    if code == sqlite3.SQLITE_FULL:
+        return LibraryUnwritable(path, "the disk is full")
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
+        return LibraryUnwritable(path, reason)
+    if code == sqlite3.SQLITE_NOTADB:
+        return NotALibrary(path, "it is not an SQLite database")
+    return LibraryDamaged(path, reason)
+
+
+def _refuse_other_files(path: Path) -> None:
+    if path.is_dir():
+        raise NotALibrary(path, "it is a folder")
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(len(_SQLITE_MAGIC))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise NotALibrary(path, f"it cannot be read ({error.strerror})") from error
+    if magic not in {b"", _SQLITE_MAGIC}:
+        raise NotALibrary(path, "it is not an SQLite database")
+
+
+def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+    if writable:
+        connection = _open(f"{path.absolute().as_uri()}?mode=rwc")
+        # NORMAL: a power cut may cost the last batches, which the next ingest brings back; it
+        # never damages the file.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
+        return connection
+    return _open_to_read(path.absolute().as_uri())
+
+
+def _open_to_read(uri: str) -> sqlite3.Connection:
+    """Open to read; from a folder that cannot hold SQLite's -shm file, as unchanging."""
+    connection = _open(f"{uri}?mode=ro")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            raise
+        return _open(f"{uri}?mode=ro&immutable=1")
+    return connection
+
+
+def _open(uri: str) -> sqlite3.Connection:
+    # Autocommit off the driver: SQLAlchemy's "begin" event starts each transaction, DDL included.
+    connection = sqlite3.connect(
+        uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+    )
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection

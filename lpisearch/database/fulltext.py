@@ -1,0 +1,46 @@
+"""The FTS5 table over the stored tokens, and how it is kept in step with them.
+
+Inserting is explicit, in the transaction that writes the tokens: a trigger would make FTS5
+flush its segment once a row and triple the time of an ingest. Deleting is a trigger, so that
+no path, not even a cascade, can leave a document in the lexical index.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from sqlalchemy import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+TABLE = "documents_fts"
+DELETE_TRIGGER = """CREATE TRIGGER document_tokens_deleted AFTER DELETE ON document_tokens BEGIN
+INSERT INTO documents_fts(documents_fts, rowid, tokens)
+VALUES ('delete', old.document_id, old.tokens); END"""
+
+
+def add(connection: Connection, row_ids: Sequence[int]) -> None:
+    """Index the stored tokens of documents that are not in the table yet."""
+    connection.execute(
+        text(
+            f"INSERT INTO {TABLE}(rowid, tokens) SELECT document_id, tokens "  # noqa: S608 (a constant name)
+            "FROM json_each(:ids) JOIN document_tokens ON document_id = value"
+        ),
+        {"ids": json.dumps(row_ids)},
+    )
+
+
+def rebuild(connection: Connection) -> None:
+    """Build the whole table anew from the stored tokens."""
+    connection.execute(text(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')"))  # noqa: S608 (a constant name)
+
+
+def check(connection: Connection) -> None:
+    """Compare the table with the stored tokens; raises DatabaseError where they differ."""
+    connection.execute(
+        text(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (a constant name)
+    )

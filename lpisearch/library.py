@@ -1,0 +1,135 @@
+"""The Python face of lpisearch: a library of documents, and what can be done with it.
+
+Each method imports its workflow when it is called, so that `import lpisearch` stays light.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from lpisearch.records import Filter
+from lpisearch.settings import IngestOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpisearch.records import Document, Entry, Finding, IngestReport, Progress
+
+DEFAULT_PATH = "lpisearch.db"
+
+
+def default_path() -> Path:
+    """Return the library that is meant where none is named: `LPISEARCH_DB`, or `lpisearch.db`."""
+    return Path(os.environ.get("LPISEARCH_DB") or DEFAULT_PATH)
+
+
+def open_library(path: str | os.PathLike[str] | None = None) -> Library:
+    """Name a library of documents; the first `ingest` makes it.
+
+    Parameters
+    ----------
+    path
+        The database file; `LPISEARCH_DB` or `lpisearch.db` if not given.
+
+    Examples
+    --------
+    >>> import lpisearch
+    >>> library = lpisearch.open("notes.db")
+    """
+    return Library(Path(path) if path is not None else default_path())
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library of documents on disk.
+
+    Attributes
+    ----------
+    path
+        The database file. Nothing is opened until a method needs it, and nothing stays open.
+    """
+
+    path: Path
+
+    def ingest(
+        self,
+        *paths: str | os.PathLike[str],
+        options: IngestOptions | None = None,
+        on_progress: Callable[[Progress], None] = lambda _progress: None,
+    ) -> IngestReport:
+        """Bring in the documents of files, folders and globs; unchanged files cost nothing.
+
+        Examples
+        --------
+        >>> library = lpisearch.open("notes.db")
+        >>> report = library.ingest("letters")
+        >>> report.added, report.failed
+        (2, 0)
+        """
+        from lpisearch.workflows.ingest import run_ingest  # noqa: PLC0415 (see the module)
+
+        names = [os.fspath(path) for path in paths]
+        return run_ingest(self.path, names, options or IngestOptions(), on_progress)
+
+    def status(self) -> dict[str, Any]:
+        """Return counts of documents, labels, splits and sources, and the size on disk.
+
+        Examples
+        --------
+        >>> library.status()["documents"]
+        2
+        """
+        from lpisearch.workflows.maintenance import library_status  # noqa: PLC0415
+
+        return library_status(self.path)
+
+    def entries(self, wanted: Filter | None = None) -> list[Entry]:
+        """List documents in the order of ingest, without their texts.
+
+        Examples
+        --------
+        >>> [entry.id for entry in library.entries()]
+        ['first.txt', 'second.txt']
+        """
+        from lpisearch.workflows.documents import list_documents  # noqa: PLC0415
+
+        return list_documents(self.path, wanted or Filter())[0]
+
+    def document(self, name: str) -> Document:
+        """Return one document by its id or path.
+
+        Examples
+        --------
+        >>> library.document("first.txt").title
+        'A letter'
+        """
+        from lpisearch.workflows.documents import show_document  # noqa: PLC0415
+
+        return show_document(self.path, name)
+
+    def delete(self, *names: str) -> int:
+        """Remove documents by id or path, all or none; return how many."""
+        from lpisearch.workflows.documents import delete_documents  # noqa: PLC0415
+
+        return delete_documents(self.path, names)
+
+    def export(self, target: Path | IO[str], wanted: Filter | None = None) -> int:
+        """Write documents as JSON Lines, which `ingest` turns into the same documents again."""
+        from lpisearch.workflows.documents import export_documents  # noqa: PLC0415
+
+        return export_documents(self.path, target, wanted or Filter())
+
+    def examine(self, *, repair: bool = False) -> list[Finding]:
+        """Look for damage; with `repair`, mend what can be mended."""
+        from lpisearch.workflows.maintenance import examine  # noqa: PLC0415
+
+        return examine(self.path, repair=repair)
+
+    def back_up(self, target: Path | None = None) -> Path:
+        """Copy the library while it is in use; return the path of the copy."""
+        from lpisearch.workflows.maintenance import back_up_library  # noqa: PLC0415
+
+        return back_up_library(self.path, target)

@@ -1,0 +1,38 @@
+"""Standard input as a file, so that readers and retries see what they see of any other."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lpisearch.workflows.discovery import FoundFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_BLOCK = 1 << 20
+
+
+@contextmanager
+def spooled_input(paths: Sequence[str]) -> Iterator[list[FoundFile]]:
+    """Give what is piped in as a file, if "-" is among the paths.
+
+    Its name comes from its content: the same input twice is the same source, another input
+    never overwrites it.
+    """
+    if "-" not in paths:
+        yield []
+        return
+    digest = blake2b(digest_size=6)
+    with tempfile.NamedTemporaryFile(prefix="lpisearch-") as spool:
+        while block := sys.stdin.buffer.read(_BLOCK):
+            digest.update(block)
+            spool.write(block)
+        spool.flush()
+        size = Path(spool.name).stat().st_size
+        name = f"stdin-{digest.hexdigest()}"
+        yield [FoundFile(name, "", size, mtime_ns=0, named=True, location=spool.name)]

@@ -1,0 +1,29 @@
+"""How Alembic meets a library. The program passes its open connection; there is no ini file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alembic import context
+
+from lpisearch.database.fulltext import TABLE
+from lpisearch.database.models import Base
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def include_name(name: str | None, kind: str, _parents: Mapping[str, str | None]) -> bool:
+    """Leave the FTS5 table and its shadow tables out of the comparison with the models."""
+    return not (kind == "table" and name is not None and name.startswith(TABLE))
+
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    include_name=include_name,
+    render_as_batch=True,
+    compare_type=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,101 @@
+"""Sources, documents, labels, tokens, settings and the full-text table."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Create the tables that hold documents."""
+    op.create_table(
+        "sources",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("path", sa.String(), nullable=False),
+        sa.Column("root", sa.String(), nullable=False),
+        sa.Column("format", sa.String(), nullable=False),
+        sa.Column("size", sa.Integer(), nullable=False),
+        sa.Column("mtime_ns", sa.Integer(), nullable=False),
+        sa.Column("read_options", sa.String(), nullable=False),
+        sa.Column("read_at", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_sources"),
+        sa.UniqueConstraint("path", name="uq_sources_path"),
+    )
+    _create_documents()
+    op.create_table(
+        "settings",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("value", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_settings"),
+    )
+    # Tokens hold letters, digits and marks only, so the simplest tokenizer returns them unchanged.
+    op.execute(
+        "CREATE VIRTUAL TABLE documents_fts USING fts5("
+        "tokens, content='document_tokens', content_rowid='document_id', tokenize='ascii')"
+    )
+    op.execute(
+        "CREATE TRIGGER document_tokens_deleted AFTER DELETE ON document_tokens BEGIN "
+        "INSERT INTO documents_fts(documents_fts, rowid, tokens) "
+        "VALUES ('delete', old.document_id, old.tokens); END"
+    )
+
+
+def _create_documents() -> None:
+    op.create_table(
+        "documents",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("external_id", sa.String(), nullable=False),
+        sa.Column("source_id", sa.Integer(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("content_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("split", sa.String(), nullable=False),
+        sa.Column("date", sa.String(), nullable=False),
+        sa.Column("path", sa.String(), nullable=False),
+        sa.Column("media_type", sa.String(), nullable=False),
+        sa.Column("ingested_at", sa.String(), nullable=False),
+        sa.Column("title", sa.String(), nullable=False),
+        sa.Column("metadata", sa.JSON(), nullable=False),
+        sa.Column("text", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["source_id"], ["sources.id"], "fk_documents_source_id_sources", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_documents"),
+        sa.UniqueConstraint("external_id", name="uq_documents_external_id"),
+    )
+    op.create_index("ix_documents_source_id_position", "documents", ["source_id", "position"])
+    op.create_table(
+        "labels",
+        sa.Column("document_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["document_id"], ["documents.id"], "fk_labels_document_id_documents", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("document_id", "name", name="pk_labels"),
+    )
+    op.create_index("ix_labels_name", "labels", ["name"])
+    op.create_table(
+        "document_tokens",
+        sa.Column("document_id", sa.Integer(), nullable=False),
+        sa.Column("tokens", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["document_id"],
+            ["documents.id"],
+            "fk_document_tokens_document_id_documents",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("document_id", name="pk_document_tokens"),
+    )
+
+
+def downgrade() -> None:
+    """Remove everything."""
+    op.execute("DROP TRIGGER document_tokens_deleted")
+    op.execute("DROP TABLE documents_fts")
+    for table in ("settings", "document_tokens", "labels", "documents", "sources"):
+        op.drop_table(table)
