@@ -97,12 +97,13 @@ def stated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
-        raise _stated(path, error.orig) from error
+        raise _stated(path, error.orig) or error from error
     except sqlite3.DatabaseError as error:
-        raise _stated(path, error) from error
+        raise _stated(path, error) or error from error
 
 
-def _stated(path: Path, error: BaseException | None) -> LibraryError:
+def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
+    """Return the error to state, or None for one that is a defect of this program."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     reason = str(error)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
@@ -113,7 +114,9 @@ def _stated(path: Path, error: BaseException | None) -> LibraryError:
         return LibraryUnwritable(path, reason)
     if code == sqlite3.SQLITE_NOTADB:
         return NotALibrary(path, "it is not an SQLite database")
-    return LibraryDamaged(path, reason)
+    if code == sqlite3.SQLITE_CORRUPT:
+        return LibraryDamaged(path, reason)
+    return None
 
 
 def _refuse_other_files(path: Path) -> None:

@@ -67,7 +67,7 @@ class Labelling:
     def apply(self, document: Document, ids: tuple[str, ...], relative: str) -> Document:
         """Return the document with the labels and the split that it is to have."""
         labels, split = document.labels, document.split
-        folders = PurePath(relative).parts[:-1]
+        folders = tuple(relative.split("/")[:-1])
         if self.options.labels == "folder" or (self.options.labels == "auto" and not labels):
             labels = top_folder(folders)
         if self.options.split == "folder" or (self.options.split == "auto" and not split):

@@ -102,7 +102,7 @@ class Recorder:
 
     def add(self, source: Source, document: Document, position: int, *, many: bool) -> None:
         """Take a document in; it is written with its batch."""
-        relative = os.path.relpath(source.path, source.root) if source.root else source.path
+        relative = relative_path(source.path, source.root)
         number = position if many else None
         ids = (document.id,) if document.id else derived_ids(relative, source.root, number)
         labelled = self._labelling.apply(document, ids, relative)
@@ -183,6 +183,12 @@ class Recorder:
 
     def _is_gone(self, source_id: int) -> bool:
         return not os.path.lexists(self._paths.get(source_id, ""))
+
+
+def relative_path(path: str, root: str) -> str:
+    """Return the path below its root, with forward slashes on every system."""
+    below = path.removeprefix(root).removeprefix(os.sep) if root else path
+    return below.replace(os.sep, "/")
 
 
 def root_of(file: FoundFile, known: Source | None) -> str:
