@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
 from lpisearch.readers.mail import message_document
-from lpisearch.readers.streams import EMPTY, RAISE_THE_LIMIT, chunks, lines, over_limit
+from lpisearch.readers.streams import EMPTY, chunks, lines, over_limit
 from lpisearch.records import Document, Problem
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class _Message:
 
     def bytes(self) -> bytes:
         if self._size > self._limit:
-            raise ReaderError(over_limit(self._limit, self._size, "at least "), RAISE_THE_LIMIT)
+            raise ReaderError(over_limit(self._limit, self._size, "at least "))
         # Writers of the format put ">" before a line of the body that begins with "From ".
         return _QUOTED_FROM.sub(rb"\1", b"\n".join(self._lines))
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader, SourceFile
-from lpisearch.readers.streams import RAISE_THE_LIMIT, over_limit
+from lpisearch.readers.streams import over_limit
 from lpisearch.records import Document
 from lpisearch.settings import ReadOptions
 
@@ -125,7 +125,7 @@ def _records(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for record in reader.read(source, options):
         size += _text_bytes(record)
         if size > options.max_document_bytes:
-            raise ReaderError(over_limit(options.max_document_bytes, size), RAISE_THE_LIMIT)
+            raise ReaderError(over_limit(options.max_document_bytes, size))
         kind = "document" if isinstance(record, Document) else "problem"
         yield {kind: asdict(record)}
 

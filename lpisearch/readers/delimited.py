@@ -1,0 +1,201 @@
+"""CSV and TSV: a header row, then one document a row.
+
+The delimiter is found by trying; newlines within quotes are part of a cell; labels within a
+cell are parted by ";" or "|". The file is read twice, the first time for its encoding, since
+one late byte decides it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import Reader
+from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
+from lpisearch.readers.fields import Parts, document_from_fields, find_parts
+from lpisearch.readers.streams import EMPTY, chunks, over_limit
+from lpisearch.records import Document, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpisearch.readers.base import SourceFile
+    from lpisearch.settings import ReadOptions
+
+LABEL_SEPARATORS = ";|"
+
+
+def read(
+    source: SourceFile, options: ReadOptions, preferred: str = ","
+) -> Iterator[Document | Problem]:
+    """Yield a document, or a problem with its line number, for each row below the header.
+
+    Raises
+    ------
+    ReaderError
+        There is no header, or a column is missing; the message names the columns there are.
+    """
+    # The module has one limit for all; its own default, 128 KiB, is far too low for documents.
+    csv.field_size_limit(options.max_document_bytes)
+    encoding = detect(source)
+    yield from encoding.warnings
+    lines = _Lines(_lines(text_chunks(chunks(source), encoding.encoding), options))
+    sample = _sample(lines)
+    delimiter = _delimiter(sample, preferred)
+    rows = csv.reader(chain(sample, lines), delimiter=delimiter, strict=True)
+    try:
+        names = _column_names(next(rows, []))
+    except csv.Error as error:
+        raise ReaderError(f"has no header row that can be read: {error}") from error
+    parts = _found_columns(names, options)
+    base = Document("", "", metadata=encoding.metadata)
+    for where, row in _numbered(rows):
+        found = row if isinstance(row, Problem) else _document(row, names, parts, base)
+        yield replace(found, where=where) if isinstance(found, Problem) else found
+    if lines.nul_met:
+        yield NUL_REMOVED
+
+
+CSV_READER = Reader("csv", (".csv",), read, many=True)
+TSV_READER = Reader("tsv", (".tsv", ".tab"), partial(read, preferred="\t"), many=True)
+
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE_LINES = 50
+_SAMPLE_CHARACTERS = 1_000_000
+
+
+class _Lines:
+    """Lines for the csv module, without NUL characters; remembers whether there were any."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.nul_met = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        if "\0" in line:
+            self.nul_met = True
+            return line.replace("\0", "")
+        return line
+
+
+def _lines(texts: Iterator[str], options: ReadOptions) -> Iterator[str]:
+    """Cut text into lines that keep their newline; memory holds one chunk and one line."""
+    limit = options.max_document_bytes
+    held: list[str] = []
+    length = 0
+    for text in texts:
+        first, *rest = text.split("\n")
+        held.append(first)
+        length += len(first)
+        if length > limit:
+            raise ReaderError(f"has a line that {over_limit(limit)}")
+        if rest:
+            yield "".join(held) + "\n"
+            last = rest.pop()
+            yield from (f"{line}\n" for line in rest)
+            held, length = [last], len(last)
+    if length:
+        yield "".join(held)
+
+
+def _sample(lines: Iterator[str]) -> list[str]:
+    sample: list[str] = []
+    characters = 0
+    for line in lines:
+        sample.append(line)
+        characters += len(line)
+        if len(sample) == _SAMPLE_LINES or characters > _SAMPLE_CHARACTERS:
+            break
+    return sample
+
+
+def _delimiter(sample: list[str], preferred: str) -> str:
+    """Find the delimiter that cuts the most rows into as many cells as the header.
+
+    The wider header decides between equals, then the one that the file's suffix speaks for.
+    """
+    best = (0.0, 0, False)
+    found = preferred
+    for delimiter in _DELIMITERS:
+        rows = csv.reader(sample, delimiter=delimiter)
+        try:
+            widths = [len(row) for row in rows if row]
+        except csv.Error:
+            continue
+        if widths and widths[0] > 1:
+            # The last row of the sample may be cut off.
+            agreeing = Counter(widths[:-1] if len(widths) > 2 else widths)[widths[0]]  # noqa: PLR2004 - header and one row
+            score = (agreeing / len(widths), widths[0], delimiter == preferred)
+            if score > best:
+                best, found = score, delimiter
+    return found
+
+
+def _column_names(header: list[str]) -> list[str]:
+    """Return the names of the columns; the second of a name is told apart from the first."""
+    if not any(name.strip() for name in header):
+        raise ReaderError(EMPTY if not header else "has no header row")
+    names: list[str] = []
+    for name in map(str.strip, header):
+        count = 2
+        unique = name
+        while unique and unique in names:
+            unique = f"{name} ({count})"
+            count += 1
+        names.append(unique)
+    return names
+
+
+def _found_columns(names: list[str], options: ReadOptions) -> Parts:
+    parts = find_parts([name for name in names if name], options)
+    known = ", ".join(f"“{name}”" for name in names if name)
+    if parts.missing:
+        part, name = next(iter(parts.missing.items()))
+        raise ReaderError(
+            f"has no column “{name}” (--{_OPTION.get(part, part)}); its columns are {known}"
+        )
+    if parts.text is None:
+        raise ReaderError(
+            "has no column that is known to hold text: name it with --text-field;"
+            f" its columns are {known}"
+        )
+    return parts
+
+
+_OPTION = {"id": "id-field", "title": "title-field", "text": "text-field"}
+
+
+def _numbered(rows: Iterator[list[str]]) -> Iterator[tuple[str, list[str] | Problem]]:
+    """Yield each row that is not blank with the line it begins on; a bad one as a problem."""
+    while True:
+        # `line_num` counts the lines taken so far, so the next row begins one later.
+        where = f"line {rows.line_num + 1}"  # type: ignore[attr-defined]  # of csv.reader
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield where, Problem(f"not valid CSV: {error}")
+            continue
+        if row:
+            yield where, row
+
+
+def _document(row: list[str], names: list[str], parts: Parts, base: Document) -> Document | Problem:
+    while len(row) > len(names) and not row[-1]:
+        row.pop()
+    if len(row) != len(names):
+        return Problem(f"{len(row)} cells, where the header has {len(names)}")
+    # An empty cell says nothing, so it is no metadata either.
+    cells = {name: cell for name, cell in zip(names, row, strict=True) if name}
+    told = tuple(name for name in parts.others if cells[name])
+    return document_from_fields(cells, replace(parts, others=told), base, LABEL_SEPARATORS)

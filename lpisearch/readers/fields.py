@@ -1,0 +1,192 @@
+"""Fields of a record in, a document out: what CSV, JSONL and front matter share.
+
+Which field plays which part is decided once for each list of field names (`find_parts`), so
+that a record costs little more than its own copying (`document_from_fields`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.readers.encoding import clean
+from lpisearch.readers.values import Unusable, date_of, id_of, json_safe, labels_of, text_of
+from lpisearch.records import Document, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lpisearch.settings import ReadOptions
+
+USUAL_NAMES = {
+    "id": ("_id", "id", "docid", "docno", "doc_id"),
+    "title": ("title", "subject", "headline", "name"),
+    "text": ("text", "body", "content", "contents", "abstract", "description"),
+    "labels": (
+        "labels", "label", "tags", "category", "categories", "topics", "topic", "class",
+    ),
+    "split": ("split",),
+    "date": ("date",),
+    "path": ("path",),
+    "media_type": ("media_type",),
+    "metadata": ("metadata",),
+}  # fmt: skip
+"""The parts of a document, and the field names that are taken for them, best first."""
+
+FRONT_MATTER = ("title", "labels", "split", "date")
+"""The parts that the head of a text file can play."""
+
+
+_NOTHING = Document("", "")
+_WORDS = {"auto", "folder", "none", ""}
+_LABEL_FILES = (".csv", ".tsv")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The name of the field that plays each part, or None.
+
+    Attributes
+    ----------
+    others
+        The fields that play none: they become metadata.
+    missing
+        Fields that the options name and that are not there, by part.
+    """
+
+    id: str | None = None
+    title: str | None = None
+    text: str | None = None
+    labels: str | None = None
+    split: str | None = None
+    date: str | None = None
+    path: str | None = None
+    media_type: str | None = None
+    metadata: str | None = None
+    others: tuple[str, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_parts(
+    names: Iterable[str], options: ReadOptions, usual: Iterable[str] = tuple(USUAL_NAMES)
+) -> Parts:
+    """Decide which field plays which part.
+
+    Parameters
+    ----------
+    names
+        The names of the fields, in their order.
+    options
+        A field that they name plays that part, whatever its name.
+    usual
+        The parts that a field with a usual name may play.
+    """
+    names = list(names)
+    asked = asked_fields(options)
+    found = {part: _find(name, names) for part, name in asked.items()}
+    missing = {part: name for part, name in asked.items() if found[part] is None}
+    for part in usual:
+        if part not in found and _is_automatic(part, options):
+            candidates = [_find(name, names) for name in USUAL_NAMES[part]]
+            taken = {None, *found.values()}
+            found[part] = next((name for name in candidates if name not in taken), None)
+    others = tuple(name for name in names if name not in found.values())
+    return Parts(**found, others=others, missing=missing)
+
+
+def asked_fields(options: ReadOptions) -> dict[str, str]:
+    """Return the fields that the options name, by part."""
+    asked = {
+        "id": options.id_field,
+        "title": options.title_field,
+        "text": options.text_field,
+        "labels": "" if _names_no_field(options.labels) else options.labels,
+        "split": "" if _names_no_field(options.split) else options.split,
+    }
+    return {part: name for part, name in asked.items() if name}
+
+
+def document_from_fields(
+    fields: Mapping[str, Any], parts: Parts, base: Document = _NOTHING, separators: str = ""
+) -> Document | Problem:
+    """Make a document of one record.
+
+    Parameters
+    ----------
+    fields
+        The record.
+    parts
+        Which of its fields plays which part.
+    base
+        What holds where no field says otherwise; its metadata are added.
+    separators
+        Characters that part the labels within a string.
+
+    Returns
+    -------
+    Document or Problem
+        A problem when there is neither title nor text, or a value cannot be what its field
+        says.
+    """
+    try:
+        return _document(fields, parts, base, separators)
+    except Unusable as error:
+        return Problem(str(error))
+
+
+def _document(fields: Mapping[str, Any], parts: Parts, base: Document, separators: str) -> Document:
+    title = text_of(fields[parts.title], parts.title) if parts.title is not None else ""
+    text = text_of(fields[parts.text], parts.text) if parts.text is not None else base.text
+    title = title or base.title
+    if (not text or text.isspace()) and (not title or title.isspace()):
+        raise Unusable("has neither title nor text")
+    return Document(
+        title,
+        text,
+        id_of(fields[parts.id], parts.id) if parts.id is not None else None,
+        labels_of(fields[parts.labels], parts.labels, separators) if parts.labels else (),
+        text_of(fields[parts.split], parts.split) if parts.split is not None else "",
+        date_of(fields[parts.date]) if parts.date is not None else "",
+        _string(fields, parts.path),
+        _string(fields, parts.media_type) or base.media_type,
+        _metadata(fields, parts, base),
+    )
+
+
+def _string(fields: Mapping[str, Any], name: str | None) -> str:
+    value = fields[name] if name is not None else ""
+    return clean(value) if isinstance(value, str) else ""
+
+
+def _metadata(fields: Mapping[str, Any], parts: Parts, base: Document) -> dict[str, Any]:
+    """Gather what no part of the document holds."""
+    metadata = dict(base.metadata)
+    for name in parts.others:
+        metadata[clean(name)] = json_safe(fields[name])
+    # What turns out to be no date, no path or no media type is kept as it was written.
+    if parts.date is not None and (value := fields[parts.date]) and not date_of(value):
+        metadata[parts.date] = json_safe(value)
+    for part in (parts.path, parts.media_type):
+        if part is not None and (value := fields[part]) and not isinstance(value, str):
+            metadata[part] = json_safe(value)
+    if parts.metadata is not None and (value := fields[parts.metadata]) is not None:
+        stated = json_safe(value)
+        metadata.update(stated if isinstance(stated, dict) else {parts.metadata: stated})
+    return metadata
+
+
+def _names_no_field(option: str) -> bool:
+    """Tell whether a value of --labels or --split is a word of ours or a file with labels."""
+    return option in _WORDS or option.lower().endswith(_LABEL_FILES)
+
+
+def _is_automatic(part: str, options: ReadOptions) -> bool:
+    return part not in {"labels", "split"} or getattr(options, part) == "auto"
+
+
+def _find(name: str, names: list[str]) -> str | None:
+    """Return the field of that name, whatever its case if there is none of the exact name."""
+    if name in names:
+        return name
+    folded = name.strip().casefold()
+    return next((known for known in names if known.strip().casefold() == folded), None)

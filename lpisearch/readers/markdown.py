@@ -1,0 +1,134 @@
+"""Markdown: front matter becomes title, labels, split, date and metadata; the rest is text.
+
+The marks of Markdown are taken off, so that snippets read well: headings, emphasis, links and
+images (their words stay), lists, quotes, tables, fences, comments. Code keeps its text. The
+title is that of the front matter, else the first heading, else the name of the file.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import Reader
+from lpisearch.readers.encoding import decode_text
+from lpisearch.readers.fields import FRONT_MATTER, document_from_fields, find_parts
+from lpisearch.readers.front_matter import split_front_matter
+from lpisearch.readers.streams import NO_TEXT, whole
+from lpisearch.records import Document, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpisearch.readers.base import SourceFile
+    from lpisearch.settings import ReadOptions
+
+MEDIA_TYPE = "text/markdown"
+
+
+def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the one document, after warnings about its encoding and its front matter."""
+    decoded = decode_text(whole(source, options.max_document_bytes))
+    yield from decoded.warnings
+    fields, body, warnings = split_front_matter(decoded.text)
+    yield from warnings
+    heading, text = markdown_to_text(body)
+    if not text and not fields:
+        raise ReaderError(NO_TEXT)
+    base = Document(heading or source.stem, text, media_type=MEDIA_TYPE, metadata=decoded.metadata)
+    # The text is what follows the front matter, whatever field options name for it elsewhere.
+    parts = find_parts(fields, replace(options, text_field=""), FRONT_MATTER)
+    found = document_from_fields(fields, parts, base, separators=",;|")
+    if isinstance(found, Problem):
+        yield replace(found, reason=f"front matter ignored: {found.reason}", warning=True)
+        found = base
+    yield found
+
+
+def markdown_to_text(source: str) -> tuple[str, str]:
+    """Return the first heading (or "") and the text without marks."""
+    heading = ""
+    lines: list[str] = []
+    fence = ""
+    for line in _without_comments(source).split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip(" `~"):
+                fence = ""
+            else:
+                lines.append(line)
+        elif mark:
+            fence = mark[1]
+        elif _UNDERLINE.match(line):
+            if not heading and lines and lines[-1]:
+                heading = lines[-1]
+        elif not _LINK_TARGET.match(line) and not _is_rule(line):
+            plain = _plain_line(line)
+            if not heading and _HEADING.match(line):
+                heading = plain
+            lines.append(plain)
+    return heading, "\n".join(lines).strip()
+
+
+READER = Reader("markdown", (".md", ".markdown", ".mdown", ".mkd", ".mkdn"), read)
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_UNDERLINE = re.compile(r" {0,3}(=+|--+)\s*$")
+_LINK_TARGET = re.compile(r" {0,3}\[[^\[\]]+\]:\s*\S")
+_HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
+_LINE_START = re.compile(r"\s*(?:>\s?)*\s*(?:#{1,6}(?:\s+|$)|[-*+]\s+(?:\[[ xX]\]\s+)?)?")
+_LINE_END = re.compile(r"(?<=\s)#+\s*$")
+_INLINE_CODE = re.compile(r"(`+[^`]+`+)")
+_LINK = re.compile(
+    r"!?\[([^\[\]]*)\](?:\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)|\[[^\[\]]*\])"
+)
+_FOOTNOTE = re.compile(r"\[\^[^\[\]]+\]")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_AUTOLINK = re.compile(r"<((?:https?|mailto|ftp):[^<>\s]+)>")
+_EMPHASIS = re.compile(
+    r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])"
+    r"|(?<!\w)_{1,3}(?=[^\s_])|(?<=[^\s_])_{1,3}(?!\w)|~~"
+)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def _without_comments(text: str) -> str:
+    # By hand: a pattern would look to the end of the file for each comment that is not closed.
+    kept = []
+    position = 0
+    while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
+        kept.append(text[position:start])
+        position = end + len("-->")
+    return "".join([*kept, text[position:]])
+
+
+def _is_rule(line: str) -> bool:
+    """Tell a rule, or the line between the head and the body of a table."""
+    if not line.lstrip().startswith(("-", "*", "_", "|", ":")):
+        return False
+    marks = "".join(line.split())
+    kinds = set(marks)
+    is_break = len(marks) > len("--") and len(kinds) == 1 and kinds <= set("-*_")
+    return is_break or {"|", "-"} <= kinds <= {"|", "-", ":"}
+
+
+def _plain_line(line: str) -> str:
+    if "#" in line and _HEADING.match(line):
+        line = _LINE_END.sub("", line)
+    line = line[_LINE_START.match(line).end() :]  # type: ignore[union-attr]  # it matches ""
+    if line.startswith("|"):
+        line = " ".join(line.strip("| \t").replace("|", " ").split())
+    pieces = _INLINE_CODE.split(line)
+    pieces[::2] = map(_plain_words, pieces[::2])
+    pieces[1::2] = [code.strip("`") for code in pieces[1::2]]
+    return "".join(pieces).rstrip()
+
+
+def _plain_words(text: str) -> str:
+    # Twice for a link around an image.
+    text = _LINK.sub(r"\1", _LINK.sub(r"\1", _FOOTNOTE.sub("", text)))
+    text = _TAG.sub("", _AUTOLINK.sub(r"\1", text))
+    return html.unescape(_ESCAPED.sub(r"\1", _EMPHASIS.sub("", text)))

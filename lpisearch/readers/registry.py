@@ -1,0 +1,100 @@
+"""The one list of readers, and which of them reads a file.
+
+A new reader is one module and one line here; `--format` and the common checks follow.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import BadOption
+from lpisearch.readers import (
+    delimited,
+    docx,
+    epub,
+    html,
+    jsonl,
+    mail,
+    markdown,
+    mbox,
+    newsgroups,
+    odt,
+    pdf,
+    reuters,
+    smart,
+    text,
+)
+from lpisearch.readers.streams import stated_gzip_damage
+
+if TYPE_CHECKING:
+    from lpisearch.readers.base import Reader, SourceFile
+    from lpisearch.settings import ReadOptions
+
+READERS: dict[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        # Content is asked in this order: the surest signs first, plain text last.
+        pdf.READER,
+        reuters.READER,
+        smart.READER,
+        html.READER,
+        jsonl.READER,
+        mbox.READER,
+        newsgroups.READER,
+        mail.READER,
+        markdown.READER,
+        delimited.CSV_READER,
+        delimited.TSV_READER,
+        docx.READER,
+        odt.READER,
+        epub.READER,
+        text.READER,
+    )
+}
+"""Every format by the name that `--format` calls it."""
+
+
+def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
+    """Choose the reader of a file: as asked, else by its suffix, else by its first bytes.
+
+    A file without a suffix (or with a number for one, as `cran.all.1400`) is plain text if it
+    is text at all; one with an unknown suffix is not, since most such files are programs.
+
+    Returns
+    -------
+    Reader or None
+        None: this is no document we know.
+
+    Raises
+    ------
+    BadOption
+        There is no reader of the name that was asked for.
+    ReaderError
+        The beginning of gzip data is damaged.
+    OSError
+        The file cannot be read.
+    """
+    if options.format != "auto":
+        return reader_named(options.format)
+    if (known := _BY_SUFFIX.get(source.suffix)) is not None:
+        return known
+    with stated_gzip_damage():
+        head = source.head()
+    for reader in READERS.values():
+        if reader.sniff is not None and reader is not text.READER and reader.sniff(head):
+            return reader
+    has_suffix = source.suffix and not source.suffix[1:].isdigit()
+    return None if has_suffix or not text.sniff(head) else text.READER
+
+
+def reader_named(name: str) -> Reader:
+    """Return a reader by name; raises BadOption, with the nearest name, if there is none."""
+    if name in READERS:
+        return READERS[name]
+    near = difflib.get_close_matches(name.lower(), READERS, n=1)
+    hint = f" (did you mean “{near[0]}”?)" if near else ""
+    raise BadOption("--format", f"there is no reader “{name}”{hint}", ["auto", *sorted(READERS)])
+
+
+_BY_SUFFIX = {suffix: reader for reader in READERS.values() for suffix in reader.suffixes}
