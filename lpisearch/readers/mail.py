@@ -21,7 +21,7 @@ from lpisearch.readers.values import date_of
 from lpisearch.records import Document, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from email.message import Message
 
     from lpisearch.readers.base import SourceFile
@@ -128,7 +128,7 @@ class _Body:
     def _decoded(self, part: Message) -> str:
         payload = part.get_payload(decode=True)
         data = payload if isinstance(payload, bytes) else b""
-        charset = part.get_content_charset("")
+        charset = _parameter(part.get_content_charset)
         # Much mail claims ASCII, by default or by mistake, and is UTF-8.
         decoded = decode(data, declared="" if charset in _ASCII else charset)
         self.warnings += decoded.warnings
@@ -169,7 +169,15 @@ def _decoded_words(value: Any) -> str:
 
 
 def _filename(part: Message) -> str:
-    return _decoded_words(part.get_filename(""))
+    return _decoded_words(_parameter(part.get_filename))
+
+
+def _parameter(get: Callable[[], str | None]) -> str:
+    """Read a parameter of a header; the standard library fails on some malformed ones."""
+    try:
+        return get() or ""
+    except (ValueError, TypeError, LookupError):
+        return ""
 
 
 def _metadata(message: Message, attachments: list[str]) -> dict[str, Any]:

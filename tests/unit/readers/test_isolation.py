@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,18 @@ def test_worker_imports_little(readers: IsolatedReaders, source: SourceFile) -> 
     heavy = {"numpy", "scipy", "sklearn", "sqlalchemy", "typer", "rich", "pypdfium2", "selectolax"}
     assert heavy.isdisjoint(metadata["modules"])
     assert not metadata["cwd_on_path"]
+
+
+def test_readers_are_called_by_their_names(readers: IsolatedReaders, tmp_path: Path) -> None:
+    """The formats that need it are read, or refused, in the worker."""
+    book = tmp_path / "a.odt"
+    with zipfile.ZipFile(book, "w") as archive:
+        archive.writestr("content.xml", "<body><p>High water</p></body>")
+    (document,) = readers.submit(SourceFile.at(book), "odt", _OPTIONS).result()
+    assert isinstance(document, Document)
+    assert document.text == "High water"
+    with pytest.raises(ReaderError, match="is damaged, or not a PDF file"):
+        readers.submit(SourceFile.at(book), "pdf", _OPTIONS).result()
 
 
 @pytest.mark.parametrize(
@@ -254,6 +267,7 @@ def test_no_worker_outlives_a_killed_parent(source: SourceFile) -> None:
     assert _wait_for_end(pid, 5)
 
 
+@pytest.mark.slow
 def test_hung_worker_of_a_killed_parent_ends_by_its_alarm(source: SourceFile) -> None:
     """A worker that no longer looks at its stdin is ended by the system."""
     with _parent(source, "hang") as parent:

@@ -165,6 +165,8 @@ def test_message_without_subject_is_called_like_its_file(tmp_path: Path) -> None
         b"Subject: x\nContent-Type: multipart/mixed\n",
         b"Subject: x\nContent-Type: ;;;=\nContent-Disposition: ===\n",
         b"Subject: x\nContent-Type: text/plain; name*0*=x''%ff; charset*=a'b'c\n",
+        b"Subject: x\nContent-Type: text/plain; charset*0*=a; charset*=b\n",
+        b"Subject: x\nContent-Type: text/plain; charset*=a\0b'c'd\n",
         b"Subject: x\nbroken line without colon\nFrom: a\n",
     ],
 )
