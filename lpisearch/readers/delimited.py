@@ -184,10 +184,15 @@ def _numbered(rows: Iterator[list[str]]) -> Iterator[tuple[str, list[str] | Prob
         except StopIteration:
             return
         except csv.Error as error:
-            yield where, Problem(f"not valid CSV: {error}")
+            yield where, Problem(f"not valid CSV: {_reason(error)}")
             continue
         if row:
             yield where, row
+
+
+def _reason(error: csv.Error) -> str:
+    unclosed = "unexpected end of data" in str(error)
+    return "a quote is never closed, so nothing after it can be read" if unclosed else str(error)
 
 
 def _document(row: list[str], names: list[str], parts: Parts, base: Document) -> Document | Problem:
