@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
 _STREAM_ROWS = 500
 
-_LABELS = (
-    select(func.json_group_array(LabelRow.name))
-    .select_from(
-        select(LabelRow.name)
-        .where(LabelRow.document_id == DocumentRow.id)
-        .order_by(LabelRow.position)
-        .correlate(DocumentRow)
-        .subquery()
-    )
-    .scalar_subquery()
+_ORDERED_LABELS = (
+    select(LabelRow.name)
+    .where(LabelRow.document_id == DocumentRow.id)
+    .order_by(LabelRow.position)
+    .correlate(DocumentRow)
+    .subquery()
 )
+_LABELS = select(func.json_group_array(_ORDERED_LABELS.c.name)).scalar_subquery()
 
 
 def find_row(connection: Connection, name: str) -> int | None:
@@ -92,7 +89,7 @@ def count(connection: Connection, wanted: Filter) -> int:
 def label_counts(connection: Connection) -> dict[str, int]:
     """Return how many documents have each label, by name."""
     statement = select(LabelRow.name, func.count()).group_by(LabelRow.name).order_by(LabelRow.name)
-    return dict(connection.execute(statement).tuples().all())
+    return dict(connection.execute(statement).all())
 
 
 def split_counts(connection: Connection) -> dict[str, int]:
@@ -103,7 +100,7 @@ def split_counts(connection: Connection) -> dict[str, int]:
         .group_by(DocumentRow.split)
         .order_by(DocumentRow.split)
     )
-    return dict(connection.execute(statement).tuples().all())
+    return dict(connection.execute(statement).all())
 
 
 def conditions(wanted: Filter) -> list[ColumnElement[bool]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
+from lpisearch.database import fulltext
 from lpisearch.database.backup import back_up
 from lpisearch.database.engine import Database, stated_errors
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LibraryUnwritable, NotALibrary
@@ -32,27 +33,18 @@ def open_library(path: Path, *, writable: bool = False) -> Database:
     ------
     LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
     """
-    if not path.exists():
-        raise LibraryNotFound(path)
-    with Database.connect(path, writable=False) as database, database.reading() as connection:
-        found = revision(connection)
-        if found is None and inspect(connection).get_table_names():
-            raise NotALibrary(path, "it holds the tables of another program")
-        if found is not None and not found.isdigit():
-            raise NotALibrary(path, f"its schema {found} is of another program")
-    if found is not None and found > HEAD:
-        raise LibraryTooNew(path, found)
-    if found != HEAD:
+    if _revision_at(path) != HEAD:
         upgrade(path)
     return Database.connect(path, writable=writable)
 
 
 def create_library(path: Path) -> Database:
     """Open a library for writing; make it first if there is none."""
-    if not path.exists() or path.stat().st_size == 0:
+    if not path.exists():
         if not path.parent.is_dir():
             raise LibraryUnwritable(path, f"there is no folder {path.parent}")
-        upgrade(path)
+        with Database.connect(path, writable=True) as database:
+            _upgrade(database, HEAD)
     return open_library(path, writable=True)
 
 
@@ -64,24 +56,56 @@ def revision(connection: Connection) -> str | None:
 
 
 def upgrade(path: Path, target: str = HEAD) -> Path | None:
-    """Bring a library to a revision in one transaction.
+    """Bring an existing library, or an empty file, to a revision in one transaction.
 
     Returns
     -------
     pathlib.Path or None
         The copy of the library as it was, or None if it was empty or already there.
+
+    Raises
+    ------
+    LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
     """
+    # Looked at before it is opened for writing: another program's file must stay as it is.
+    if _revision_at(path) == target:
+        return None
+    with Database.connect(path, writable=True) as database:
+        return _upgrade(database, target)
+
+
+def _upgrade(database: Database, target: str) -> Path | None:
     from alembic import command  # noqa: PLC0415 (slow to import, rarely needed)
 
-    with Database.connect(path, writable=True) as database:
-        with database.reading() as connection:
-            before = revision(connection)
+    path = database.path
+    with database.writing() as connection:
+        # Looked at again: another process may have done it while this one waited.
+        before = _own_revision(path, connection)
         if before == target:
             return None
         copy = back_up(path, path.with_name(f"{path.name}.before-{before}")) if before else None
-        with database.writing() as connection:
-            command.upgrade(alembic_config(connection), target)
+        command.upgrade(alembic_config(connection), target)
     return copy
+
+
+def _revision_at(path: Path) -> str | None:
+    if not path.exists():
+        raise LibraryNotFound(path)
+    with Database.connect(path, writable=False) as database, database.reading() as connection:
+        return _own_revision(path, connection)
+
+
+def _own_revision(path: Path, connection: Connection) -> str | None:
+    """Return the revision of a library, or None for an empty file; refuse all else."""
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return None
+    found = revision(connection)
+    if found is None or not found.isdigit() or fulltext.TABLE not in tables:
+        raise NotALibrary(path, "it holds the tables of another program")
+    if found > HEAD:
+        raise LibraryTooNew(path, found)
+    return found
 
 
 def downgrade(path: Path, target: str) -> None:

@@ -1,0 +1,99 @@
+"""A library, a folder of files, an ingest and the command line, each in a folder of its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lpisearch.cli.app import app
+from lpisearch.settings import IngestOptions, ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from typer.testing import Result
+
+    from lpisearch.records import IngestReport
+
+_DATA = Path(__file__).parents[2] / "shared" / "data"
+_READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
+
+
+@pytest.fixture
+def data() -> Path:
+    """Return the folder of the public collections, where there is one."""
+    if not _DATA.is_dir():
+        pytest.skip(f"no public collections at {_DATA}")
+    return _DATA
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Return the path of a library that does not exist yet."""
+    return tmp_path / "library.db"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    """Return a maker of folders: names of files to their texts or bytes."""
+
+    def make(files: Mapping[str, str | bytes], name: str = "notes") -> Path:
+        root = tmp_path / name
+        root.mkdir(exist_ok=True)
+        for relative, content in files.items():
+            path = root / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return root
+
+    return make
+
+
+@pytest.fixture
+def ingest(library: Path) -> Callable[..., IngestReport]:
+    """Return `run_ingest` into the library; options are given flat, by name."""
+    from lpisearch.workflows.ingest import run_ingest  # noqa: PLC0415 (slow; few tests need it)
+
+    def run(*paths: Path | str, into: Path = library, **options: Any) -> IngestReport:
+        read = {name: options.pop(name) for name in _READ_OPTIONS & options.keys()}
+        chosen = IngestOptions(read=ReadOptions(**read), **options)
+        return run_ingest(into, [str(path) for path in paths], chosen)
+
+    return run
+
+
+@pytest.fixture
+def sql(library: Path) -> Callable[..., list[Any]]:
+    """Return a runner of one SQL statement on the library, past the program."""
+
+    def run(statement: str, *parameters: Any, on: Path = library) -> list[Any]:
+        with closing(sqlite3.connect(on)) as connection, connection:
+            return connection.execute(statement, parameters).fetchall()
+
+    return run
+
+
+@pytest.fixture
+def sound(library: Path) -> Callable[..., None]:
+    """Return an assertion that `doctor` finds nothing wrong."""
+    from lpisearch.workflows.maintenance import examine  # noqa: PLC0415 (slow; few tests need it)
+
+    def check(path: Path = library) -> None:
+        assert [finding for finding in examine(path) if not finding.ok] == []
+
+    return check
+
+
+@pytest.fixture
+def cli(library: Path) -> Callable[..., Result]:
+    """Return a runner of `lpisearch --db LIBRARY …` in this process."""
+
+    def run(*words: str | Path, text: str | None = None) -> Result:
+        return CliRunner().invoke(app, ["--db", str(library), *map(str, words)], input=text)
+
+    return run

@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+from lpisearch.database import schema
+from lpisearch.database.schema import (
+    HEAD,
+    create_library,
+    differences,
+    downgrade,
+    migrations_folder,
+    open_library,
+    revision,
+    upgrade,
+)
+from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, NotALibrary
+from lpisearch.workflows.maintenance import library_status, upgrade_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_NOTES = {"work/a.txt": "A letter about ships.", "home/b.txt": "A recipe for plum cake."}
+_CONTENT = (
+    "SELECT external_id, title, text, metadata FROM documents ORDER BY id",
+    "SELECT document_id, name, position FROM labels ORDER BY 1, 2",
+    "SELECT document_id, tokens FROM document_tokens ORDER BY 1",
+    "SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'ship'",
+)
+
+
+@pytest.fixture
+def content(sql: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """Return a reader of all that a library holds."""
+    return lambda *path: [sql(statement, on=path[0]) for statement in _CONTENT]
+
+
+def _found_revision(path: Path) -> str | None:
+    with closing(sqlite3.connect(path)) as connection:
+        found: str | None = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return found[0] if found else None
+
+
+def test_head_is_the_last_migration() -> None:
+    """The revision that the program asks for is the last of the migration scripts."""
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder()))
+    assert ScriptDirectory.from_config(config).get_heads() == [HEAD]
+
+
+def test_alembic_check_is_clean(library: Path) -> None:
+    """The migrations make exactly the tables of the models."""
+    create_library(library).close()
+    assert differences(library) == []
+
+
+def test_alembic_check_sees_a_difference(library: Path, sql: Callable[..., list[Any]]) -> None:
+    """A table that the models do not know is reported, so a clean check means something."""
+    create_library(library).close()
+    sql("CREATE TABLE surplus (id INTEGER PRIMARY KEY)")
+    assert "surplus" in " ".join(differences(library))
+
+
+@pytest.mark.parametrize("target", ["0001", HEAD])
+def test_upgrade_from_nothing(library: Path, target: str) -> None:
+    """An empty file becomes a library of the revision asked for, and no copy is kept of nothing."""
+    library.touch()
+    assert upgrade(library, target) is None
+    assert _found_revision(library) == target
+    assert [path.name for path in library.parent.glob("*.before-*")] == []
+
+
+def test_down_and_up_again_keeps_documents(
+    library: Path,
+    folder: Callable[..., Path],
+    ingest: Callable[..., Any],
+    content: Callable[..., list[Any]],
+    sound: Callable[..., None],
+) -> None:
+    """One step down and up again leaves every document, label and token as it was."""
+    ingest(folder(_NOTES))
+    before = content(library)
+    assert len(before[0]) == 2
+    downgrade(library, "0001")
+    assert _found_revision(library) == "0001"
+    assert content(library) == before
+    upgrade(library)
+    assert content(library) == before
+    sound()
+
+
+def test_an_older_library_is_upgraded_when_it_is_opened(
+    library: Path,
+    folder: Callable[..., Path],
+    ingest: Callable[..., Any],
+    content: Callable[..., list[Any]],
+    sound: Callable[..., None],
+) -> None:
+    """Any command brings an older library up, keeps its documents, and keeps a copy of the old."""
+    ingest(folder(_NOTES))
+    downgrade(library, "0001")
+    before = content(library)
+    assert library_status(library)["documents"] == 2
+    copy = library.with_name("library.db.before-0001")
+    assert _found_revision(library) == HEAD
+    assert _found_revision(copy) == "0001"
+    assert content(copy) == content(library) == before
+    assert differences(library) == []
+    sound()
+
+
+def test_db_upgrade_names_the_copy(library: Path) -> None:
+    """`db upgrade` says where the library as it was is kept, and the second time does nothing."""
+    library.touch()
+    upgrade(library, "0001")
+    copy = str(library.with_name("library.db.before-0001"))
+    assert upgrade_library(library) == {"library": str(library), "schema": HEAD, "copy": copy}
+    assert upgrade_library(library)["copy"] is None
+
+
+def test_a_library_from_the_future_is_left_alone(
+    library: Path, sql: Callable[..., list[Any]]
+) -> None:
+    """A library of a later version is refused by name, and not a byte of it changes."""
+    create_library(library).close()
+    sql("UPDATE alembic_version SET version_num = '9999'")
+    before = library.read_bytes()
+    for use in (open_library, create_library, upgrade_library):
+        with pytest.raises(LibraryTooNew, match=f"{library}.*9999"):
+            use(library)
+    assert library.read_bytes() == before
+    assert list(library.parent.glob("*.before-*")) == []
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TABLE recipes (name)"],
+        ["CREATE TABLE alembic_version (version_num)"],
+        [
+            "CREATE TABLE alembic_version (version_num)",
+            "INSERT INTO alembic_version VALUES ('4f2a')",
+        ],
+        [
+            "CREATE TABLE alembic_version (version_num)",
+            "INSERT INTO alembic_version VALUES ('0002')",
+        ],
+    ],
+    ids=["tables", "unversioned", "other-revision", "same-revision"],
+)
+def test_the_database_of_another_program_is_left_alone(
+    library: Path, sql: Callable[..., list[Any]], statements: list[str]
+) -> None:
+    """Another program's SQLite file is refused by name by every way of opening one."""
+    for statement in statements:
+        sql(statement)
+    before = library.read_bytes()
+    for use in (open_library, create_library, upgrade_library):
+        with pytest.raises(NotALibrary, match=str(library)):
+            use(library)
+    assert library.read_bytes() == before
+
+
+def test_a_text_file_is_not_a_library(library: Path) -> None:
+    """A file of text is refused by name, and stays as it was."""
+    library.write_text("Dear diary,\n" * 1000, encoding="utf-8")
+    before = library.read_bytes()
+    for use in (open_library, create_library, upgrade_library):
+        with pytest.raises(NotALibrary, match=str(library)):
+            use(library)
+    assert library.read_bytes() == before
+
+
+def test_a_folder_is_not_a_library(tmp_path: Path) -> None:
+    """A folder given as the library is refused by name."""
+    with pytest.raises(NotALibrary, match="it is a folder"):
+        open_library(tmp_path)
+
+
+def test_a_missing_library_is_not_made_by_reading(library: Path) -> None:
+    """Reading commands state that there is no library, and leave none behind."""
+    for use in (open_library, upgrade_library):
+        with pytest.raises(LibraryNotFound, match=str(library)):
+            use(library)
+    assert list(library.parent.iterdir()) == []
+
+
+def test_an_empty_file_becomes_a_library(library: Path, sound: Callable[..., None]) -> None:
+    """An empty file, as a kill at the first moment leaves it, is no obstacle."""
+    library.touch()
+    assert library_status(library)["documents"] == 0
+    sound()
+
+
+def test_a_library_in_a_folder_that_is_not_there(library: Path) -> None:
+    """A library in a missing folder is a stated error that names the folder."""
+    with pytest.raises(LpiSearchError, match=f"no folder {library.parent}/nowhere"):
+        create_library(library.parent / "nowhere" / "library.db")
+
+
+def test_a_failed_upgrade_changes_nothing(
+    library: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A migration that fails half-way leaves the library at its old revision, with its tables."""
+    library.touch()
+    upgrade(library, "0001")
+    broken = tmp_path / "migrations"
+    shutil.copytree(migrations_folder(), broken)
+    script = broken / "versions" / "0002_indexes.py"
+    text = script.read_text(encoding="utf-8")
+    script.write_text(
+        text.replace("def downgrade", '    raise RuntimeError("half-way")\n\n\ndef downgrade'),
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(schema, "migrations_folder", lambda: broken)
+    with pytest.raises(RuntimeError, match="half-way"):
+        upgrade(library)
+    assert _found_revision(library) == "0001"
+    with closing(sqlite3.connect(library)) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    assert "indexes" not in names
+    assert "documents" in names
+
+
+_RACER = """
+import sys, time
+from pathlib import Path
+from lpisearch.database.schema import create_library
+import alembic.command
+sys.stdin.readline()
+create_library(Path(sys.argv[1])).close()
+"""
+
+
+@pytest.mark.parametrize("start", [None, "0001"])
+def test_two_processes_make_one_library(
+    library: Path, sound: Callable[..., None], start: str | None
+) -> None:
+    """Processes that make or upgrade the same library at once all succeed, and agree on it."""
+    if start:
+        library.touch()
+        upgrade(library, start)
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _RACER, str(library)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for racer in racers:
+        assert racer.stdin
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    errors = [racer.communicate()[1] for racer in racers]
+    assert errors == ["", "", ""]
+    with open_library(library) as database, database.reading() as connection:
+        assert revision(connection) == HEAD
+    assert differences(library) == []
+    if start:
+        assert _found_revision(library.with_name(f"library.db.before-{start}")) == start
+    assert list(library.parent.glob("*.partial")) == []
+    sound()
