@@ -75,6 +75,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes would double the time that --help takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -46,7 +46,10 @@ def check(context: typer.Context, json: Json = False) -> None:
 def backup(
     context: typer.Context,
     target: Annotated[
-        Path | None, typer.Argument(help="The copy; a dated name beside the library if not given.")
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="The copy; a dated name beside the library if not given."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -63,7 +66,9 @@ def backup(
 @app.command()
 def retokenise(
     context: typer.Context,
-    language: Annotated[str, typer.Option(help="The new language; the old one if not given.")] = "",
+    language: Annotated[
+        str, typer.Option(metavar="NAME", help="The new language; the old one if not given.")
+    ] = "",
     json: Json = False,
 ) -> None:
     """Cut the words of all documents anew, perhaps in another language."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_pairs, print_table
-from lpisearch.records import Filter
+
+if TYPE_CHECKING:
+    from lpisearch.records import Filter
 
 app = typer.Typer(no_args_is_help=True, help="List, show, delete and export documents.")
 
-Labels = Annotated[list[str] | None, typer.Option("--label", help="Only this label (repeatable).")]
+Labels = Annotated[
+    list[str] | None, typer.Option("--label", metavar="LABEL", help="Only this label (repeatable).")
+]
 PathGlob = Annotated[str, typer.Option("--path", metavar="GLOB", help="Only these paths or ids.")]
-Split = Annotated[str, typer.Option("--split", help="Only this split.")]
+Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Only this split.")]
 
 
 @app.command("list")
@@ -25,14 +29,18 @@ def list_(
     label: Labels = None,
     path: PathGlob = "",
     split: Split = "",
-    limit: Annotated[int, typer.Option("-n", "--limit", min=0, help="How many; 0 = all.")] = 0,
-    offset: Annotated[int, typer.Option(min=0, help="How many to pass over first.")] = 0,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", metavar="N", min=0, help="How many; 0 = all.")
+    ] = 0,
+    offset: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many to pass over first.")
+    ] = 0,
     json: Json = False,
 ) -> None:
     """List documents in the order of ingest."""
     from lpisearch.workflows.documents import list_documents  # noqa: PLC0415 (slow to import)
 
-    wanted = Filter(tuple(label or ()), path, split)
+    wanted = _filter(label, path, split)
     entries, total = list_documents(context.obj.library, wanted, limit or -1, offset)
     if json:
         print_json([asdict(entry) for entry in entries])
@@ -45,7 +53,9 @@ def list_(
 @app.command()
 def show(
     context: typer.Context,
-    document: Annotated[str, typer.Argument(help="Its id, or the path of its file.")],
+    document: Annotated[
+        str, typer.Argument(metavar="DOCUMENT", help="Its id, or the path of its file.")
+    ],
     json: Json = False,
 ) -> None:
     """Show one document."""
@@ -72,7 +82,7 @@ def show(
 @app.command()
 def delete(
     context: typer.Context,
-    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="Ids or paths.")],
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT", help="Ids or paths.")],
     json: Json = False,
 ) -> None:
     """Remove documents from the library. Their files stay; a changed file brings them back."""
@@ -99,10 +109,16 @@ def export(
     """Write documents as JSON Lines; ingesting them gives the same library."""
     from lpisearch.workflows.documents import export_documents  # noqa: PLC0415 (slow to import)
 
-    wanted = Filter(tuple(label or ()), path, split)
+    wanted = _filter(label, path, split)
     stream = sys.stdout if target == "-" else Path(target)
     number = export_documents(context.obj.library, stream, wanted)
     if json and target != "-":
         print_json({"documents": number, "file": target})
     else:
         note(f"{number:,} documents")
+
+
+def _filter(labels: list[str] | None, path: str, split: str) -> Filter:
+    from lpisearch.records import Filter  # noqa: PLC0415 (keeps --help quick)
+
+    return Filter(tuple(labels or ()), path, split)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar
-from lpisearch.settings import MEBIBYTE, IngestOptions, ReadOptions
 
 if TYPE_CHECKING:
     from lpisearch.records import IngestReport, Trouble
+    from lpisearch.settings import IngestOptions
 
 _SHOWN_TROUBLES = 20
 _WATCH_SECONDS = 2.0
@@ -22,10 +21,10 @@ def ingest(
     context: typer.Context,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH...", help="Files, folders, globs; - reads standard input."),
+        typer.Argument(metavar="PATH", help="Files, folders, globs; - reads standard input."),
     ],
     format: Annotated[  # noqa: A002 (the name of the option)
-        str, typer.Option(help="The format, where name and content do not tell.")
+        str, typer.Option(metavar="NAME", help="The format, where name and content do not tell.")
     ] = "auto",
     labels: Annotated[
         str,
@@ -38,11 +37,18 @@ def ingest(
         str,
         typer.Option(metavar="auto|folder|none|FIELD", help="Where train or test comes from."),
     ] = "auto",
-    id_field: Annotated[str, typer.Option(help="Field or column with the id.")] = "",
-    title_field: Annotated[str, typer.Option(help="Field or column with the title.")] = "",
-    text_field: Annotated[str, typer.Option(help="Field or column with the text.")] = "",
+    id_field: Annotated[
+        str, typer.Option(metavar="FIELD", help="Field or column with the id.")
+    ] = "",
+    title_field: Annotated[
+        str, typer.Option(metavar="FIELD", help="Field or column with the title.")
+    ] = "",
+    text_field: Annotated[
+        str, typer.Option(metavar="FIELD", help="Field or column with the text.")
+    ] = "",
     language: Annotated[
-        str, typer.Option(help="Of the documents; set by the first ingest (english).")
+        str,
+        typer.Option(metavar="NAME", help="Of the documents; set by the first ingest (english)."),
     ] = "",
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove documents whose file or record is gone.")
@@ -65,6 +71,12 @@ def ingest(
 
     Nothing is ever removed from the library unless you say --prune.
     """
+    from lpisearch.settings import (  # noqa: PLC0415 (keeps --help quick)
+        MEBIBYTE,
+        IngestOptions,
+        ReadOptions,
+    )
+
     read = ReadOptions(
         format=format,
         labels=labels,
@@ -95,6 +107,8 @@ def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> I
 
 def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None:
     if json:
+        from dataclasses import asdict  # noqa: PLC0415 (keeps --help quick)
+
         values = {"library": str(context.obj.library), "failed": report.failed, **asdict(report)}
         print_json(values)
         return

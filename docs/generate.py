@@ -1,0 +1,108 @@
+"""Write the generated parts of the documentation, or check that they are in step.
+
+Run `make docs` to write, `make check` to check. Generated: docs/cli.md from the help of every
+verb, the table of formats from the list of readers. Checked too: that links lead somewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+WIDTH = 92
+VERBS = re.compile(r"^  (\w[\w-]*)  ", re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+def main() -> None:
+    """Write or check."""
+    check = sys.argv[1:] == ["--check"]
+    wanted = {ROOT / "docs/cli.md": cli_page()}
+    readme = ROOT / "README.md"
+    wanted[readme] = with_part(readme.read_text(encoding="utf-8"), "formats", formats_table())
+    stale = [path for path, text in wanted.items() if not same(path, text)]
+    if not check:
+        for path in stale:
+            path.write_text(wanted[path], encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+    broken = broken_links()
+    for line in broken:
+        print(line)
+    if check and stale:
+        print("Not in step: " + ", ".join(str(path.relative_to(ROOT)) for path in stale))
+        print("Next: make docs")
+    if broken or (check and stale):
+        sys.exit(1)
+
+
+def same(path: Path, text: str) -> bool:
+    """Tell whether a page says what it should."""
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+def cli_page() -> str:
+    """Return the help of the program and of every verb."""
+    parts = ["# The command line\n\nWritten by `make docs` from the program itself.\n"]
+    parts.extend(
+        f"## {' '.join(['lpisearch', *verb])}\n\n```text\n{help_of(verb)}\n```\n"
+        for verb in [[], *verbs([])]
+    )
+    return "\n".join(parts)
+
+
+def verbs(group: list[str]) -> list[list[str]]:
+    """Return every verb below a group, its own verbs behind it."""
+    _, _, commands = help_of(group).partition("\nCommands:\n")
+    names = [[*group, name] for name in VERBS.findall(commands)]
+    return [verb for name in names for verb in (name, *verbs(name))]
+
+
+def help_of(verb: list[str]) -> str:
+    """Return what a verb prints for --help."""
+    environment = os.environ | {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
+    environment.pop("LPISEARCH_DB", None)
+    command = [sys.executable, "-m", "lpisearch", *verb, "--help"]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    lines = [line.rstrip() for line in result.stdout.strip().splitlines()]
+    return "\n".join(lines).replace("python -m lpisearch", "lpisearch")
+
+
+def formats_table() -> str:
+    """Return the list of readers as a table."""
+    from lpisearch.readers.registry import READERS  # noqa: PLC0415 (the package under test)
+
+    rows = ["| `--format` | files | documents in a file |", "|---|---|---|"]
+    for reader in READERS.values():
+        files = ", ".join(f"`{suffix}`" for suffix in reader.suffixes) or "told by content"
+        rows.append(f"| `{reader.name}` | {files} | {'many' if reader.many else 'one'} |")
+    return "\n".join(rows)
+
+
+def with_part(page: str, name: str, text: str) -> str:
+    """Return a page with the part between its two marks replaced."""
+    begin, end = f"<!-- {name}: written by make docs -->", f"<!-- end of {name} -->"
+    before, mark, rest = page.partition(begin)
+    _, other, after = rest.partition(end)
+    if not (mark and other):
+        sys.exit(f"README.md lacks the marks of the part “{name}”.")
+    return f"{before}{begin}\n{text}\n{end}{after}"
+
+
+def broken_links() -> list[str]:
+    """Return the links in our pages that lead to no file."""
+    return [
+        f"{page.relative_to(ROOT)}: nothing at {target}"
+        for page in PAGES
+        if page.exists()
+        for target in LINK.findall(page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+
+
+if __name__ == "__main__":
+    main()
