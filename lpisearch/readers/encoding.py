@@ -140,23 +140,22 @@ def detect(source: SourceFile) -> Decoded:
         records meets it again, after the whole ones.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
-    pieces = _until_damage(chunks(source))
     before = b""
-    chunk = next(pieces, b"")
-    if encoding := byte_order_mark(chunk)[0]:
-        return Decoded("", encoding)
-    while chunk:
-        if looks_binary(chunk):
+    # The empty last piece ends the text: a character may be cut off there.
+    for piece in chain(_until_damage(chunks(source)), [b""]):
+        if not before and (encoding := byte_order_mark(piece)[0]):
+            return Decoded("", encoding)
+        if looks_binary(piece):
             raise ReaderError(NOT_TEXT)
         try:
-            decoder.decode(chunk)
+            decoder.decode(piece, final=not piece)
         except UnicodeDecodeError:
-            encoding, _, warnings = _decode_without_mark(before + chunk, final=False)
+            sample = before + piece
+            encoding, _, warnings = _decode_without_mark(sample, final=not piece)
             return Decoded("", encoding, tuple(warnings))
-        # The broken character may begin in the chunk before: whole lines of it belong to
+        # The broken character may begin in the piece before: whole lines of it belong to
         # the sample.
-        before = chunk[chunk.find(b"\n") + 1 :]
-        chunk = next(pieces, b"")
+        before = piece[piece.find(b"\n") + 1 :] or piece
     return Decoded("", "utf-8")
 
 

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import SourceFile
+from lpisearch.readers.encoding import (
+    NUL_REMOVED,
+    clean,
+    decode,
+    decode_text,
+    detect,
+    looks_binary,
+    text_chunks,
+    utf8_chunks,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHINESE = "今天天气很好。我们去公园散步。信息检索是计算机科学的一个重要领域。"
+RUSSIAN = "Сегодня хорошая погода, мы пошли гулять в парк."
+FRENCH = "Le café est fermé, déjà vu – naïve façade."
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
+)
+def test_byte_order_mark_decides(mark: bytes, encoding: str) -> None:
+    """A mark tells the encoding, and is no part of the text."""
+    decoded = decode_text(mark + CHINESE.encode(encoding), declared="cp1252")
+    assert (decoded.text, decoded.encoding, decoded.warnings) == (CHINESE, encoding, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "found"),
+    [
+        (CHINESE, "utf-8", "utf-8"),
+        (CHINESE, "gbk", "gb18030"),
+        (RUSSIAN, "cp1251", "cp1251"),
+        (RUSSIAN * 20, "koi8_r", "koi8_r"),
+        ("今日は天気が良いので、公園を散歩しました。", "shift_jis", "cp932"),
+    ],
+)
+def test_encoding_without_a_mark_is_found(text: str, written: str, found: str) -> None:
+    """Strict UTF-8 comes first; scripts other than Latin are guessed, and noted."""
+    decoded = decode_text(text.encode(written))
+    assert (decoded.text, decoded.encoding, decoded.warnings) == (text, found, ())
+    assert decoded.metadata == ({} if found == "utf-8" else {"encoding": found})
+
+
+def test_latin_text_is_read_as_cp1252_with_a_warning() -> None:
+    """The last resort is stated, since it may be wrong."""
+    decoded = decode_text(FRENCH.encode("cp1252"))
+    assert decoded.text == FRENCH
+    assert decoded.metadata == {"encoding": "cp1252"}
+    assert [warning.reason for warning in decoded.warnings] == ["not UTF-8; read as cp1252"]
+    assert decoded.warnings[0].warning
+
+
+def test_cp1252_has_an_answer_for_every_byte() -> None:
+    """Bytes that cp1252 does not define are replaced."""
+    assert decode(b"caf\xe9 \x81").text == "café \ufffd"
+
+
+def test_broken_utf8_keeps_its_other_characters() -> None:
+    """One damaged byte does not turn a UTF-8 text into gibberish."""
+    decoded = decode_text(CHINESE.encode() + b"\xff" + FRENCH.encode())
+    assert decoded.text == f"{CHINESE}\ufffd{FRENCH}"
+    assert decoded.encoding == "utf-8"
+    assert "broken UTF-8; damaged characters replaced: 1" in decoded.warnings[0].reason
+
+
+def test_late_byte_decides() -> None:
+    """All bytes are looked at, not only the first thousands."""
+    assert decode_text(b"plain words " * 50_000 + b"caf\xe9").encoding == "cp1252"
+
+
+def test_declared_encoding_comes_before_guessing() -> None:
+    """A page's own word is believed; what browsers widen is widened."""
+    assert decode(RUSSIAN.encode("cp1251")[:8], declared="windows-1251").text == RUSSIAN[:8]
+    assert decode(b"\x93a\x94", declared="ISO-8859-1").text == "“a”"
+
+
+@pytest.mark.parametrize("declared", ["", "no-such", "rot13", "hex", "unicode_escape", "\0"])
+def test_useless_declaration_is_ignored(declared: str) -> None:
+    """An unknown name, or one that is no text encoding, changes nothing."""
+    assert decode("café".encode(), declared).text == "café"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(256)) * 4, b"\x7fELF\x02\x01\x01" + bytes(9), b"text" + bytes(500), b"\1\2\3\4\5"],
+)
+def test_binary_data_is_refused(data: bytes) -> None:
+    """NUL bytes in number, or control characters, are no text."""
+    assert looks_binary(data)
+    with pytest.raises(ReaderError, match="looks like binary data, not text"):
+        decode_text(data)
+
+
+def test_stray_nul_characters_are_removed_with_a_warning() -> None:
+    """A few NUL bytes do not make a text binary."""
+    decoded = decode_text(b"real\0 words\0 here\n" * 2 + b"and more of them " * 40)
+    assert decoded.text.startswith("real words here\n")
+    assert decoded.warnings == (NUL_REMOVED,)
+
+
+def test_terminal_colours_are_text() -> None:
+    """Escape sequences occur in logs."""
+    assert not looks_binary(b"\x1b[31mred\x1b[0m\n" * 20)
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_clean_text_can_be_stored(text: str) -> None:
+    """Clean text encodes as UTF-8, has LF newlines and no NUL; cleaning again changes nothing."""
+    cleaned = clean(text)
+    cleaned.encode()
+    assert "\0" not in cleaned
+    assert "\r" not in cleaned
+    assert clean(cleaned) == cleaned
+
+
+def test_surrogate_pair_is_joined() -> None:
+    """Two escaped halves, as JSON writes them, are one character; a lone one is replaced."""
+    assert clean("\ud83d\ude00 \ud83d") == "😀 \ufffd"
+
+
+def test_newlines_become_lf() -> None:
+    """Windows and old Mac newlines are newlines."""
+    assert clean("a\r\nb\rc\n") == "a\nb\nc\n"
+
+
+def test_record_bytes_in_utf16_become_utf8(tmp_path: Path) -> None:
+    """Readers of records see UTF-8 whatever Unicode encoding a mark tells."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes((CHINESE * 20_000).encode("utf-16"))
+    assert b"".join(utf8_chunks(SourceFile.at(path))).decode() == CHINESE * 20_000
+    path.write_bytes(b"\xef\xbb\xbfabc")
+    assert b"".join(utf8_chunks(SourceFile.at(path))) == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"ascii " * 100_000 + "é".encode(), "utf-8"),
+        (b"ascii " * 100_000 + b"caf\xe9", "cp1252"),
+        (b"ascii\n" * 100_000 + (CHINESE + "\n").encode("gbk") * 9, "gb18030"),
+        (CHINESE.encode("utf-16"), "utf-16-le"),
+        ((CHINESE + "\n").encode() * 9000 + b"\xff", "utf-8"),
+    ],
+    ids=["utf-8", "cp1252", "gbk", "utf-16", "broken"],
+)
+def test_large_file_is_detected_chunk_by_chunk(data: bytes, encoding: str, tmp_path: Path) -> None:
+    """A file that is not held in memory follows the same rule."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(data)
+    assert detect(SourceFile.at(path)).encoding == encoding
+
+
+def test_text_of_chunks_is_cut_nowhere() -> None:
+    """A character or a newline across two chunks is whole; the mark is dropped."""
+    data = "\ufeffä\r\n今\r".encode()
+    pieces = [data[i : i + 1] for i in range(len(data))]
+    assert "".join(text_chunks(pieces, "utf-8")).removeprefix("\ufeff") == "ä\n今\n"
+    assert "".join(text_chunks([data], "utf-8")) == "ä\n今\n"
