@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 MEBIBYTE = 1024 * 1024
 _OWN_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".before-")
@@ -63,6 +60,13 @@ class IngestOptions:
     language: str = ""
     wait_seconds: float = 30.0
     batch_documents: int = 1000
+
+
+def shipped_folder(name: str) -> Path:
+    """Return a folder that comes with the program: inside the package, or beside a checkout."""
+    package = Path(__file__).parent
+    installed = package / f"_{name}"
+    return installed if installed.is_dir() else package.parent / name
 
 
 def index_folder(library: Path) -> Path:

@@ -1,10 +1,55 @@
-"""`lpisearch demo`: the main job, on the sample corpus, in a library of its own."""
+"""`lpisearch demo`: the main job on the sample corpus, each step as a person would type it."""
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from lpisearch.settings import shipped_folder
 
-def demo() -> None:
+_STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Bring in a folder of documents; the names of its folders become labels.", ("ingest",)),
+    ("A second time, nothing is read again.", ("ingest",)),
+    ("What is in the library?", ("status",)),
+    (
+        "One document, whatever its format was.",
+        ("docs", "show", "sailing/letter-from-a-lightship.odt"),
+    ),
+    ("Is everything sound?", ("doctor",)),
+)
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="Keep the demo library here; else it is removed."),
+    ] = None,
+) -> None:
     """Walk through the program on the sample corpus."""
-    typer.echo("…")
+    corpus = shipped_folder("sample_corpus")
+    documents = [str(corpus / "documents"), "--labels", "folder"]
+    with ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        library = folder / "demo.db"
+        for purpose, verb in _STEPS:
+            _step(library, purpose, [*verb, *(documents if verb == ("ingest",) else ())])
+    typer.secho("\nNow with your own documents:  lpisearch ingest FOLDER", bold=True)
+
+
+def _step(library: Path, purpose: str, verb: list[str]) -> None:
+    typer.secho(f"\n{purpose}", bold=True)
+    typer.secho(f"$ lpisearch {shlex.join(verb)}\n", dim=True)
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "lpisearch", "--db", str(library), *verb]
+    result = subprocess.run(command, check=False)  # noqa: S603 (our own program)
+    if result.returncode:
+        raise typer.Exit(result.returncode)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar
+from lpisearch.cli.render import Json, note, print_json, progress_bar
 
 if TYPE_CHECKING:
     from lpisearch.records import IngestReport, Trouble
@@ -113,8 +113,8 @@ def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None
         print_json(values)
         return
     counts = ("added", "updated", "unchanged", "removed", "failed")
-    numbers = [getattr(report, name) for name in counts]
-    print_table("", counts, [numbers])
+    numbers = ", ".join(f"{getattr(report, name):,} {name}" for name in counts)
+    typer.echo(f"{numbers} in {report.seconds:.1f} s")
     if not any((report.added, report.updated, report.removed, report.failed)):
         note("Nothing has changed.")
     if report.missing:

@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import IO, TYPE_CHECKING
 
@@ -58,9 +58,10 @@ def _sign(stream: IO[str], purpose: str) -> None:
         "host": socket.gethostname(),
         "since": datetime.now().astimezone().isoformat(timespec="seconds"),
     }
-    stream.truncate(0)
-    stream.write(json.dumps(holder))
-    stream.flush()
+    # A courtesy to those who wait: a full disk must not stop a writer here, unsaid.
+    with suppress(OSError):
+        os.ftruncate(stream.fileno(), 0)
+        os.write(stream.fileno(), json.dumps(holder).encode())
 
 
 def _holder(stream: IO[str]) -> str:

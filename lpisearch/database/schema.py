@@ -6,8 +6,6 @@ library has to be made or changed.
 
 from __future__ import annotations
 
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
@@ -16,8 +14,11 @@ from lpisearch.database import fulltext
 from lpisearch.database.backup import back_up
 from lpisearch.database.engine import Database, stated_errors
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LibraryUnwritable, NotALibrary
+from lpisearch.settings import shipped_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from alembic.config import Config
     from sqlalchemy import Connection
 
@@ -138,14 +139,7 @@ def alembic_config(connection: Connection) -> Config:
     from alembic.config import Config  # noqa: PLC0415 (slow to import, rarely needed)
 
     config = Config()
-    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
+    config.set_main_option("script_location", str(shipped_folder("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
     config.print_stdout = lambda *_words: None  # type: ignore[method-assign]
     return config
-
-
-def migrations_folder() -> Path:
-    """Return the folder of migrations: inside an installed package, or beside a checkout."""
-    package = Path(str(files("lpisearch")))
-    installed = package / "_migrations"
-    return installed if installed.is_dir() else package.parent / "migrations"
