@@ -34,7 +34,7 @@ _VALUE_TOLERANCE = 1e-12
 # entry of the rest exceeds 1 / _NEAR.
 _NEAR = 1e-2
 # A unit column of which less than this is new would bring in more rounding than information.
-_DEPENDENT = 1e-6
+_DEPENDENT = 1e-12
 _BLOCK_SIZE = 4
 _SOLVES = 3
 # Three shifts are usual. Halving alone needs forty; after that the dense solver takes over.

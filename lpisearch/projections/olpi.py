@@ -1,0 +1,170 @@
+"""Orthogonal locality preserving indexing: directions at right angles that keep neighbours near."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lpisearch.projections.base import GraphProjection, check_count, check_not_negative
+from lpisearch.projections.document_space import leading_space, whole_space
+from lpisearch.projections.orthogonal import orthogonal_directions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpisearch.graphs import Affinity
+    from lpisearch.graphs.affinity import Floats, Matrix
+    from lpisearch.projections.document_space import DocumentSpace
+
+# Up to this many documents (or terms) the SVD is exact, and "auto" keeps all of it, as the paper.
+FULL_SPACE = 1000
+# "auto": beyond, this much of it, or 1.5 times the dimensions asked for if that is more.
+LEADING_SPACE = 300
+# Columns of the document space that are multiplied by the graph at a time.
+_COLUMNS = 64
+
+
+class OLPI(GraphProjection):
+    """Orthogonal locality preserving indexing (olpi-2005).
+
+    With documents as rows, X = U S Vᵀ, W the affinity of the graph, D its degrees and L = D - W,
+    the directions a_1, a_2, … are unit vectors in the space of the SVD; each minimises
+
+        f(a) = aᵀXᵀLXa / aᵀXᵀDXa
+
+    (equation 6; the paper writes documents as columns) among those orthogonal to all before it.
+    So the map keeps the metric of the document space: with all dimensions it is a rotation.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions to keep.
+    svd_components
+        How much of the SVD space, its leading part, the directions are sought in. None: all of
+        it, in time cubic in the number of documents (or terms), whichever is smaller. "auto":
+        all of it up to 1,000, else 300, or half as many again as `n_components`. Beyond 1,000
+        the leading part is found by a few steps of iteration from a random start.
+    graph
+        "nearest", "ball", "complete", "same_label", "blend", or "auto": by label where documents
+        have one, by nearness elsewhere.
+    n_neighbors, radius, edge_weights, heat_scale
+        Options of the graph: see `GraphOptions`. The paper's experiments use 7 neighbours.
+    eigenvalue_power
+        Where documents are compared by cosine (`embed`), a dimension counts by its graph
+        eigenvalue to this power. 0 leaves the metric as it is.
+    random_state
+        Seed of that start; the whole space has no use for it.
+
+    Attributes
+    ----------
+    components_
+        n_components_ x n_terms, orthonormal rows.
+    eigenvalues_
+        1 - f of each component, largest first: aᵀXᵀWXa / aᵀXᵀDXa, on the scale of the graph
+        eigenvalues of W y = λ D y. They are at least as large as those of LPI in the same space.
+    n_components_
+        Dimensions found; fewer than asked if the SVD space has fewer.
+    n_graph_components_, n_isolated_
+        Connected parts of the graph, and documents without a neighbour.
+
+    Notes
+    -----
+    *The constant direction.* If the rows of X are independent, one direction maps all documents
+    to the same value, with f = 0. As in the paper it is kept, as the first: all others are
+    orthogonal to it, it changes no distance, and without it the map would not be a rotation. A
+    graph in k parts has k such directions, one constant on each part; they come first.
+
+    *Isolated documents.* No edge sees a direction on which only documents without a neighbour
+    differ from zero: f is 0 / 0. Such directions come last, with eigenvalue 0.
+
+    References
+    ----------
+    D. Cai, X. He: Orthogonal locality preserving indexing, SIGIR 2005 (olpi-2005).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpisearch.projections.olpi import OLPI
+    >>> X = np.array([[1.0, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1]])
+    >>> olpi = OLPI(n_components=2, n_neighbors=1).fit(X)
+    >>> olpi.components_.shape, olpi.n_graph_components_
+    ((2, 4), 2)
+    >>> olpi.eigenvalues_.round(6)
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 150,
+        *,
+        svd_components: int | str | None = "auto",
+        graph: str = "auto",
+        n_neighbors: int = 15,
+        radius: float = 1.2,
+        edge_weights: str = "cosine",
+        heat_scale: float = 1.0,
+        eigenvalue_power: float = 2.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.svd_components = svd_components
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.edge_weights = edge_weights
+        self.heat_scale = heat_scale
+        self.eigenvalue_power = eigenvalue_power
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
+        """Learn the directions from documents (rows of X), their labels, or a ready graph."""
+        check_count("n_components", self.n_components)
+        check_not_negative("eigenvalue_power", self.eigenvalue_power)
+        if self.svd_components is not None:
+            check_count("svd_components", self.svd_components, auto=True)
+        X = self._documents(X)
+        W = self._affinity(X, y, affinity)
+        space = self._document_space(X)
+        affinity_gram, degree_gram = _graph_grams(space.documents, W)
+        found = orthogonal_directions(
+            affinity_gram, degree_gram, space.scales, min(self.n_components, len(space.scales))
+        )
+        components = space.to_terms(X, found.vectors).astype(X.dtype)
+        self._keep(components, found.values, self.n_components)
+        return self
+
+    @property
+    def locality_(self) -> Floats:
+        """The paper's eigenvalues, f of each component: 1 - `eigenvalues_`, smallest first."""
+        return np.asarray(1 - self.eigenvalues_)
+
+    def _document_space(self, X: Matrix) -> DocumentSpace:
+        """Give the part of the SVD space that the directions are sought in."""
+        most = min(X.shape)
+        limit = self._dimension_limit(most)
+        if limit >= most or most <= FULL_SPACE:
+            return whole_space(X).leading(limit)
+        return leading_space(X, limit, check_random_state(self.random_state))
+
+    def _dimension_limit(self, most: int) -> int:
+        """Resolve `svd_components` for documents that have `most` dimensions or fewer."""
+        if self.svd_components is None:
+            return most
+        if self.svd_components != "auto":
+            return int(self.svd_components)
+        return most if most <= FULL_SPACE else max(LEADING_SPACE, self.n_components * 3 // 2)
+
+
+def _graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
+    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held."""
+    degrees = W.degrees[:, None]
+    rank = U.shape[1]
+    affinity_gram, degree_gram = np.empty((rank, rank)), np.empty((rank, rank))
+    for start in range(0, rank, _COLUMNS):
+        columns = slice(start, start + _COLUMNS)
+        block = np.ascontiguousarray(U[:, columns])
+        affinity_gram[:, columns] = U.T @ (W @ block)
+        degree_gram[:, columns] = U.T @ (degrees * block)
+    return (affinity_gram + affinity_gram.T) / 2, (degree_gram + degree_gram.T) / 2
