@@ -25,7 +25,7 @@ def normalise(text: str) -> str:
     text = patterns.extra_marks.sub("", patterns.invisible.sub("", text))
     folded = unicodedata.normalize("NFKC", text).casefold()
     # Casefolding may leave a pair that composes. Turkish İ leaves a dot on i that nobody types.
-    return unicodedata.normalize("NFKC", folded).replace("’", "'").replace("i\u0307", "i")  # noqa: RUF001 - the curly apostrophe is what it replaces
+    return unicodedata.normalize("NFKC", folded).replace("’", "'").replace("i\u0307", "i")
 
 
 def words(normal: str, *, apostrophes: bool) -> Iterator[tuple[int, str, bool]]:
