@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from lpisearch.database.engine import stated_errors
 from lpisearch.errors import LibraryUnwritable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -21,11 +22,13 @@ def back_up(library: Path, target: Path) -> Path:
     ------
     LibraryUnwritable
         The target's folder cannot be written.
+    LibraryDamaged
+        The library cannot be read to its end.
     """
     partial = target.with_name(f"{target.name}.partial")
     try:
         with (
-            stated_errors(target),
+            _stated_errors(library, target),
             closing(sqlite3.connect(f"{library.absolute().as_uri()}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(partial)) as copy,
         ):
@@ -40,3 +43,14 @@ def back_up(library: Path, target: Path) -> Path:
     finally:
         partial.unlink(missing_ok=True)
     return target
+
+
+@contextmanager
+def _stated_errors(library: Path, target: Path) -> Iterator[None]:
+    """State an error under the name of the file that it is about."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        damage = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+        with stated_errors(library if damage else target):
+            raise

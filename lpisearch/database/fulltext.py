@@ -44,3 +44,9 @@ def check(connection: Connection) -> None:
     connection.execute(
         text(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (a constant name)
     )
+
+
+def follows_deletions(connection: Connection) -> bool:
+    """Tell whether the trigger is there that removes what is deleted."""
+    statement = "SELECT 1 FROM sqlite_master WHERE name = 'document_tokens_deleted'"
+    return connection.execute(text(statement)).first() is not None

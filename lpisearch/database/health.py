@@ -35,7 +35,7 @@ def findings(connection: Connection) -> list[Finding]:
 def repair(connection: Connection) -> None:
     """Remove what belongs to no document, and build the full-text table anew."""
     # The trigger would tell FTS5 to delete rows that it may not have.
-    connection.execute(text("DROP TRIGGER document_tokens_deleted"))
+    connection.execute(text("DROP TRIGGER IF EXISTS document_tokens_deleted"))
     for table in _PARTS:
         connection.execute(
             text(f"DELETE FROM {table} WHERE document_id NOT IN (SELECT id FROM documents)")  # noqa: S608 (a constant)
@@ -87,6 +87,8 @@ def _untokenised(connection: Connection) -> Finding:
 
 def _full_text(connection: Connection) -> Finding:
     check = "full-text index"
+    if not fulltext.follows_deletions(connection):
+        return Finding(check, ok=False, detail="does not follow deletions", next_step=MEND)
     try:
         fulltext.check(connection)
     except DatabaseError:
