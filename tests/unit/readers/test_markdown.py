@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import SourceFile
+from lpisearch.readers.front_matter import split_front_matter
+from lpisearch.readers.markdown import MEDIA_TYPE, READER, markdown_to_text
+from lpisearch.records import Document, Problem
+from lpisearch.settings import ReadOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FRONT = b"""---
+title: Of Boats
+tags: [sea, wood, sea]
+split: test
+date: 2024-01-31
+id: 7
+draft: true
+seen: {first: 2020-05-17, by: [ann, 3]}
+---
+# A heading
+
+The boat *floats*.
+"""
+
+
+def _read(path: Path, data: bytes, options: ReadOptions | None = None) -> list[Document | Problem]:
+    path.write_bytes(data)
+    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+
+
+def test_front_matter_becomes_fields(tmp_path: Path) -> None:
+    """Title, labels, split and date are taken; the rest, the id too, is metadata."""
+    assert _read(tmp_path / "a.md", FRONT) == [
+        Document(
+            "Of Boats",
+            "A heading\n\nThe boat floats.",
+            labels=("sea", "wood"),
+            split="test",
+            date="2024-01-31",
+            media_type=MEDIA_TYPE,
+            metadata={"id": 7, "draft": True, "seen": {"first": "2020-05-17", "by": ["ann", 3]}},
+        )
+    ]
+
+
+def test_named_fields_of_front_matter_are_used(tmp_path: Path) -> None:
+    """An id is taken where it is asked for; labels come from the named field alone."""
+    options = ReadOptions(id_field="id", labels="topic", text_field="body")
+    (document,) = _read(tmp_path / "a.md", FRONT.replace(b"draft: true", b"topic: a, b"), options)
+    assert isinstance(document, Document)
+    assert (document.id, document.labels) == ("7", ("a", "b"))
+    assert document.metadata["tags"] == ["sea", "wood", "sea"]
+
+
+def test_broken_front_matter_is_text(tmp_path: Path) -> None:
+    """YAML that cannot be read costs a warning, not the document."""
+    warning, document = _read(tmp_path / "a.md", b"---\ntitle: [\n---\n# Boats\nfloat\n")
+    assert isinstance(warning, Problem)
+    assert warning.warning
+    assert warning.reason.startswith("front matter is read as text: not valid YAML in line 3")
+    assert isinstance(document, Document)
+    assert document.text.startswith("title: [\nBoats")
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        ("a: &x [1]\nb: *x\n", "YAML aliases are not allowed"),
+        ("date: 2024-13-45\n", "month must be in 1..12"),
+        ("a: !!python/object:os.system ls\n", "could not determine a constructor"),
+        ("a: !!int ''\n", "string index out of range"),
+        ("[" * 30_000 + "\n", "too many brackets"),
+        ("- " * 20_000 + "\n", "nested too deeply"),
+        ("a: x\n" * 20_000, "over 64 KiB"),
+        ("!" * 9000 + " x\n", "not valid YAML"),
+    ],
+)
+def test_hostile_front_matter_is_text(block: str, reason: str) -> None:
+    """Bombs, objects and faults of the parser end as a short warning, soon."""
+    source = f"---\n{block}---\nbody\n"
+    begun = time.monotonic()
+    fields, text, (warning,) = split_front_matter(source)
+    assert time.monotonic() - begun < 5
+    assert (fields, text) == ({}, source)
+    assert reason in warning.reason
+    assert len(warning.reason) < 300
+
+
+@pytest.mark.parametrize("source", ["---\nno end", "---\n---\nx", "---\njust words\n---\n", "# x"])
+def test_rules_are_no_front_matter(source: str) -> None:
+    """Two rules around ordinary text are ordinary text, without a warning."""
+    assert split_front_matter(source) == ({}, source, [])
+
+
+def test_front_matter_that_cannot_be_used_is_ignored(tmp_path: Path) -> None:
+    """A title that is no text is told, and the document read without it."""
+    warning, document = _read(tmp_path / "a.md", b"---\ntitle: {a: 1}\n---\n# Boats\n")
+    assert warning == Problem(
+        "front matter ignored: its field “title” is an object, not text", warning=True
+    )
+    assert isinstance(document, Document)
+    assert document.title == "Boats"
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("## A **bold** _it_ `code_x*` ##", "A bold it code_x*"),
+        ('[link](http://x.y/a_(b) "t") ![img](a.png) [ref][1] foot[^1]', "link img ref foot"),
+        ("[![picture](b.png)](c)", "picture"),
+        ("- [x] done\n* star\n1. one\n> > quote", "done\nstar\n1. one\nquote"),
+        (
+            "```python\nx = a_b * c  # keep\n```\n~~~\n# no heading\n~~~",
+            "x = a_b * c  # keep\n# no heading",
+        ),
+        ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a b\n1 2"),
+        ("a\n\n***\n- - -\nb", "a\n\nb"),
+        ("x <!-- gone\n ## too --> y <!-- open", "x  y <!-- open"),
+        ("snake_case 2 * 3 a*b \\*x\\*", "snake_case 2 * 3 a*b *x*"),
+        ("&amp; <b>tag</b> <http://a.b> 1 < 2", "& tag http://a.b 1 < 2"),
+        ("word [1]\n[1]: http://x\n", "word [1]"),
+    ],
+)
+def test_marks_are_taken_off(source: str, text: str) -> None:
+    """What is left reads as the rendered page does."""
+    assert markdown_to_text(source)[1] == text
+
+
+@pytest.mark.parametrize(
+    ("source", "heading"),
+    [("text\n# One\n# Two", "One"), ("One\n===\ntext", "One"), ("text", ""), ("---\n", "")],
+)
+def test_first_heading_is_found(source: str, heading: str) -> None:
+    """Both ways to write a heading count."""
+    assert markdown_to_text(source)[0] == heading
+
+
+def test_file_name_is_the_last_resort_for_a_title(tmp_path: Path) -> None:
+    """Without front matter and heading, the file gives its name."""
+    (document,) = _read(tmp_path / "of boats.md", b"They float.")
+    assert document == Document("of boats", "They float.", media_type=MEDIA_TYPE)
+
+
+def test_file_without_words_is_an_error(tmp_path: Path) -> None:
+    """Rules and comments are no text."""
+    with pytest.raises(ReaderError, match="has no text"):
+        _read(tmp_path / "a.md", b"---\n\n<!-- nothing -->\n")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[", "**a ", '[a](b "', "`", "<a ", "- ", "> ", "\\", "_", "| ", "<!--", " ", "![", "#"],
+)
+def test_hostile_line_takes_no_time(piece: str) -> None:
+    """No mark, repeated a hundred thousand times, makes a pattern look back and forth."""
+    begun = time.monotonic()
+    markdown_to_text("x" + piece * 100_000 + "x")
+    markdown_to_text(piece * 100_000 + "x")
+    assert time.monotonic() - begun < 5
