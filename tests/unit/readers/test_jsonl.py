@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import HEAD_BYTES, SourceFile
+from lpisearch.readers.encoding import clean
+from lpisearch.readers.jsonl import READER, sniff
+from lpisearch.records import Document, Problem
+from lpisearch.settings import ReadOptions
+
+NEWSGROUPS = Path(__file__).parents[4] / "shared/data/20newsgroups/docs.jsonl.gz"
+
+
+def _read(
+    path: Path, data: bytes | str, options: ReadOptions | None = None
+) -> list[Document | Problem]:
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+
+
+def test_benchmark_layout_is_known(tmp_path: Path) -> None:
+    """The corpus layout of retrieval benchmarks; its metadata object is merged."""
+    lines = '{"_id": "d1", "title": "Boats", "text": "They float.", "metadata": {"url": "u"}}\n'
+    assert _read(tmp_path / "a.jsonl", lines) == [
+        Document("Boats", "They float.", id="d1", metadata={"url": "u"})
+    ]
+
+
+def test_exported_documents_round_trip(tmp_path: Path) -> None:
+    """Every field of a document comes back exactly as it was written."""
+    documents = [
+        Document("A", " b\n\n", id="x/1", labels=("u", "v;w"), split="test", date="2024-01-31"),
+        Document(
+            "", "ü", id="2", path="mail/a.eml", media_type="message/rfc822",
+            date="2024-01-31T12:00:00+01:00", metadata={"from": "ann", "n": [1, {"k": None}]},
+        ),
+    ]  # fmt: skip
+    rows = [{name: getattr(each, name) for name in Document.__slots__} for each in documents]
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    assert _read(tmp_path / "a.jsonl", lines) == documents
+
+
+def test_broken_line_5000_is_told_and_passed_over(tmp_path: Path) -> None:
+    """The problem has the number of the line; every other line is read."""
+    lines = [json.dumps({"id": i, "text": f"text {i}"}) for i in range(1, 10_001)]
+    lines[4999] = '{"id": 5000, "text": "broken'
+    found = _read(tmp_path / "a.jsonl", "\n".join(lines))
+    (problem,) = [item for item in found if isinstance(item, Problem)]
+    assert problem.where == "line 5000"
+    assert problem.reason.startswith("not valid JSON: Unterminated string")
+    assert len(found) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("nonsense", "not valid JSON: Expecting value at column 1"),
+        ('{"text": "a"} more', "not valid JSON: Extra data at column 14"),
+        ("[1, 2]", "not a JSON object"),
+        ("null", "not a JSON object"),
+        ("[" * 200_000, "not valid JSON: nested too deeply"),
+        ('{"text": "a", "n": ' + "9" * 5000 + "}", "not valid JSON: Exceeds the limit"),
+        ('{"note": "x"}', "has neither title nor text"),
+        ('{"text": {"a": "b"}}', "its field “text” is an object, not text"),
+    ],
+)
+def test_useless_line_is_a_problem(line: str, reason: str, tmp_path: Path) -> None:
+    """Whatever is wrong with a line, the next one is read."""
+    problem, document = _read(tmp_path / "a.jsonl", f'\n{line}\n  \n{{"text": "ok"}}')
+    assert isinstance(problem, Problem)
+    assert problem.reason.startswith(reason)
+    assert problem.where == "line 2"
+    assert document == Document("", "ok")
+
+
+def test_long_line_is_passed_over(tmp_path: Path) -> None:
+    """A line over the limit is a problem with its number."""
+    lines = '{"text": "' + "x" * 3000 + '"}\n{"text": "ok"}\n'
+    problem, document = _read(tmp_path / "a.jsonl", lines, ReadOptions(max_document_bytes=1000))
+    assert isinstance(problem, Problem)
+    assert "over the limit" in problem.reason
+    assert "--max-size" in problem.reason
+    assert problem.where == "line 1"
+    assert document == Document("", "ok")
+
+
+def test_line_in_another_encoding_is_read_with_one_warning(tmp_path: Path) -> None:
+    """Lines are decoded one by one; the first that is not UTF-8 is told."""
+    lines = b'{"text": "\xc3\xa9"}\n{"text": "caf\xe9"}\n{"text": "th\xe9"}\n'
+    assert _read(tmp_path / "a.jsonl", lines) == [
+        Document("", "é"),
+        Problem("not UTF-8; read as cp1252", "line 2", warning=True),
+        Document("", "café", metadata={"encoding": "cp1252"}),
+        Document("", "thé", metadata={"encoding": "cp1252"}),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_mark_is_understood(encoding: str, tmp_path: Path) -> None:
+    """A marked file is read whatever its Unicode encoding."""
+    lines = '{"text": "日本"}\r\n{"text": "b"}\r\n'
+    assert _read(tmp_path / "a.jsonl", lines.encode(encoding)) == [
+        Document("", "日本"),
+        Document("", "b"),
+    ]
+
+
+def test_characters_that_cannot_be_stored_are_mended(tmp_path: Path) -> None:
+    """Escaped NUL characters and half pairs do not reach the library; NaN is no JSON."""
+    line = r'{"text": "a\u0000b \ud83d\ude00 \ud83d", "n": NaN, "i": 1e999}'
+    assert _read(tmp_path / "a.jsonl", line) == [
+        Document("", "ab 😀 \ufffd", metadata={"n": None, "i": None})
+    ]
+
+
+def test_missing_named_field_is_a_problem_of_the_record(tmp_path: Path) -> None:
+    """A record without the field that is named for the text or the id cannot be used."""
+    options = ReadOptions(text_field="body", id_field="key")
+    lines = '{"key": 1, "body": "a"}\n{"key": 2, "text": "b"}\n{"body": "c"}\n'
+    assert _read(tmp_path / "a.jsonl", lines, options) == [
+        Document("", "a", id="1"),
+        Problem("has no field “body”", "line 2"),
+        Problem("has no field “key”", "line 3"),
+    ]
+
+
+def test_named_field_that_no_record_has_is_warned_of(tmp_path: Path) -> None:
+    """Records may lack labels, but if all do, the name may be misspelt."""
+    lines = '{"text": "a", "topic": "x"}\n{"text": "b"}\n'
+    assert len(_read(tmp_path / "a.jsonl", lines, ReadOptions(labels="topic"))) == 2
+    *_, warning = _read(tmp_path / "a.jsonl", lines, ReadOptions(labels="topik"))
+    assert warning == Problem("no record has a field “topik”", warning=True)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf"])
+def test_empty_file_is_an_error(data: bytes, tmp_path: Path) -> None:
+    """No record at all is worth saying."""
+    with pytest.raises(ReaderError, match="is empty"):
+        _read(tmp_path / "a.jsonl", data)
+
+
+def test_binary_file_is_one_error(tmp_path: Path) -> None:
+    """Not one problem for each byte that could be a newline."""
+    with pytest.raises(ReaderError, match="looks like binary data"):
+        _read(tmp_path / "a.jsonl", bytes(range(256)) * 100)
+
+
+def test_records_of_ever_new_fields_do_not_fill_the_memory(tmp_path: Path) -> None:
+    """Layouts are remembered only up to a bound, and those beyond it are read too."""
+    lines = "".join(f'{{"text": "t", "k{i}": {i}}}\n' for i in range(2500))
+    found = _read(tmp_path / "a.jsonl", lines)
+    assert [item.metadata for item in found if isinstance(item, Document)] == [
+        {f"k{i}": i} for i in range(2500)
+    ]
+
+
+def test_jsonl_is_known_by_its_first_line() -> None:
+    """A first line that is one object, or the beginning of a very long one."""
+    assert sniff(b'\n{"text": "a"}\n{"te')
+    assert sniff(b'{"text": "' + b"a" * HEAD_BYTES)
+    assert not sniff(b'{\n "text": "a"\n}\n')
+    assert not sniff(b'["a"]\n')
+    assert not sniff(b"{not json}\n")
+    assert not sniff(b"")
+
+
+@pytest.mark.data
+def test_public_collection_is_read_whole() -> None:
+    """Every record of 20 Newsgroups becomes its document, field by field."""
+    if not NEWSGROUPS.exists():
+        pytest.skip("../shared/data is absent")
+    found = READER.read(SourceFile.at(NEWSGROUPS), ReadOptions())
+    with gzip.open(NEWSGROUPS) as stream:
+        for line, document in zip(stream, found, strict=True):
+            record = json.loads(line)
+            assert isinstance(document, Document)
+            assert (document.id, document.split) == (record["id"], record["split"])
+            assert list(document.labels) == record["labels"]
+            assert document.metadata == {}
+            assert document.text == clean(record["text"])

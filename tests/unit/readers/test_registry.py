@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.errors import BadOption, ReaderError
+from lpisearch.readers.base import SourceFile
+from lpisearch.readers.registry import READERS, reader_for
+from lpisearch.settings import ReadOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _name(path: Path, data: bytes, file_format: str = "auto") -> str | None:
+    path.write_bytes(data)
+    reader = reader_for(SourceFile.at(path), ReadOptions(format=file_format))
+    return reader.name if reader else None
+
+
+@pytest.mark.parametrize(
+    ("filename", "name"),
+    [
+        ("a.txt", "text"),
+        ("A.TXT", "text"),
+        ("a.md", "markdown"),
+        ("a.htm", "html"),
+        ("a.csv", "csv"),
+        ("a.tab", "tsv"),
+        ("a.ndjson", "jsonl"),
+        ("reut2-000.sgm", "reuters"),
+        ("cran.all", "smart"),
+        ("a.py", None),
+        ("a.jpeg", None),
+    ],
+)
+def test_suffix_tells_the_format(filename: str, name: str | None, tmp_path: Path) -> None:
+    """A known suffix is believed; a file with an unknown one is no document by its name."""
+    assert _name(tmp_path / filename, b"some words\n") == name
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b".I 1\n.W\nx\n", "smart"),
+        (b'<REUTERS NEWID="1">', "reuters"),
+        (b"<!DOCTYPE html><p>x", "html"),
+        (b'{"text": "x"}\n', "jsonl"),
+        (b"From: a\nSubject: b\n\nc\n", "newsgroups"),
+        (b"%PDF-1.4\n", "pdf"),
+    ],
+)
+@pytest.mark.parametrize("filename", ["data", "cran.all.1400", "49960", "a.dat", "a.json"])
+def test_content_tells_where_the_name_does_not(
+    data: bytes, name: str, filename: str, tmp_path: Path
+) -> None:
+    """No suffix, a number or an unknown suffix: the first bytes decide."""
+    assert _name(tmp_path / filename, data) == name
+
+
+@pytest.mark.parametrize(
+    ("filename", "data", "name"),
+    [
+        ("README", b"words\n", "text"),
+        ("notes.2024", b"words\n", "text"),
+        ("Makefile.inc", b"words\n", None),
+        ("package.json", b'{\n  "name": "x"\n}\n', None),
+        ("program", b"\x7fELF" + bytes(100), None),
+        ("nothing", b"", None),
+    ],
+)
+def test_text_without_a_suffix_is_text(
+    filename: str, data: bytes, name: str | None, tmp_path: Path
+) -> None:
+    """A file without a suffix is a document if it is text at all; other files are not."""
+    assert _name(tmp_path / filename, data) == name
+
+
+def test_format_that_is_asked_for_is_used(tmp_path: Path) -> None:
+    """The option goes before name and content."""
+    assert _name(tmp_path / "a.csv", b"words", "text") == "text"
+    assert {_name(tmp_path / "a", b"x", name) for name in READERS} == set(READERS)
+
+
+def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
+    """A misspelt name gets a suggestion and all choices."""
+    with pytest.raises(BadOption) as error:
+        _name(tmp_path / "a", b"x", "markdwon")
+    assert error.value.what == (
+        "--format: there is no reader “markdwon” (did you mean “markdown”?)."
+    )
+    assert "auto, csv" in error.value.next_step
+    with pytest.raises(BadOption, match="there is no reader “zzz”\\."):
+        _name(tmp_path / "a", b"x", "zzz")
+
+
+def test_gzipped_file_is_told_by_what_is_inside(tmp_path: Path) -> None:
+    """The name without .gz counts, then the unpacked bytes."""
+    assert _name(tmp_path / "a.csv.gz", gzip.compress(b"x")) == "csv"
+    assert _name(tmp_path / "data.gz", gzip.compress(b".I 1\n")) == "smart"
+    with pytest.raises(ReaderError, match="the gzip data is truncated"):
+        _name(tmp_path / "data.gz", gzip.compress(b"words")[:12])
+
+
+def test_each_suffix_has_one_reader() -> None:
+    """No two readers claim a suffix, and names are those of the list."""
+    suffixes = [suffix for reader in READERS.values() for suffix in reader.suffixes]
+    assert len(set(suffixes)) == len(suffixes)
+    assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes)
