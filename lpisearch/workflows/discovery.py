@@ -76,6 +76,8 @@ class Discovery:
         """Yield the files that the arguments mean."""
         for argument in arguments:
             for name, root in expand(argument):
+                if not self._is_text(name):
+                    continue
                 if os.path.isdir(name):
                     self._walked.append(name)
                     yield from self._walk(name, root)
@@ -97,6 +99,8 @@ class Discovery:
         entries = self._list(folder)
         for entry in entries:
             if entry.name.startswith(".") or self.is_own(entry.path):
+                continue
+            if not self._is_text(entry.path):
                 continue
             try:
                 is_folder = entry.is_dir()
@@ -135,6 +139,16 @@ class Discovery:
             yield FoundFile(path, root, facts.st_size, facts.st_mtime_ns, named)
         elif named:
             self.troubles.append(Trouble(path, "not a regular file; pipe it in instead: … -"))
+
+    def _is_text(self, path: str) -> bool:
+        """Refuse names that are not UTF-8: the library could not store them."""
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(path).decode(errors="backslashreplace")
+            self.troubles.append(Trouble(shown, "its name is not UTF-8; rename it to ingest it"))
+            return False
+        return True
 
     def _note(self, path: str, error: OSError) -> None:
         self.troubles.append(Trouble(path, system_reason(error)))

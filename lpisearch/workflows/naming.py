@@ -118,12 +118,15 @@ def read_label_file(path: Path) -> dict[str, GivenLabels]:
     BadOption
         The file cannot be read, or has no such columns.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadOption("--labels", f"cannot read {path} ({error})") from error
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    table = csv.DictReader(text.splitlines(), delimiter=delimiter)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return _given_labels(path, csv.DictReader(stream, delimiter=delimiter))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadOption("--labels", f"cannot read {path} ({error})") from error
+
+
+def _given_labels(path: Path, table: csv.DictReader[str]) -> dict[str, GivenLabels]:
     columns = {name.strip().lower(): name for name in table.fieldnames or ()}
     key = next((columns[name] for name in _KEY_COLUMNS if name in columns), None)
     labels = next((columns[name] for name in _LABEL_COLUMNS if name in columns), None)
@@ -134,7 +137,9 @@ def read_label_file(path: Path) -> dict[str, GivenLabels]:
         )
     split = columns.get("split", "")
     return {
-        row[key]: GivenLabels(_parted(row[labels] or ""), row.get(split) or "") for row in table
+        row[key]: GivenLabels(_parted(row[labels] or ""), row.get(split) or "")
+        for row in table
+        if row[key]
     }
 
 
