@@ -9,6 +9,12 @@ LpiSearchError                 what happened, and the next command to type
 │   ├── LibraryLocked          another process is writing
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
 │   └── LibraryDamaged         SQLite found the file corrupt
+├── SubspaceError
+│   ├── IndexNotFound          the library has no such index
+│   ├── IndexDamaged           a file of the index is not as it was written
+│   ├── IndexTooNew            written by a later version of the program
+│   ├── IndexUnwritable        its folder cannot be written
+│   └── NothingToIndex         no documents, or none that differ
 ├── DocumentNotFound           no document has that id
 ├── ReaderError                one file could not be read; the run goes on
 └── BadOption                  a value that cannot work
@@ -100,6 +106,52 @@ class LibraryDamaged(LibraryError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} is damaged: {reason}.", "lpisearch doctor")
+
+
+class SubspaceError(LpiSearchError):
+    """A subspace index cannot be built, opened or used. The documents are safe."""
+
+
+class IndexNotFound(SubspaceError):
+    """The library has no index of that name."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        others = ", ".join(known)
+        super().__init__(
+            f"The library has no index “{name}”" + (f", only: {others}." if others else "."),
+            f"lpisearch index --name {name}" if others else "lpisearch index",
+        )
+
+
+class IndexDamaged(SubspaceError):
+    """A file of the index is missing, cut short or changed."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(f"The index in {folder} is damaged: {reason}.", "lpisearch index")
+
+
+class IndexTooNew(SubspaceError):
+    """The folder is of a later format."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        super().__init__(
+            f"The index in {folder} was written by a newer lpisearch (format {number}).",
+            "pip install --upgrade lpisearch, or build it anew: lpisearch index",
+        )
+
+
+class IndexUnwritable(SubspaceError):
+    """The folder cannot be written; the index that was in use is intact."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(
+            f"Cannot write an index to {folder}: {reason}. The one before is intact.",
+            "free some space or check the permissions, then run the same command again",
+        )
+
+
+class NothingToIndex(SubspaceError):
+    """There is nothing from which a subspace could be learned."""
 
 
 class DocumentNotFound(LpiSearchError):

@@ -69,7 +69,7 @@ class Library:
         >>> report.added, report.failed
         (2, 0)
         """
-        from lpisearch.workflows.ingest import run_ingest  # noqa: PLC0415 (see the module)
+        from lpisearch.workflows.ingest import run_ingest
 
         names = [os.fspath(path) for path in paths]
         return run_ingest(self.path, names, options or IngestOptions(), on_progress)
@@ -82,7 +82,7 @@ class Library:
         >>> library.status()["documents"]
         2
         """
-        from lpisearch.workflows.maintenance import library_status  # noqa: PLC0415
+        from lpisearch.workflows.maintenance import library_status
 
         return library_status(self.path)
 
@@ -94,7 +94,7 @@ class Library:
         >>> [entry.id for entry in library.entries()]
         ['first.txt', 'second.txt']
         """
-        from lpisearch.workflows.documents import list_documents  # noqa: PLC0415
+        from lpisearch.workflows.documents import list_documents
 
         return list_documents(self.path, wanted or Filter())[0]
 
@@ -106,30 +106,30 @@ class Library:
         >>> library.document("first.txt").title
         'A letter'
         """
-        from lpisearch.workflows.documents import show_document  # noqa: PLC0415
+        from lpisearch.workflows.documents import show_document
 
         return show_document(self.path, name)
 
     def delete(self, *names: str) -> int:
         """Remove documents by id or path, all or none; return how many."""
-        from lpisearch.workflows.documents import delete_documents  # noqa: PLC0415
+        from lpisearch.workflows.documents import delete_documents
 
         return delete_documents(self.path, names)
 
     def export(self, target: Path | IO[str], wanted: Filter | None = None) -> int:
         """Write documents as JSON Lines, which `ingest` turns into the same documents again."""
-        from lpisearch.workflows.documents import export_documents  # noqa: PLC0415
+        from lpisearch.workflows.documents import export_documents
 
         return export_documents(self.path, target, wanted or Filter())
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
         """Look for damage; with `repair`, mend what can be mended."""
-        from lpisearch.workflows.maintenance import examine  # noqa: PLC0415
+        from lpisearch.workflows.maintenance import examine
 
         return examine(self.path, repair=repair)
 
     def back_up(self, target: Path | None = None) -> Path:
         """Copy the library while it is in use; return the path of the copy."""
-        from lpisearch.workflows.maintenance import back_up_library  # noqa: PLC0415
+        from lpisearch.workflows.maintenance import back_up_library
 
         return back_up_library(self.path, target)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from lpisearch.records import Filter
 
 MEBIBYTE = 1024 * 1024
 _OWN_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".before-")
@@ -62,6 +65,44 @@ class IngestOptions:
     batch_documents: int = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What `lpisearch index` was asked to do.
+
+    Attributes
+    ----------
+    name
+        Several indexes can lie beside each other; `default` is the one that queries use.
+    method
+        The projection.
+    dims, alpha
+        None leaves the choice to the method, by a stated rule.
+    neighbours
+        How many neighbours each document names in the graph.
+    labels
+        "ignore", or "use": documents with a common label are neighbours too.
+    weighting
+        How counts become weights.
+    where
+        Which documents; all, if not given.
+    seed
+        Of every random choice.
+    wait_seconds
+        How long to wait for another process that is writing.
+    """
+
+    name: str = "default"
+    method: str = "rlpi"
+    dims: int | None = None
+    alpha: float | None = None
+    neighbours: int = 15
+    labels: str = "ignore"
+    weighting: str = "log-tfidf"
+    where: Filter = field(default_factory=Filter)
+    seed: int = 0
+    wait_seconds: float = 30.0
+
+
 def shipped_folder(name: str) -> Path:
     """Return a folder that comes with the program: inside the package, or beside a checkout."""
     package = Path(__file__).parent
@@ -76,8 +117,8 @@ def index_folder(library: Path) -> Path:
 
 def is_own_file(path: str, library: Path) -> bool:
     """Tell whether a path is the library itself or one of the files beside it."""
-    own = str(library.absolute())
-    if path == str(index_folder(library.absolute())):
+    own = os.path.abspath(library)  # noqa: PTH100 (as discovery makes paths: links stay)
+    if path == str(index_folder(Path(own))):
         return True
     rest = path.removeprefix(own)
     return path.startswith(own) and (not rest or rest.startswith(_OWN_ENDINGS))

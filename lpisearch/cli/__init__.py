@@ -5,6 +5,6 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
-    from lpisearch.cli.app import app  # noqa: PLC0415 (a library user never needs it)
+    from lpisearch.cli.app import app
 
     app()

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from lpisearch import __version__
-from lpisearch.cli import database, demo, doctor, documents, ingest, status
+from lpisearch.cli import database, demo, doctor, documents, index, ingest, status
 from lpisearch.errors import LpiSearchError
 from lpisearch.library import default_path
 
@@ -112,6 +112,7 @@ def lpisearch(
 
 
 app.command("ingest")(ingest.ingest)
+app.command("index")(index.index)
 app.command("status")(status.status)
 app.add_typer(documents.app, name="docs")
 app.command("doctor")(doctor.doctor)

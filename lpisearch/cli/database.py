@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Upgrade, check and copy the librar
 @app.command()
 def upgrade(context: typer.Context, json: Json = False) -> None:
     """Bring an older library to this program's schema (any other command does so by itself)."""
-    from lpisearch.workflows.maintenance import upgrade_library  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.maintenance import upgrade_library
 
     done = upgrade_library(context.obj.library)
     if json:
@@ -29,7 +29,7 @@ def upgrade(context: typer.Context, json: Json = False) -> None:
 @app.command()
 def check(context: typer.Context, json: Json = False) -> None:
     """Compare the tables with what this program expects."""
-    from lpisearch.workflows.maintenance import check_schema  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.maintenance import check_schema
 
     differences = check_schema(context.obj.library)
     if json:
@@ -54,7 +54,7 @@ def backup(
     json: Json = False,
 ) -> None:
     """Copy the library, even while it is being written."""
-    from lpisearch.workflows.maintenance import back_up_library  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.maintenance import back_up_library
 
     copy = back_up_library(context.obj.library, target)
     if json:
@@ -72,7 +72,7 @@ def retokenise(
     json: Json = False,
 ) -> None:
     """Cut the words of all documents anew, perhaps in another language."""
-    from lpisearch.workflows.maintenance import retokenise as run  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.maintenance import retokenise as run
 
     number = run(context.obj.library, language)
     if json:

@@ -38,7 +38,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List documents in the order of ingest."""
-    from lpisearch.workflows.documents import list_documents  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.documents import list_documents
 
     wanted = _filter(label, path, split)
     entries, total = list_documents(context.obj.library, wanted, limit or -1, offset)
@@ -59,7 +59,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one document."""
-    from lpisearch.workflows.documents import as_record, show_document  # noqa: PLC0415
+    from lpisearch.workflows.documents import as_record, show_document
 
     found = show_document(context.obj.library, document)
     if json:
@@ -86,7 +86,7 @@ def delete(
     json: Json = False,
 ) -> None:
     """Remove documents from the library. Their files stay; a changed file brings them back."""
-    from lpisearch.workflows.documents import delete_documents  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.documents import delete_documents
 
     number = delete_documents(context.obj.library, documents)
     if json:
@@ -107,7 +107,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Write documents as JSON Lines; ingesting them gives the same library."""
-    from lpisearch.workflows.documents import export_documents  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.documents import export_documents
 
     wanted = _filter(label, path, split)
     stream = sys.stdout if target == "-" else Path(target)
@@ -119,6 +119,6 @@ def export(
 
 
 def _filter(labels: list[str] | None, path: str, split: str) -> Filter:
-    from lpisearch.records import Filter  # noqa: PLC0415 (keeps --help quick)
+    from lpisearch.records import Filter
 
     return Filter(tuple(labels or ()), path, split)

@@ -71,7 +71,7 @@ def ingest(
 
     Nothing is ever removed from the library unless you say --prune.
     """
-    from lpisearch.settings import (  # noqa: PLC0415 (keeps --help quick)
+    from lpisearch.settings import (
         MEBIBYTE,
         IngestOptions,
         ReadOptions,
@@ -99,7 +99,7 @@ def ingest(
 
 
 def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
-    from lpisearch.workflows.ingest import run_ingest  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.ingest import run_ingest
 
     with progress_bar("Reading") as show:
         return run_ingest(context.obj.library, paths, options, show)
@@ -107,7 +107,7 @@ def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> I
 
 def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None:
     if json:
-        from dataclasses import asdict  # noqa: PLC0415 (keeps --help quick)
+        from dataclasses import asdict
 
         values = {"library": str(context.obj.library), "failed": report.failed, **asdict(report)}
         print_json(values)

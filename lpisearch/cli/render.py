@@ -37,9 +37,9 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         for row in (columns, *rows):
             typer.echo("\t".join(_one_line(cell) for cell in row))
         return
-    from rich.console import Console  # noqa: PLC0415 (slow to import)
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
@@ -67,9 +67,9 @@ def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
     if not sys.stderr.isatty():
         yield lambda _progress: None
         return
-    from rich.console import Console  # noqa: PLC0415 (slow to import)
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}"),
@@ -93,6 +93,18 @@ def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
             )
 
         yield show
+
+
+@contextmanager
+def stage_line() -> Iterator[Callable[[str], None]]:
+    """Show the name of the stage under way on stderr; nothing where it is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _stage: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda stage: status.update(f"{stage} …")
 
 
 def size(number: float) -> str:

@@ -9,7 +9,7 @@ from lpisearch.cli.render import Json, print_json, print_pairs, print_table, siz
 
 def status(context: typer.Context, json: Json = False) -> None:
     """Show what the library holds."""
-    from lpisearch.workflows.maintenance import library_status  # noqa: PLC0415 (slow to import)
+    from lpisearch.workflows.maintenance import library_status
 
     found = library_status(context.obj.library)
     if json:

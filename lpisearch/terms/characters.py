@@ -102,7 +102,7 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    import regex  # type: ignore[import-untyped]  # noqa: PLC0415 - English text hardly needs it, and it takes time to load
+    import regex  # type: ignore[import-untyped]
 
     scripts = ("Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Thai", "Lao", "Khmer")
     script = "".join(rf"\p{{{name}}}" for name in (*scripts, "Myanmar"))

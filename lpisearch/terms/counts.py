@@ -132,7 +132,7 @@ class _Table:
 
     def keep_columns(self, stays: NDArray[np.bool_]) -> Counts:
         """Return the matrix of the columns that stay, moved together in their order."""
-        from scipy.sparse import csr_array  # noqa: PLC0415 - a query must start without it
+        from scipy.sparse import csr_array
 
         kept = stays[self.indices]
         row_starts = _total_before(np.frombuffer(self.row_sizes, np.int32))

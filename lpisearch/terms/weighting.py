@@ -100,7 +100,7 @@ class Weighting:
 
     def apply(self, counts: csr_array) -> csr_array:
         """Return the weights of a matrix of counts; the two share their indices."""
-        from scipy.sparse import csr_array  # noqa: PLC0415 - a query must start without it
+        from scipy.sparse import csr_array
 
         def lengths() -> Floats:
             each = self._relative(_row_sums(counts.data, counts.indptr))
@@ -143,7 +143,7 @@ def weighting_scheme(name: str) -> Scheme:
 
 def normalise_rows(matrix: csr_array) -> csr_array:
     """Return the matrix with each row at unit length; a row of zeros stays one."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 - a query must start without it
+    from scipy.sparse import csr_array
 
     data = matrix.data.astype(np.float32, copy=False)
     norms = np.sqrt(_row_sums(np.square(data), matrix.indptr))

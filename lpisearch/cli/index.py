@@ -1,0 +1,136 @@
+"""`lpisearch index`: turn the documents into a subspace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from lpisearch.cli.render import Json, note, print_json, print_pairs, size, stage_line
+
+if TYPE_CHECKING:
+    from lpisearch.records import Filter, IndexPlan, IndexReport
+
+Number = TypeVar("Number", int, float)
+
+
+def index(
+    context: typer.Context,
+    method: Annotated[str, typer.Option(metavar="NAME", help="rlpi, olpi, lpi or lsi.")] = "rlpi",
+    dims: Annotated[
+        str, typer.Option(metavar="auto|N", help="Dimensions; auto reads them off the graph.")
+    ] = "auto",
+    alpha: Annotated[
+        str, typer.Option(metavar="auto|X", help="Strength of the ridge (rlpi).")
+    ] = "auto",
+    neighbours: Annotated[
+        int, typer.Option(metavar="N", help="Neighbours that each document names.")
+    ] = 15,
+    labels: Annotated[
+        str,
+        typer.Option(metavar="use|ignore", help="Whether a common label makes neighbours too."),
+    ] = "ignore",
+    weighting: Annotated[
+        str, typer.Option(metavar="NAME", help="tf, tfidf, log-tfidf or bm25.")
+    ] = "log-tfidf",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="label=L|path=GLOB|split=S", help="Only these documents."),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Several indexes can lie beside each other.")
+    ] = "default",
+    seed: Annotated[int, typer.Option(metavar="N", help="Of every random choice.")] = 0,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
+    ] = 30.0,
+    json: Json = False,
+) -> None:
+    """Build the subspace index. The one before stays in use until the new one is whole."""
+    from lpisearch.settings import IndexOptions
+    from lpisearch.workflows.indexing import build_index, plan_index
+
+    options = IndexOptions(
+        name=name,
+        method=method,
+        dims=_number("--dims", dims, int),
+        alpha=_number("--alpha", alpha, float),
+        neighbours=neighbours,
+        labels=labels,
+        weighting=weighting,
+        where=_filter(where or []),
+        seed=seed,
+        wait_seconds=wait,
+    )
+    library = context.obj.library
+    plan = plan_index(library, options)
+    if not json:
+        _render_plan(plan)
+    with stage_line() as show:
+        report = build_index(library, options, show)
+    _render(report, json=json)
+
+
+def _number(option: str, text: str, kind: type[Number]) -> Number | None:
+    """Read a number, or None for "auto"."""
+    from lpisearch.errors import BadOption
+
+    if text == "auto":
+        return None
+    try:
+        return kind(text)
+    except ValueError:
+        raise BadOption(option, f"“{text}” is neither auto nor a number") from None
+
+
+def _filter(conditions: list[str]) -> Filter:
+    """Read `label=…`, `path=…` and `split=…`; several labels mean any of them."""
+    from lpisearch.errors import BadOption
+    from lpisearch.records import Filter
+
+    found: dict[str, list[str]] = {"label": [], "path": [], "split": []}
+    for condition in conditions:
+        key, equals, value = condition.partition("=")
+        if not equals or key not in found or not value:
+            raise BadOption("--where", f"“{condition}” is not label=…, path=… or split=…")
+        found[key].append(value)
+    for key in ("path", "split"):
+        if len(found[key]) > 1:
+            raise BadOption("--where", f"{key} is given more than once")
+    return Filter(tuple(found["label"]), *("".join(found[key]) for key in ("path", "split")))
+
+
+def _render_plan(plan: IndexPlan) -> None:
+    note(
+        f"{plan.documents:,} documents, about {plan.words:,} words: "
+        f"needs about {plan.memory_mb:,.0f} MB and {plan.seconds:,.0f} s"
+    )
+
+
+def _render(report: IndexReport, *, json: bool) -> None:
+    if json:
+        from dataclasses import asdict
+
+        print_json(asdict(report))
+        return
+    pairs: list[tuple[str, object]] = [
+        ("index", report.name),
+        ("method", report.method),
+        ("dimensions", report.dims),
+        ("α", "none" if report.alpha is None else f"{report.alpha:.4g}"),
+        ("documents", report.documents),
+        ("terms", report.terms),
+        ("graph", _graph(report)),
+        ("unknown words", f"{report.unknown_rate:.1%}"),
+        ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
+        ("peak memory", f"{report.peak_mb:,.0f} MB"),
+        ("size", size(report.size_bytes)),
+    ]
+    print_pairs(pairs)
+
+
+def _graph(report: IndexReport) -> str:
+    if report.components is None:
+        return "none"
+    parts = "one connected part" if report.components == 1 else f"{report.components:,} parts"
+    return f"{parts}, {report.isolated:,} documents without a neighbour"

@@ -1,0 +1,1 @@
+"""A fitted index and the folder that holds it: a manifest and one .npy file for each array."""

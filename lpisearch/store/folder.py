@@ -1,0 +1,174 @@
+"""Write an index folder whole, and open one without copying it into memory.
+
+A folder is written under a temporary name, brought to disk, and renamed: a reader finds the old
+one or the new one. Arrays are memory-mapped and never unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import IndexDamaged, IndexUnwritable
+from lpisearch.store.manifest import FILE, ArrayFacts, Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+_PARTIAL = ".partial-"
+_BLOCK = 1 << 20
+
+
+def publish(
+    parent: Path,
+    manifest: Manifest,
+    arrays: Mapping[str, Array],
+    unchanged: Mapping[str, Path] | None = None,
+) -> Path:
+    """Write an index as a new folder.
+
+    Parameters
+    ----------
+    parent
+        The folder that holds all indexes of a library.
+    manifest
+        Without its `arrays`, which are filled in here.
+    arrays
+        What to write, by name.
+    unchanged
+        Files of an earlier version that stay as they are, by name: linked, not copied.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, whole and on disk.
+
+    Raises
+    ------
+    IndexUnwritable
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=parent))
+    except OSError as error:
+        raise IndexUnwritable(parent, error.strerror or str(error)) from error
+    try:
+        facts = {name: _write(partial / f"{name}.npy", array) for name, array in arrays.items()}
+        for name, path in (unchanged or {}).items():
+            facts[name] = _link(path, partial / f"{name}.npy")
+        text = replace(manifest, arrays=facts).as_text().encode()
+        _write_bytes(partial / FILE, text)
+        _sync_folder(partial)
+        # The name comes from the content: equal indexes have equal names.
+        target = parent / f"{manifest.name}-{sha256(text).hexdigest()[:12]}"
+        if target.exists():
+            shutil.rmtree(target)
+        partial.rename(target)
+        _sync_folder(parent)
+    except OSError as error:
+        raise IndexUnwritable(parent, error.strerror or str(error)) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[str, Array]]:
+    """Map the arrays of an index folder into memory.
+
+    Parameters
+    ----------
+    folder
+        As `publish` returned it.
+    verify
+        Whether each file's SHA-256 is compared with the manifest.
+
+    Raises
+    ------
+    IndexDamaged, IndexTooNew
+    """
+    if not folder.is_dir():
+        raise IndexDamaged(folder, "the folder is missing")
+    manifest = Manifest.read(folder)
+    arrays = {}
+    for name, facts in manifest.arrays.items():
+        path = folder / f"{name}.npy"
+        if verify and (not path.exists() or _digest(path) != facts.sha256):
+            state = "is missing" if not path.exists() else "is not as it was written"
+            raise IndexDamaged(folder, f"{path.name} {state}")
+        arrays[name] = _map(path, facts, folder)
+    return manifest, arrays
+
+
+def sweep(parent: Path, keep: set[str]) -> None:
+    """Remove folders that no index refers to: superseded ones, and remains of a kill."""
+    for path in parent.iterdir() if parent.is_dir() else ():
+        if path.is_dir() and path.name not in keep:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
+    try:
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise IndexDamaged(folder, f"{path.name} cannot be read ({error})") from error
+    if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
+        raise IndexDamaged(folder, f"{path.name} has another type or shape than it should")
+    return array
+
+
+def _write(path: Path, array: Array) -> ArrayFacts:
+    with path.open("wb") as stream:
+        np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return _facts(path)
+
+
+def _link(source: Path, target: Path) -> ArrayFacts:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copyfile(source, target)
+    return _facts(target)
+
+
+def _facts(path: Path) -> ArrayFacts:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return ArrayFacts(array.dtype.str, array.shape, _digest(path))
+
+
+def _digest(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    with path.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to disk, where the system can."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

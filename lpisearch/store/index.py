@@ -1,0 +1,105 @@
+"""A fitted index in memory: its manifest and its named arrays.
+
+Rows of `vectors` are documents, at unit length with each dimension scaled, so that the inner
+product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the
+transpose of a projection's `components_`, so that a query reads only the rows of its words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.terms.vocabulary import Vocabulary
+from lpisearch.terms.weighting import Weighting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.store.manifest import Manifest
+
+HASH_BYTES = 16
+# What does not change when documents are taken in after the build.
+FIXED_ARRAYS = ("terms", "document_frequencies", "idf", "loadings", "eigenvalues", "scales")
+
+
+@dataclass(frozen=True)
+class SubspaceIndex:
+    """An index that is built or opened.
+
+    Attributes
+    ----------
+    manifest
+        Everything but the arrays.
+    arrays
+        By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims),
+        eigenvalues, scales, vectors (documents x dims), document_rows, content_hashes.
+    """
+
+    manifest: Manifest
+    arrays: dict[str, NDArray[Any]]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The terms."""
+        return Vocabulary.from_bytes(
+            self.arrays["terms"].tobytes(),
+            self.arrays["document_frequencies"],
+            self.manifest.result["documents"],
+        )
+
+    @cached_property
+    def weighting(self) -> Weighting:
+        """How counts become weights."""
+        return Weighting(idf=self.arrays["idf"], **self.manifest.weighting)
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Documents as rows at unit length."""
+        return self.arrays["vectors"]
+
+    @cached_property
+    def contents(self) -> dict[int, bytes]:
+        """The content hash of each document, by its key in the database."""
+        hashes = self.arrays["content_hashes"].tobytes()
+        starts = range(0, len(hashes), HASH_BYTES)
+        rows = self.arrays["document_rows"].tolist()
+        return {row: hashes[i : i + HASH_BYTES] for row, i in zip(rows, starts, strict=True)}
+
+    def project(self, counts: csr_array) -> NDArray[np.float32]:
+        """Turn counts of documents (rows) into vectors, as those of the corpus were made."""
+        weights = self.weighting.apply(counts)
+        return scaled_rows(weights @ self.arrays["loadings"], self.arrays["scales"])
+
+
+def scaled_rows(
+    coordinates: NDArray[np.float32], scales: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Scale dimensions, then bring each row to unit length; a row of zeros stays."""
+    scaled = coordinates * scales
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    lengths[lengths == 0] = 1
+    return np.asarray(scaled / lengths[:, np.newaxis], dtype=np.float32)
+
+
+def document_arrays(
+    vectors: NDArray[np.float32], rows: Sequence[int], hashes: Sequence[bytes]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays that change with the documents."""
+    joined = np.frombuffer(b"".join(hashes), np.uint8)
+    return {
+        "vectors": vectors,
+        "document_rows": np.array(rows, np.int64),
+        "content_hashes": joined.reshape(-1, HASH_BYTES),
+    }
+
+
+def term_array(vocabulary: Vocabulary) -> NDArray[np.uint8]:
+    """Return the terms as bytes, to be stored."""
+    return np.frombuffer(vocabulary.terms_as_bytes(), np.uint8)

@@ -1,0 +1,106 @@
+"""What an index folder says about itself: `manifest.json`.
+
+The manifest names every array with its type, shape and SHA-256, so that a folder that was cut
+short, changed or written by a later program is refused and never answers wrongly.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import IndexDamaged, IndexTooNew
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FORMAT = 1
+FILE = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFacts:
+    """One array file: its NumPy type, its shape, and the SHA-256 of the whole file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything of an index but its arrays.
+
+    Attributes
+    ----------
+    name, method
+        What the index is called, and the projection that made it.
+    parameters
+        As they were asked for, seed and document filter included.
+    tokeniser, weighting
+        How a text becomes a row of weights; the weighting's idf is an array.
+    result
+        What came out: dims, alpha, documents, terms, graph components, seconds by stage, …
+    folded
+        Documents taken in after the build: how many, their tokens, and how many were unknown.
+    fingerprint
+        Of the documents that the index was built from.
+    versions
+        Of the libraries that computed the arrays.
+    created
+        When it was built.
+    arrays
+        The files, by name without suffix.
+    format
+        Of the folder.
+    """
+
+    name: str
+    method: str
+    parameters: dict[str, Any]
+    tokeniser: dict[str, Any]
+    weighting: dict[str, Any]
+    result: dict[str, Any]
+    folded: dict[str, int]
+    fingerprint: str
+    versions: dict[str, str]
+    created: str
+    arrays: dict[str, ArrayFacts] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def as_text(self) -> str:
+        """Return the JSON text of the file."""
+        return json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read the manifest of an index folder.
+
+        Raises
+        ------
+        IndexDamaged, IndexTooNew
+        """
+        try:
+            values = json.loads((folder / FILE).read_bytes())
+        except FileNotFoundError as error:
+            raise IndexDamaged(folder, f"{FILE} is missing") from error
+        except (OSError, ValueError) as error:
+            raise IndexDamaged(folder, f"{FILE} cannot be read ({error})") from error
+        return cls._of(values, folder)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any], folder: Path) -> Manifest:
+        number = values.get("format") if isinstance(values, dict) else None
+        if isinstance(number, int) and number > FORMAT:
+            raise IndexTooNew(folder, number)
+        try:
+            known = {each.name: values[each.name] for each in fields(cls)}
+            known["arrays"] = {
+                name: ArrayFacts(facts["dtype"], tuple(facts["shape"]), facts["sha256"])
+                for name, facts in known["arrays"].items()
+            }
+        except (KeyError, TypeError, AttributeError) as error:
+            raise IndexDamaged(folder, f"{FILE} lacks {error}") from error
+        return cls(**known)

@@ -1,0 +1,50 @@
+"""How long each stage of a build takes, and how much memory the process has held."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_KIBIBYTE = 1024
+
+
+@dataclass(slots=True)
+class Stages:
+    """Times stages and announces each as it begins.
+
+    Attributes
+    ----------
+    on_stage
+        Called with the name of a stage.
+    seconds
+        By stage, in the order in which they ran.
+    """
+
+    on_stage: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Run a stage."""
+        self.on_stage(name)
+        begun = time.perf_counter()
+        yield
+        elapsed = time.perf_counter() - begun
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + elapsed, 3)
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process has held; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else _KIBIBYTE
+    return round(peak * unit / 1e6, 1)

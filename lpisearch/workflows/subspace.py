@@ -1,0 +1,178 @@
+"""Documents to a subspace: count, weigh, link neighbours, project. No database and no files."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import BadOption, NothingToIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lpisearch.projections.base import Projection
+    from lpisearch.settings import IndexOptions
+    from lpisearch.terms.vocabulary import Vocabulary
+    from lpisearch.terms.weighting import Weighting
+    from lpisearch.workflows.stages import Stages
+
+_LABEL_CHOICES = ("ignore", "use")
+_LEAST_DOCUMENTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The documents to learn from.
+
+    Attributes
+    ----------
+    shards
+        Lists of joined tokens, in the order of `rows`; read once.
+    rows, hashes
+        Keys and content hashes, filled while the shards are read.
+    labels
+        Of each document that has any, by key; None if labels are not to be used.
+    """
+
+    shards: Iterable[Sequence[str]]
+    rows: list[int]
+    hashes: list[bytes]
+    labels: dict[int, list[str]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A subspace, and the documents in it.
+
+    Attributes
+    ----------
+    vocabulary, weighting
+        How tokens become a row of weights.
+    projection
+        The fitted estimator.
+    vectors
+        Documents as rows, scaled and at unit length.
+    unknown_rate
+        Share of the corpus' words that have no column.
+    """
+
+    vocabulary: Vocabulary
+    weighting: Weighting
+    projection: Projection
+    vectors: NDArray[np.float32]
+    unknown_rate: float
+
+
+def check_options(options: IndexOptions) -> None:
+    """Refuse options that cannot work, before anything is read.
+
+    Raises
+    ------
+    BadOption
+    """
+    from lpisearch.projections.registry import PROJECTIONS
+    from lpisearch.terms.weighting import weighting_scheme
+
+    if options.method not in PROJECTIONS:
+        nearest = difflib.get_close_matches(options.method, PROJECTIONS, 1)
+        hint = f"; did you mean {nearest[0]}?" if nearest else ""
+        raise BadOption("--method", f"there is no method “{options.method}”{hint}", PROJECTIONS)
+    if options.labels not in _LABEL_CHOICES:
+        raise BadOption("--labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
+    if options.dims is not None and options.dims < 1:
+        raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
+    if options.neighbours < 1:
+        raise BadOption("--neighbours", f"{options.neighbours} is not a number of neighbours")
+    if options.alpha is not None and not 0 <= options.alpha < float("inf"):
+        raise BadOption("--alpha", f"{options.alpha} is not a number of at least 0")
+    if options.alpha is not None and "alpha" not in _parameters(PROJECTIONS[options.method]):
+        raise BadOption("--alpha", f"{options.method} has no α")
+    weighting_scheme(options.weighting)
+
+
+def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitted:
+    """Learn vocabulary, weighting and projection, and place the documents.
+
+    Raises
+    ------
+    NothingToIndex
+        The documents do not tell anything apart.
+    """
+    from lpisearch.store.index import scaled_rows
+    from lpisearch.terms.counts import build_counts
+    from lpisearch.terms.weighting import Weighting, normalise_rows
+
+    with stages.stage("counting terms"):
+        vocabulary, counts = build_counts(corpus.shards)
+        words, unknown = int(counts.lengths.sum()), counts.lengths.sum() - counts.matrix.sum()
+    if not len(vocabulary):
+        raise NothingToIndex(
+            f"None of the {len(corpus.rows):,} documents has a word to index.",
+            "lpisearch docs list  (is their language set? lpisearch status)",
+        )
+    with stages.stage("weighting"):
+        weighting = Weighting.fit(counts.matrix, options.weighting)
+        X = normalise_rows(weighting.apply(counts.matrix))
+        del counts
+    projection = _fit_projection(X, _labels(corpus), options, stages)
+    with stages.stage("placing documents"):
+        vectors = scaled_rows(projection.transform(X), projection.scales_)
+    return Fitted(vocabulary, weighting, projection, vectors, float(unknown) / max(words, 1))
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of what computes an index."""
+    return {name: version(name) for name in ("lpisearch", "numpy", "scipy", "scikit-learn")}
+
+
+def _fit_projection(
+    X: Any, labels: list[list[str]] | None, options: IndexOptions, stages: Stages
+) -> Projection:
+    from lpisearch.graphs import GRAPHS, GraphOptions
+    from lpisearch.projections.registry import PROJECTIONS
+
+    cls: type[Projection] = PROJECTIONS[options.method]
+    projection = cls(**_arguments(cls, options))
+    affinity = None
+    try:
+        if "n_neighbors" in _parameters(cls):
+            with stages.stage("linking neighbours"):
+                graph = GRAPHS["blend" if labels is not None else "nearest"]
+                affinity = graph(X, labels, GraphOptions(n_neighbors=options.neighbours))
+        with stages.stage("projecting"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what came out is in the report
+            projection.fit(X, labels, affinity=affinity)
+    except ValueError as error:
+        raise NothingToIndex(
+            f"No subspace can be learned from these documents: {error}",
+            "add documents that differ, or ask for other options: lpisearch index --help",
+        ) from error
+    return projection
+
+
+def _arguments(cls: type[Projection], options: IndexOptions) -> dict[str, Any]:
+    """Return our options under the names that the estimator has for them."""
+    wanted = {
+        "n_components": options.dims,
+        "alpha": options.alpha,
+        "n_neighbors": options.neighbours,
+        "random_state": options.seed,
+    }
+    known = _parameters(cls)
+    return {name: value for name, value in wanted.items() if value is not None and name in known}
+
+
+def _parameters(cls: type[Projection]) -> set[str]:
+    return set(cls().get_params())
+
+
+def _labels(corpus: Corpus) -> list[list[str]] | None:
+    if corpus.labels is None:
+        return None
+    return [corpus.labels.get(row, []) for row in corpus.rows]
