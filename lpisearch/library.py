@@ -6,17 +6,17 @@ Each method imports its workflow when it is called, so that `import lpisearch` s
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lpisearch.records import Filter
-from lpisearch.settings import IngestOptions
+from lpisearch.settings import IndexOptions, IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.records import Document, Entry, Finding, IngestReport, Progress
+    from lpisearch.records import Document, Entry, Finding, IndexReport, IngestReport, Progress
 
 DEFAULT_PATH = "lpisearch.db"
 
@@ -73,6 +73,34 @@ class Library:
 
         names = [os.fspath(path) for path in paths]
         return run_ingest(self.path, names, options or IngestOptions(), on_progress)
+
+    def index(
+        self,
+        method: str = "rlpi",
+        *,
+        options: IndexOptions | None = None,
+        on_stage: Callable[[str], None] = lambda _stage: None,
+    ) -> IndexReport:
+        """Build a subspace index and put it in use; the one before stays in use until then.
+
+        Parameters
+        ----------
+        method
+            "rlpi", "olpi", "lpi" or "lsi".
+        options
+            All the rest; its `method` is not looked at.
+        on_stage
+            Called with the name of each stage as it begins.
+
+        Examples
+        --------
+        >>> library.index(method="lsi").documents
+        2
+        """
+        from lpisearch.workflows.indexing import build_index
+
+        wanted = replace(options or IndexOptions(), method=method)
+        return build_index(self.path, wanted, on_stage)
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.

@@ -122,6 +122,8 @@ def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None
     if report.skipped:
         kinds = ", ".join(f"{suffix} ({n})" for suffix, n in sorted(report.skipped.items()))
         note(f"Passed over, as no known format: {kinds}")
+    for complaint in report.index_notes:
+        note(f"The documents are safe, but an index could not take them in. {complaint}")
     _render_troubles("Failed", report.failures)
     _render_troubles("Warnings", report.warnings)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
-from lpisearch.cli.render import Json, print_json, print_pairs, print_table, size
+from lpisearch.cli.render import Json, note, print_json, print_pairs, print_table, size
 
 
 def status(context: typer.Context, json: Json = False) -> None:
@@ -27,6 +29,29 @@ def status(context: typer.Context, json: Json = False) -> None:
     if found["unfinished"]:
         pairs.append(("unfinished", f"{len(found['unfinished'])} files; ingest them again"))
     print_pairs(pairs)
+    if found["indexes"]:
+        typer.echo()
+        print_table("", ("index", "method", "dims", "documents", "state"), _index_rows(found))
+    for index in found["indexes"]:
+        if index["rebuild"]:
+            note(
+                f"A rebuild of “{index['name']}” is due: {index['rebuild']}. Next: lpisearch index"
+            )
+    if not found["indexes"] and found["documents"]:
+        note("There is no index yet. Next: lpisearch index")
     if found["labels"]:
         typer.echo()
         print_table("", ("label", "documents"), list(found["labels"].items()))
+
+
+def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [
+        (
+            index["name"],
+            index["method"],
+            index.get("dims", "?"),
+            index["built_from"] + index["folded_in"] if "built_from" in index else "?",
+            index["state"],
+        )
+        for index in found["indexes"]
+    ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lpisearch.database.engine import Database
     from lpisearch.database.indexes import IndexEntry
     from lpisearch.store.index import SubspaceIndex
+    from lpisearch.store.manifest import Manifest
 
 # A rebuild is due when a fifth of the documents, or a tenth more of the words, are new to the map.
 _DUE_SHARE = 0.2
@@ -50,9 +51,9 @@ def fold_in(library: Path, database: Database) -> list[str]:
     return complaints
 
 
-def due_for_rebuild(index: SubspaceIndex) -> str:
+def due_for_rebuild(manifest: Manifest) -> str:
     """Say why an index should be built anew, or ""."""
-    folded, built = index.manifest.folded, index.manifest.result
+    folded, built = manifest.folded, manifest.result
     documents = folded["documents"]
     if documents >= max(_DUE_DOCUMENTS, _DUE_SHARE * built["documents"]):
         return f"{documents:,} documents came after it was built from {built['documents']:,}"

@@ -15,6 +15,7 @@ from lpisearch.errors import LibraryDamaged, LibraryNotFound, LibraryUnwritable
 from lpisearch.records import Filter, Finding
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.workflows.index_state import index_findings, index_summaries
 from lpisearch.workflows.tokens import document_tokens, library_tokeniser
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def library_status(library: Path) -> dict[str, Any]:
             "language": tokeniser["language"] if tokeniser else None,
             "size_bytes": size_on_disk(library),
             "schema": revision(connection),
+            "indexes": index_summaries(library, connection),
         }
 
 
@@ -60,6 +62,7 @@ def examine(library: Path, *, repair: bool = False, wait_seconds: float = 30.0) 
                     _repair(connection)
             with database.writing() as connection:
                 found = [*health.findings(connection), _tokeniser_finding(connection)]
+                found.extend(index_findings(library, connection))
                 connection.rollback()
     except LibraryDamaged as damage:
         return [health.damaged(damage.what)]

@@ -1,0 +1,69 @@
+"""What state the indexes of a library are in, for `status` and `doctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.database import corpus
+from lpisearch.database.indexes import index_entries
+from lpisearch.errors import SubspaceError
+from lpisearch.records import Finding
+from lpisearch.settings import index_folder
+from lpisearch.workflows.folding import due_for_rebuild, filter_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from lpisearch.database.indexes import IndexEntry
+
+
+def index_summaries(library: Path, connection: Connection) -> list[dict[str, Any]]:
+    """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
+    return [_summary(library, connection, entry) for entry in index_entries(connection)]
+
+
+def index_findings(library: Path, connection: Connection) -> list[Finding]:
+    """Check that the arrays of each index are as they were written."""
+    from lpisearch.store.folder import open_folder
+
+    findings = []
+    for entry in index_entries(connection):
+        check = f"index “{entry.name}”"
+        try:
+            manifest, _ = open_folder(index_folder(library) / entry.folder)
+        except SubspaceError as error:
+            findings.append(Finding(check, ok=False, detail=error.what, next_step=error.next_step))
+            continue
+        found = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
+        if not _is_current(connection, entry):
+            found = Finding(check, ok=True, detail="behind", next_step="lpisearch ingest PATH")
+        findings.append(found)
+    return findings
+
+
+def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[str, Any]:
+    from lpisearch.store.manifest import Manifest
+
+    summary: dict[str, Any] = {
+        "name": entry.name,
+        "method": entry.method,
+        "created": entry.created_at,
+        "folder": str(index_folder(library) / entry.folder),
+    }
+    try:
+        manifest = Manifest.read(index_folder(library) / entry.folder)
+    except SubspaceError as error:
+        return summary | {"state": "damaged", "reason": error.what, "rebuild": error.what}
+    state = "ready" if _is_current(connection, entry) else "behind"
+    due = due_for_rebuild(manifest)
+    result = {name: value for name, value in manifest.result.items() if name != "documents"}
+    built = {"built_from": manifest.result["documents"], "folded_in": manifest.folded["documents"]}
+    return summary | {"state": state, "rebuild": due, **built, **result}
+
+
+def _is_current(connection: Connection, entry: IndexEntry) -> bool:
+    """Whether the index covers the documents exactly as they are."""
+    hashes = corpus.content_hashes(connection, filter_of(entry))
+    return corpus.fingerprint(hashes) == entry.fingerprint
