@@ -127,7 +127,7 @@ class OLPI(GraphProjection):
         X = self._documents(X)
         W = self._affinity(X, y, affinity)
         space = self._document_space(X)
-        affinity_gram, degree_gram = _graph_grams(space.documents, W)
+        affinity_gram, degree_gram = graph_grams(space.documents, W)
         found = orthogonal_directions(
             affinity_gram, degree_gram, space.scales, min(self.n_components, len(space.scales))
         )
@@ -157,7 +157,7 @@ class OLPI(GraphProjection):
         return most if most <= FULL_SPACE else max(LEADING_SPACE, self.n_components * 3 // 2)
 
 
-def _graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
+def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
     """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held."""
     degrees = W.degrees[:, None]
     rank = U.shape[1]

@@ -1,0 +1,210 @@
+"""OLPI beside solving each reduced eigenproblem from scratch, beside LPI, LSI and plain terms.
+
+Run: python benchmarks/olpi.py [--data ../shared/data] [--subsets 6] [--small-only]
+
+Three tables: time of 100 directions in the full space of small document sets, as ratios; figure 2
+of olpi-2005, mean average precision of intra-topic pairs by number of dimensions; a fit on the
+20 Newsgroups beside scikit-learn's TruncatedSVD. Only ratios within one run mean anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh, qr
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # has no types
+
+from lpisearch.graphs import GraphOptions, nearest
+from lpisearch.graphs.base import unit_rows
+from lpisearch.projections.document_space import whole_space
+from lpisearch.projections.olpi import OLPI, graph_grams
+from lpisearch.projections.orthogonal import orthogonal_directions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lpisearch.graphs.affinity import Floats
+
+DIMENSIONS = (5, 10, 20, 50, 100)
+N_DIRECTIONS = 100
+NEIGHBORS = 7  # section 5.2.1 of the paper
+
+
+class Subset(NamedTuple):
+    """Documents (unit rows of term counts) that contain one term, and their classes."""
+
+    X: Any
+    labels: Any
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--subsets", type=int, default=6)
+    parser.add_argument("--small-only", action="store_true", help="leave out 20 Newsgroups")
+    options = parser.parse_args()
+    subsets = list(tdt2_subsets(options.data / "tdt2" / "tdt2.npz", options.subsets))
+    print_directions(subsets)
+    print_precision(subsets)
+    if not options.small_only:
+        print_newsgroups(options.data / "20newsgroups" / "docs.jsonl.gz")
+
+
+def tdt2_subsets(path: Path, count: int) -> Iterator[Subset]:
+    """Draw terms that 270 to 718 documents of the 20 largest classes contain."""
+    stored = np.load(path, allow_pickle=False)
+    parts = (stored["data"].astype(np.float64), stored["indices"], stored["indptr"])
+    counts = sparse.csr_array(parts, shape=tuple(stored["shape"]))
+    sizes = np.bincount(stored["label"])
+    kept = np.flatnonzero(np.isin(stored["label"], np.argsort(-sizes)[:20]))
+    counts, labels = sparse.csr_array(counts[kept]), stored["label"][kept]
+    frequency = np.diff(counts.tocsc().indptr)
+    candidates = np.flatnonzero((frequency >= 270) & (frequency <= 718))
+    for term in np.random.default_rng(0).choice(candidates, count, replace=False):
+        rows = np.flatnonzero(counts[:, [term]].toarray().ravel())
+        yield Subset(unit_rows(sparse.csr_array(counts[rows])), labels[rows])
+
+
+def print_directions(subsets: list[Subset]) -> None:
+    """Time 100 directions from the same two Gram matrices, on three roads."""
+    print(f"\n{N_DIRECTIONS} directions in the full space (processor seconds, from UᵀWU and UᵀDU)")
+    print(f"{'docs':>5} {'rank':>5} {'OLPI':>7} {'scratch':>8} {'LPI':>7} "
+          f"{'scratch/OLPI':>13} {'OLPI/LPI':>9} {'difference':>11}")  # fmt: skip
+    for subset in subsets:
+        space = whole_space(subset.X)
+        W = nearest(subset.X, options=GraphOptions(n_neighbors=NEIGHBORS))
+        problem = (*graph_grams(space.documents, W), space.scales, N_DIRECTIONS)
+        # One thread for all, and its own time: other programs on the machine then matter less.
+        with threadpool_limits(limits=1, user_api="blas"):
+            olpi, found = timed(partial(orthogonal_directions, *problem), repeats=3)
+            scratch, reference = timed(partial(directions_from_scratch, *problem))
+            lpi, _ = timed(partial(lpi_directions, *problem), repeats=3)
+        difference = np.abs(found.values - reference).max()
+        print(f"{subset.X.shape[0]:5} {len(space.scales):5} {olpi:7.2f} {scratch:8.2f} {lpi:7.2f} "
+              f"{scratch / olpi:13.1f} {olpi / lpi:9.1f} {difference:11.1e}")  # fmt: skip
+
+
+def print_precision(subsets: list[Subset]) -> None:
+    """Reproduce figure 2: similarity by cosine in 5 to 100 dimensions."""
+    rows: dict[str, list[list[float]]] = {}  # one list of precisions a set
+    plain = np.mean([pair_precision(s.X.toarray(), s.labels) for s in subsets])
+    for subset in subsets:
+        for name, Y in representations(subset).items():
+            precisions = [pair_precision(Y[:, :d], subset.labels) for d in DIMENSIONS]
+            rows.setdefault(name, []).append(precisions)
+    print(f"\nIntra-topic average precision, mean of {len(subsets)} sets; plain terms {plain:.3f}")
+    print(f"{'dimensions':<22}" + "".join(f"{d:>7}" for d in DIMENSIONS))
+    for name, sets in rows.items():
+        print(f"{name:<22}" + "".join(f"{p:7.3f}" for p in np.mean(sets, axis=0)))
+
+
+def representations(subset: Subset) -> dict[str, Floats]:
+    """Place the documents of one set in 100 dimensions (and one more) by each method."""
+    space = whole_space(subset.X)
+    W = nearest(subset.X, options=GraphOptions(n_neighbors=NEIGHBORS))
+    olpi = OLPI(n_components=N_DIRECTIONS + 1, n_neighbors=NEIGHBORS).fit(subset.X, affinity=W)
+    Y = olpi.transform(subset.X)
+    lsi = space.documents * space.scales
+    lpi = lpi_directions(*graph_grams(space.documents, W), space.scales, N_DIRECTIONS)
+    return {
+        "LSI": lsi,
+        "LPI": lsi @ lpi,
+        "OLPI": Y,
+        "OLPI, x eigenvalue^2": Y * olpi.scales_,
+        "OLPI without constant": Y[:, 1:],
+    }
+
+
+def print_newsgroups(path: Path) -> None:
+    """Fit on all of 20 Newsgroups, side by side with TruncatedSVD of as many dimensions."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    labels = np.unique([record["labels"][0] for record in records], return_inverse=True)[1]
+    weighting = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english", dtype=np.float32)
+    X = sparse.csr_array(weighting.fit_transform(r["title"] + "\n" + r["text"] for r in records))
+    print(f"\n20 Newsgroups, {X.shape[0]} documents x {X.shape[1]} terms, 150 dimensions (seconds)")
+    graph, W = timed(partial(nearest, X), repeats=2, clock=time.perf_counter)
+    peer_fit = partial(TruncatedSVD(150, random_state=0).fit, X)
+    svd, lsi = timed(peer_fit, repeats=2, clock=time.perf_counter)
+    peer = np.asarray(unit_rows(lsi.transform(X)))
+    print(f"{'graph of 15 neighbours':<34}{graph:7.1f}")
+    print(f"{'TruncatedSVD(150)':<34}{svd:7.1f}          share {same_class(peer, labels):.4f}")
+    for limit in (200, 300, 500):
+        fit = partial(OLPI(150, svd_components=limit).fit, X, affinity=W)
+        seconds, olpi = timed(fit, repeats=2, clock=time.perf_counter)
+        share = same_class(olpi.embed(X), labels)
+        print(f"{f'OLPI(150, svd_components={limit})':<34}{seconds:7.1f}  x{seconds / svd:5.2f}   "
+              f"share {share:.4f}   with the graph x{(seconds + graph) / svd:5.2f}")  # fmt: skip
+    print("share: of the same class among the 20 nearest, 2,000 documents")
+
+
+def directions_from_scratch(
+    affinity_gram: Floats, degree_gram: Floats, scales: Floats, count: int
+) -> Floats:
+    """Solve each reduced problem anew on a basis of the complement; return the values."""
+    A = scales[:, None] * affinity_gram * scales
+    B = scales[:, None] * degree_gram * scales
+    complement = np.eye(len(scales))
+    values = []
+    for _ in range(count):
+        last = complement.shape[1] - 1
+        reduced = (complement.T @ A @ complement, complement.T @ B @ complement)
+        value, vector = eigh(*reduced, subset_by_index=[last, last])
+        values.append(value[0])
+        complement = complement @ qr(vector)[0][:, 1:]
+    return np.array(values)
+
+
+def lpi_directions(
+    affinity_gram: Floats, degree_gram: Floats, scales: Floats, count: int
+) -> Floats:
+    """Solve the same pencil without orthogonality, once."""
+    n = len(scales)
+    vectors = eigh(affinity_gram, degree_gram, subset_by_index=[n - count, n - 1])[1]
+    return np.asarray(vectors[:, ::-1] / scales[:, None])
+
+
+def pair_precision(Y: Floats, labels: Any) -> float:
+    """Average precision of pairs of one class, all pairs ranked by cosine (section 5.2.2)."""
+    Y = np.asarray(unit_rows(Y))
+    first, second = np.triu_indices(len(Y), 1)
+    ranked = np.argsort(-(Y @ Y.T)[first, second], kind="stable")
+    same = (labels[first] == labels[second])[ranked]
+    ranks = np.flatnonzero(same) + 1
+    return float(np.mean(np.arange(1, len(ranks) + 1) / ranks))
+
+
+def same_class(Y: Floats, labels: Any, *, k: int = 20, sample: int = 2000) -> float:
+    """Return the share of documents of the same class among the k nearest of a sample."""
+    rows = np.random.default_rng(0).choice(len(Y), sample, replace=False)
+    cosines = Y[rows] @ Y.T
+    cosines[np.arange(sample), rows] = -np.inf
+    near = np.argpartition(-cosines, k, axis=1)[:, :k]
+    return float(np.mean(labels[near] == labels[rows, None]))
+
+
+def timed(
+    work: Callable[[], Any], *, repeats: int = 1, clock: Callable[[], float] = time.process_time
+) -> tuple[float, Any]:
+    """Return the least time of a few runs, and the last result."""
+    seconds = []
+    for _ in range(repeats):
+        start = clock()
+        result = work()
+        seconds.append(clock() - start)
+    return min(seconds), result
+
+
+if __name__ == "__main__":
+    main()
