@@ -104,7 +104,7 @@ class BatchWriter:
         self, incoming: Incoming, found: Found | None, row_id: int, digest: bytes
     ) -> Written:
         source_id = incoming.source_id
-        if found and found.source_id != source_id and not self.is_gone(found.source_id):
+        if found and found.source_id != source_id and not self._is_free(found):
             return Written("taken", found.source_id)
         seen = self._seen.setdefault(source_id, set())
         if row_id in seen:
@@ -113,6 +113,10 @@ class BatchWriter:
         if found is None:
             return Written("added")
         return Written("unchanged" if found.content_hash == digest else "updated")
+
+    def _is_free(self, found: Found) -> bool:
+        """Tell whether a document is left behind by its file."""
+        return found.position < 0 or self.is_gone(found.source_id)
 
     def vanished(self, connection: Connection, source_id: int) -> list[int]:
         """Return the documents that a source, now read to its end, no longer has."""
@@ -129,7 +133,9 @@ class _Present:
 
     def __init__(self, found: Sequence[Found], free_rows: Iterator[int]) -> None:
         self._by_id = {one.external_id: one for one in found}
-        self._by_place = {(one.source_id, one.position): one for one in found}
+        # A record that is there hides one that is gone from the same place.
+        by_place = sorted(found, key=lambda one: one.position)
+        self._by_place = {(one.source_id, abs(one.position)): one for one in by_place}
         self._free_rows = free_rows
 
     @classmethod

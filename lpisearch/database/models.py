@@ -47,7 +47,11 @@ class SourceRow(Base):
 
 
 class DocumentRow(Base):
-    """One document. The text is the last column, so that listing never pages through it."""
+    """One document. The text is the last column, so that listing never pages through it.
+
+    `position` is its number within the source, from 1; the negative of it once the record is
+    gone from the file.
+    """
 
     __tablename__ = "documents"
     __table_args__ = (Index(None, "source_id", "position"),)

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """A document that the library has: its row, identity, place and content."""
+    """A document that the library has: its row, identity, place and content.
+
+    `position` is below zero if the record is gone from its file.
+    """
 
     row_id: int
     external_id: str
@@ -47,7 +50,8 @@ _FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash "
 _FIND_IDS = text(f"{_FOUND} FROM json_each(:ids) w JOIN documents d ON d.external_id = w.value")
 _FIND_PLACES = text(
     f"{_FOUND} FROM json_each(:places) w JOIN documents d "
-    "ON d.source_id = json_extract(w.value, '$[0]') AND d.position = json_extract(w.value, '$[1]')"
+    "ON d.source_id = json_extract(w.value, '$[0]') "
+    "AND d.position IN (json_extract(w.value, '$[1]'), -json_extract(w.value, '$[1]'))"
 )
 
 
@@ -94,6 +98,19 @@ def move(connection: Connection, writes: Sequence[Write]) -> None:
         for write in writes
     ]
     connection.execute(statement, values)
+
+
+def note_gone(connection: Connection, row_ids: Iterable[int]) -> None:
+    """Note that the records of documents are gone from their files."""
+    statement = update(_DOCUMENTS).where(_among("id"))
+    gone = statement.values(position=-func.abs(_DOCUMENTS.c.position))
+    connection.execute(gone, {"ids": json.dumps(list(row_ids))})
+
+
+def delete_gone(connection: Connection, source_ids: Iterable[int]) -> None:
+    """Remove the documents of sources whose records are gone from their files."""
+    gone = delete(_DOCUMENTS).where(_among("source_id"), _DOCUMENTS.c.position < 0)
+    connection.execute(gone, {"ids": json.dumps(list(source_ids))})
 
 
 def replace(

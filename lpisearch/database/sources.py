@@ -34,8 +34,8 @@ class Source:
         Of the file; `UNFINISHED` until it has been read to its end without a failure.
     read_options
         A fingerprint of the options that shaped its documents.
-    documents
-        How many documents the library has from it.
+    documents, gone
+        How many documents the library has from it, and how many of these it no longer has.
     """
 
     id: int
@@ -46,12 +46,17 @@ class Source:
     mtime_ns: int
     read_options: str
     documents: int = 0
+    gone: int = 0
 
 
 def known_sources(connection: Connection) -> dict[str, Source]:
     """Return all sources of the library by path."""
     counts = (
-        select(DocumentRow.source_id, func.count().label("documents"))
+        select(
+            DocumentRow.source_id,
+            func.count().label("documents"),
+            func.count().filter(DocumentRow.position < 0).label("gone"),
+        )
         .group_by(DocumentRow.source_id)
         .subquery()
     )
@@ -64,6 +69,7 @@ def known_sources(connection: Connection) -> dict[str, Source]:
         SourceRow.mtime_ns,
         SourceRow.read_options,
         func.coalesce(counts.c.documents, 0),
+        func.coalesce(counts.c.gone, 0),
     ).outerjoin(counts, counts.c.source_id == SourceRow.id)
     return {row[1]: Source(*row) for row in connection.execute(statement)}
 

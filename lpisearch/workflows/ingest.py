@@ -13,6 +13,7 @@ from lpisearch.records import Problem, Progress, Trouble
 from lpisearch.settings import is_own_file
 from lpisearch.workflows.discovery import Discovery
 from lpisearch.workflows.extraction import extract
+from lpisearch.workflows.folding import fold_in
 from lpisearch.workflows.naming import Labelling, label_file
 from lpisearch.workflows.recording import Recorder, root_of
 from lpisearch.workflows.stdin import spooled_input
@@ -74,7 +75,8 @@ def run_ingest(
                 batch_documents=options.batch_documents,
             )
             _Reading(recorder, labelling, on_progress).read(files, options)
-            recorder.forget_sources(discovery.gone(recorder.known))
+            recorder.finish(discovery.gone(recorder.known))
+            recorder.report.index_notes.extend(fold_in(library, database))
     recorder.report.failures[:0] = discovery.troubles
     recorder.report.seconds = time.perf_counter() - begun
     return recorder.report
@@ -107,7 +109,6 @@ class _Reading:
             else:
                 self._read_file(extracted)
             self._done += extracted.file.size
-        self._recorder.flush()
         self._report.skipped = dict(self._skipped)
 
     def _is_unchanged(self, file: FoundFile) -> bool:
@@ -116,25 +117,25 @@ class _Reading:
             return False
         if known.read_options != self._labelling.fingerprint or known.root != root_of(file, known):
             return False
-        self._report.unchanged += known.documents
+        self._recorder.leave(known)
         return True
 
     def _read_file(self, extracted: Extracted) -> None:
         file = extracted.file
         source = self._recorder.source(file, extracted.reader.name if extracted.reader else "")
         many = extracted.reader is not None and extracted.reader.many
-        failures = len(self._report.failures)
+        clean = True
         position = 0
         for item in extracted.items:
             if isinstance(item, Problem):
                 self._note(file, item)
+                clean = clean and item.warning
                 position += not item.warning
                 continue
             position += 1
             self._recorder.add(source, item, position, many=many)
             self._documents += 1
             self._show(extracted)
-        clean = len(self._report.failures) == failures
         self._recorder.end(source, file, clean=clean)
 
     def _pass_over(self, file: FoundFile) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lpisearch.database.batches import BatchWriter, Incoming
-from lpisearch.database.rows import delete_documents
+from lpisearch.database.rows import delete_documents, delete_gone, note_gone
 from lpisearch.database.sources import (
     UNFINISHED,
     Source,
@@ -22,7 +22,7 @@ from lpisearch.records import IngestReport, Trouble
 from lpisearch.workflows.naming import derived_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -72,6 +72,8 @@ class Recorder:
             self.known = known_sources(connection)
             self._next_source_id = next_source_id(connection)
         self._paths = {source.id: source.path for source in self.known.values()}
+        self._refused: set[int] = set()
+        self._left: set[int] = set()
         self._begin_batch()
 
     def _begin_batch(self) -> None:
@@ -80,6 +82,12 @@ class Recorder:
         self._ended: dict[int, bool] = {}
         self._characters = 0
         self._flushed = time.monotonic()
+
+    def leave(self, source: Source) -> None:
+        """Count the documents of a file that need not be read."""
+        self.report.unchanged += source.documents - source.gone
+        if source.gone:
+            self._left.add(source.id)
 
     def source(self, file: FoundFile, reader_name: str) -> Source:
         """Return the source of a file that is about to be read."""
@@ -132,26 +140,45 @@ class Recorder:
             with self._database.writing() as connection:
                 save_sources(connection, list(self._sources.values()), now)
                 written = self._writer.write(connection, self._documents, now)
+                self._count(written)
+                save_sources(connection, self._refused_sources(), now)
                 vanished = self._vanished(connection)
                 if self._prune:
                     delete_documents(connection, vanished)
-            self._count(written)
-            self.count_gone(len(vanished))
+                else:
+                    note_gone(connection, vanished)
+            self._count_gone(len(vanished))
         self._begin_batch()
 
-    def forget_sources(self, sources: Sequence[Source]) -> None:
-        """Deal with files that are gone: count their documents, or remove them."""
-        self.count_gone(sum(source.documents for source in sources))
-        if sources and self._prune:
-            with self._database.writing() as connection:
-                delete_sources(connection, [source.id for source in sources])
+    def finish(self, gone: Iterable[Source]) -> None:
+        """Write the rest; then count, or remove, what is left of files that are gone.
 
-    def count_gone(self, documents: int) -> None:
-        """Count documents that are gone as removed or, without `prune`, as missing."""
+        So late, because another file may have taken their documents over.
+        """
+        self.flush()
+        paths = {source.path for source in gone}
+        if not paths and not self._left:
+            return
+        with self._database.writing() as connection:
+            now_known = known_sources(connection)
+            lost = [now_known[path] for path in paths if path in now_known]
+            self._count_gone(sum(source.documents for source in lost))
+            self._count_gone(sum(s.gone for s in now_known.values() if s.id in self._left))
+            empty = [source.id for source in lost if self._prune or not source.documents]
+            delete_sources(connection, empty)
+            if self._prune:
+                delete_gone(connection, self._left)
+
+    def _count_gone(self, documents: int) -> None:
         if self._prune:
             self.report.removed += documents
         else:
             self.report.missing += documents
+
+    def _refused_sources(self) -> list[Source]:
+        """Return files of this batch that hold a document which was refused: not yet done."""
+        sources = [source for key, source in self._sources.items() if key in self._refused]
+        return [replace(source, size=UNFINISHED, mtime_ns=UNFINISHED) for source in sources]
 
     def _vanished(self, connection: Connection) -> list[int]:
         """Return the documents that cleanly read files no longer have."""
@@ -178,6 +205,7 @@ class Recorder:
                     self._refuse(incoming, f"the id “{incoming.ids[0]}” is taken by {owner}")
 
     def _refuse(self, incoming: Incoming, reason: str) -> None:
+        self._refused.add(incoming.source_id)
         where = f"document {incoming.position}"
         self.report.failures.append(Trouble(incoming.path, reason, where))
 

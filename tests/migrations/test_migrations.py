@@ -17,12 +17,12 @@ from lpisearch.database.schema import (
     create_library,
     differences,
     downgrade,
-    migrations_folder,
     open_library,
     revision,
     upgrade,
 )
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, NotALibrary
+from lpisearch.settings import shipped_folder
 from lpisearch.workflows.maintenance import library_status, upgrade_library
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _found_revision(path: Path) -> str | None:
 def test_head_is_the_last_migration() -> None:
     """The revision that the program asks for is the last of the migration scripts."""
     config = Config()
-    config.set_main_option("script_location", str(migrations_folder()))
+    config.set_main_option("script_location", str(shipped_folder("migrations")))
     assert ScriptDirectory.from_config(config).get_heads() == [HEAD]
 
 
@@ -214,14 +214,14 @@ def test_a_failed_upgrade_changes_nothing(
     library.touch()
     upgrade(library, "0001")
     broken = tmp_path / "migrations"
-    shutil.copytree(migrations_folder(), broken)
+    shutil.copytree(shipped_folder("migrations"), broken)
     script = broken / "versions" / "0002_indexes.py"
     text = script.read_text(encoding="utf-8")
     script.write_text(
         text.replace("def downgrade", '    raise RuntimeError("half-way")\n\n\ndef downgrade'),
         encoding="utf-8",
     )
-    monkeypatch.setattr(schema, "migrations_folder", lambda: broken)
+    monkeypatch.setattr(schema, "shipped_folder", lambda _name: broken)
     with pytest.raises(RuntimeError, match="half-way"):
         upgrade(library)
     assert _found_revision(library) == "0001"

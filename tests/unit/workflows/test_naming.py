@@ -110,9 +110,8 @@ def test_files_of_labels(
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"path,colour\na,x\n", b"a,b\n1,2\n", b"path,label\ncaf\xe9,x\n",
-     b'path,label\n"' + b"x" * 200_000, None],
-    ids=["empty", "no-label", "no-columns", "not-utf8", "huge-cell", "missing"],
+    [b"", b"path,colour\na,x\n", b"a,b\n1,2\n", b"path,label\ncaf\xe9,x\n", None],
+    ids=["empty", "no-label", "no-columns", "not-utf8", "missing"],
 )  # fmt: skip
 def test_a_bad_file_of_labels_is_named(tmp_path: Path, content: bytes | None) -> None:
     """A file of labels that cannot be used is wrong usage, and the message names it."""
