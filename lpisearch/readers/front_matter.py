@@ -45,7 +45,7 @@ _FAULTS = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, 
 
 
 def _parse(block: str) -> Any:
-    import yaml  # noqa: PLC0415 - 20 ms that only front matter needs
+    import yaml
 
     if block.count("[") + block.count("{") > _MOST_BRACKETS:
         # PyYAML takes quadratic time for brackets within brackets.

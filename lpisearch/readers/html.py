@@ -72,7 +72,7 @@ def read_page(source: str) -> Page:
         source = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", source)
     if is_hostile(source):
         return Page("", text_of_tags(source))
-    from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415 - not at the start of every run
+    from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(source)
     text = text_of_tree(tree.body) if tree.body is not None else ""

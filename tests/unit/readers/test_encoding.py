@@ -52,6 +52,14 @@ def test_byte_order_mark_decides(mark: bytes, encoding: str) -> None:
         (RUSSIAN, "cp1251", "cp1251"),
         (RUSSIAN * 20, "koi8_r", "koi8_r"),
         ("今日は天気が良いので、公園を散歩しました。", "shift_jis", "cp932"),
+        ("今日は天気が良いので、公園を散歩しました。", "euc_jp", "euc_jp"),
+        ("北京是中华人民共和国的首都。", "gbk", "gb18030"),
+        ("English first, then 中文信息检索 and more", "gbk", "gb18030"),
+        ("這是一個測試檔案。", "big5", "big5"),
+        ("오늘은 날씨가 좋아서 공원을 산책했습니다.", "euc_kr", "cp949"),
+        ("«Москва» — столица", "cp1251", "cp1251"),
+        ("Σήμερα είναι καλός καιρός", "cp1253", "cp1253"),
+        ("สวัสดีชาวโลก วันนี้อากาศดี", "cp874", "cp874"),
     ],
 )
 def test_encoding_without_a_mark_is_found(text: str, written: str, found: str) -> None:
@@ -59,6 +67,12 @@ def test_encoding_without_a_mark_is_found(text: str, written: str, found: str) -
     decoded = decode_text(text.encode(written))
     assert (decoded.text, decoded.encoding, decoded.warnings) == (text, found, ())
     assert decoded.metadata == ({} if found == "utf-8" else {"encoding": found})
+
+
+@pytest.mark.parametrize("text", ["Straße, Größe, ÄÖÜ", "déjà vu", "“quoted” – text…", "größer"])
+def test_latin_text_is_never_guessed(text: str) -> None:
+    """No short text in a Latin script becomes Chinese, Thai or Greek."""
+    assert decode(text.encode("cp1252")).text == text
 
 
 def test_latin_text_is_read_as_cp1252_with_a_warning() -> None:
