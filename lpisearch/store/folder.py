@@ -7,11 +7,10 @@ one or the new one. Arrays are memory-mapped and never unpickled.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from lpisearch.store.manifest import FILE, ArrayFacts, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -60,7 +60,8 @@ def publish(
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=parent))
+        partial = parent / f"{_PARTIAL}{secrets.token_hex(6)}"
+        partial.mkdir()
     except OSError as error:
         raise IndexUnwritable(parent, error.strerror or str(error)) from error
     try:
