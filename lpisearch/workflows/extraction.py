@@ -62,7 +62,7 @@ def _begin(file: FoundFile, options: ReadOptions, workers: IsolatedReaders) -> E
     try:
         source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
         reader = reader_for(source, options)
-    except (OSError, EOFError, ReaderError) as error:
+    except Exception as error:  # noqa: BLE001 (a defect in telling formats must not stop the run)
         return Extracted(file, None, None, iter([Problem(_reason(error))]))
     if reader is None:
         return Extracted(file, source, None, iter(()))

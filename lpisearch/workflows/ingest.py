@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from lpisearch.database.lock import writer_lock
 from lpisearch.database.schema import create_library
+from lpisearch.readers.registry import reader_named
+from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
 from lpisearch.settings import is_own_file
 from lpisearch.workflows.discovery import Discovery
@@ -56,6 +58,8 @@ def run_ingest(
         Before anything is read; LibraryUnwritable also later, with finished batches kept.
     """
     begun = time.perf_counter()
+    if options.read.format != "auto":
+        reader_named(options.read.format)  # before anything is made
     labelling = Labelling.of(options.read)
     labels = label_file(options.read)
     discovery = Discovery(lambda path: is_own_file(path, library) or path == str(labels))
@@ -141,8 +145,8 @@ class _Reading:
     def _pass_over(self, file: FoundFile) -> None:
         """Refuse a file of unknown format that was named, count one that was merely found."""
         if file.named:
-            problem = Problem("not a document that lpisearch can read; name its --format if it is")
-            self._note(file, problem)
+            unknown = "not a document that lpisearch can read; name its --format if it is"
+            self._note(file, Problem(unknown if file.size else EMPTY))
         else:
             self._skipped[PurePath(file.path).suffix.lower() or "no suffix"] += 1
 
