@@ -12,6 +12,7 @@ from lpisearch.errors import BadOption, NothingToIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
@@ -164,7 +165,10 @@ def _threads(n_documents: int) -> AbstractContextManager[object]:
     """
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(limits=1 if n_documents < _ONE_THREAD_DOCUMENTS else None)
+    limits: AbstractContextManager[object] = threadpool_limits(
+        limits=1 if n_documents < _ONE_THREAD_DOCUMENTS else None
+    )
+    return limits
 
 
 def _arguments(cls: type[Projection], options: IndexOptions) -> dict[str, Any]:
