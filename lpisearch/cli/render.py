@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from lpisearch.records import Progress
 
+Cell = TypeVar("Cell")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 
 
@@ -37,10 +38,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         for row in (columns, *rows):
             typer.echo("\t".join(_one_line(cell) for cell in row))
         return
+    if not rows:
+        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    used = [at for at, column in enumerate(columns) if any(str(row[at]) for row in rows)]
+    columns, rows = _at(columns, used), [_at(row, used) for row in rows]
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
         numeric = all(isinstance(cell, (int, float)) for cell in cells)
@@ -114,6 +119,10 @@ def size(number: float) -> str:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
         number /= 1000
     return f"{number:.1f} GB"
+
+
+def _at(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:
+    return [cells[place] for place in places]
 
 
 def _shown(cell: object) -> str:
