@@ -78,8 +78,8 @@ def iso_date(stated: str) -> str:
 
 
 def _open(source: SourceFile) -> Any:
-    import pypdfium2  # noqa: PLC0415 - loads a large native library, needed here alone
-    from pypdfium2 import raw  # noqa: PLC0415 - the same
+    import pypdfium2
+    from pypdfium2 import raw
 
     with open_seekable(source) as stream:
         content = stream.read() if source.gzipped else source.path.absolute()
@@ -94,7 +94,7 @@ def _open(source: SourceFile) -> Any:
 
 
 def _page_texts(pdf: Any) -> tuple[list[str], list[Problem]]:
-    import pypdfium2  # noqa: PLC0415 - loaded by _open
+    import pypdfium2
 
     pages, problems = [], []
     for number in range(len(pdf)):
@@ -125,7 +125,7 @@ def _doubt(text: str) -> str:
 
 
 def _metadata(facts: dict[str, str], pages: int) -> dict[str, Any]:
-    from pypdfium2 import PDFIUM_INFO, PYPDFIUM_INFO  # noqa: PLC0415 - loaded by _open
+    from pypdfium2 import PDFIUM_INFO, PYPDFIUM_INFO
 
     stated = {
         "author": facts.get("Author"),

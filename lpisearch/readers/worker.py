@@ -90,7 +90,7 @@ def _take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
 def _limit_resources(memory_bytes: int) -> None:
     """Bound the address space and write no core files, where the system can."""
     try:
-        import resource  # noqa: PLC0415 - Windows has no such module
+        import resource
     except ImportError:
         return
     for kind, limit in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CORE, 0)):
