@@ -36,7 +36,6 @@ _NEAR = 1e-2
 # A unit column of which less than this is new would bring in more rounding than information.
 _DEPENDENT = 1e-12
 _BLOCK_SIZE = 4
-_SOLVES = 3
 # Three shifts are usual. Halving alone needs forty; after that the dense solver takes over.
 _MAX_SHIFTS = 45
 
@@ -80,12 +79,15 @@ class ConstrainedDiagonal:
         shift = upper
         for _ in range(_MAX_SHIFTS):
             pencil = _ShiftedPencil(self._diagonal, self._constraints, shift, _NEAR * self._scale)
+            if pencil.is_singular:  # the shift is an eigenvalue to the last bit: step off it
+                shift += self._tolerance
+                continue
             if pencil.n_above:
                 lower = shift
             else:
                 upper = shift
             proved = upper - values[0] <= 2 * self._tolerance
-            values, error = self._rayleigh_ritz(self._krylov(pencil))
+            values, error = self._rayleigh_ritz(self._iterated(pencil))
             if proved:
                 self._upper = upper
                 return np.asarray(self._ritz_vectors[:, 0])
@@ -95,12 +97,13 @@ class ConstrainedDiagonal:
                 shift = (lower + upper) / 2 if lower + self._tolerance < upper else upper
         return self._largest_by_dense_solver()
 
-    def _krylov(self, pencil: _ShiftedPencil) -> Floats:
-        """Span the Ritz vectors and what a few inverse iterations make of them."""
-        blocks = [self._ritz_vectors]
-        for _ in range(_SOLVES):
-            blocks.append(np.linalg.qr(self._project(pencil.solve(blocks[-1])))[0])
-        return np.hstack(blocks)
+    def _iterated(self, pencil: _ShiftedPencil) -> Floats:
+        """Span the Ritz vectors and what one inverse iteration makes of them.
+
+        More iterations on one shift, or more vectors, were measured to cost what they save.
+        """
+        solved = self._project(pencil.solve(self._ritz_vectors))
+        return np.hstack([self._ritz_vectors, solved / np.linalg.norm(solved, axis=0)])
 
     def _rayleigh_ritz(self, trial: Floats) -> tuple[Floats, float]:
         """Keep the best few vectors of a subspace; return their values and the first one's error.
@@ -148,7 +151,8 @@ class _ShiftedPencil:
         small[range(n_near), range(n_near)] = difference[self._near]
         small[n_near:, :n_near] = constraints[self._near].T
         small[n_near:, n_near:] = -self._far_constraints.T @ (self._inverse * self._far_constraints)
-        self._factor, self._pivots, _ = dsytrf(small, lower=1, overwrite_a=1)
+        self._factor, self._pivots, zero_pivot = dsytrf(small, lower=1, overwrite_a=1)
+        self.is_singular = zero_pivot > 0
         self.n_above = self._count_above(difference[self._far], n_constraints)
 
     def solve(self, block: Floats) -> Floats:

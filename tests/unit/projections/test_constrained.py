@@ -111,6 +111,15 @@ def test_a_solve_inverts_the_projected_diagonal() -> None:
     np.testing.assert_allclose(constraints.T @ x, 0, atol=1e-11)
 
 
+def test_a_shift_that_is_an_eigenvalue_is_stepped_off() -> None:
+    """With the upper bound exactly on the answer, the first factorisation is singular."""
+    problem = ConstrainedDiagonal(np.array([3.0, 2.0, 1.0]))
+    problem.add(np.array([1.0, 0.0, 0.0]))
+    assert _ShiftedPencil(problem._diagonal, problem._constraints, 2.0, 1e-2).is_singular
+    problem._upper = 2.0
+    np.testing.assert_allclose(np.abs(problem.largest()), [0, 1, 0], atol=1e-12)
+
+
 def test_when_shifts_run_out_the_dense_solver_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a single shift the same maxima come out."""
     monkeypatch.setattr(constrained, "_MAX_SHIFTS", 0)
