@@ -199,12 +199,15 @@ class IndexPlan:
     ----------
     documents, words
         How many there are.
+    terms
+        At most so many become columns of the matrix.
     memory_mb, seconds
         Estimates, from the words and the method.
     """
 
     documents: int
     words: int
+    terms: int
     memory_mb: float
     seconds: float
 

@@ -102,7 +102,7 @@ def _filter(conditions: list[str]) -> Filter:
 
 def _render_plan(plan: IndexPlan) -> None:
     note(
-        f"{plan.documents:,} documents, about {plan.words:,} words: "
+        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms: "
         f"needs about {plan.memory_mb:,.0f} MB and {plan.seconds:,.0f} s"
     )
 

@@ -34,6 +34,18 @@ def add(connection: Connection, row_ids: Sequence[int]) -> None:
     )
 
 
+def count_terms(connection: Connection, least_documents: int) -> int:
+    """Return how many terms occur in at least so many documents of the whole library."""
+    connection.execute(
+        text(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.library_terms "
+            f"USING fts5vocab(main, '{TABLE}', 'row')"
+        )
+    )
+    statement = text("SELECT count(*) FROM temp.library_terms WHERE doc >= :least")
+    return connection.execute(statement, {"least": least_documents}).scalar_one()
+
+
 def rebuild(connection: Connection) -> None:
     """Build the whole table anew from the stored tokens."""
     connection.execute(text(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')"))  # noqa: S608 (a constant name)

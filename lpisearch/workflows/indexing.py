@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.database import corpus
 from lpisearch.database.configuration import TOKENISER, stored_setting
+from lpisearch.database.fulltext import count_terms
 from lpisearch.database.indexes import IndexEntry, index_entries, save_index
 from lpisearch.database.lock import writer_lock
 from lpisearch.database.schema import open_library
 from lpisearch.errors import BadOption, IndexNotFound, NothingToIndex
 from lpisearch.records import Filter, IndexPlan, IndexReport
 from lpisearch.settings import index_folder
+from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.workflows.stages import Stages, peak_megabytes
 from lpisearch.workflows.subspace import (
     Corpus,
@@ -54,10 +56,13 @@ def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
         raise BadOption("--name", f"“{options.name}” has signs other than letters, digits, . _ -")
     with open_library(library) as database, database.reading() as connection:
         documents, characters = corpus.corpus_size(connection, options.where)
+        limits = VocabularyLimits()
+        found = count_terms(connection, limits.smallest_df(documents))
+        terms = min(found, limits.max_terms or found)
     _refuse_too_few(documents, options)
     words = characters // _CHARACTERS_A_WORD
     memory = _BASE_MEGABYTES + (words * _BYTES_A_WORD + documents * _BYTES_A_DOCUMENT) / 1e6
-    return IndexPlan(documents, words, memory, 1 + words / _WORDS_A_SECOND)
+    return IndexPlan(documents, words, terms, memory, 1 + words / _WORDS_A_SECOND)
 
 
 def build_index(
