@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
+INTERRUPTED = 130
+STOPPED = "\nStopped. What was finished is kept; the same command goes on."
+
 
 def main() -> None:
     """Run the command line."""
-    from lpisearch.cli.app import app
+    try:
+        from lpisearch.cli.app import app
 
-    app()
+        app()
+    except KeyboardInterrupt:  # before the program could hear of it
+        sys.stderr.write(f"{STOPPED}\n")
+        raise SystemExit(INTERRUPTED) from None

@@ -11,14 +11,23 @@ import typer
 from typer.core import TyperGroup
 
 from lpisearch import __version__
-from lpisearch.cli import database, demo, doctor, documents, index, ingest, status
+from lpisearch.cli import (
+    INTERRUPTED,
+    STOPPED,
+    database,
+    demo,
+    doctor,
+    documents,
+    index,
+    ingest,
+    status,
+)
 from lpisearch.errors import LpiSearchError
 from lpisearch.library import default_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-INTERRUPTED = 130
 UNEXPECTED = 1
 
 
@@ -32,6 +41,11 @@ class Invocation:
 
 class Verbs(TyperGroup):
     """The verbs in the order of a first visit, each run where its errors are stated."""
+
+    def make_context(self, *words: Any, **settings: Any) -> Any:
+        """Parse the command line; Ctrl-C is answered from the first moment."""
+        with _stated(debug=False):
+            return super().make_context(*words, **settings)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; turn what it raises into a message and an exit status."""
@@ -49,7 +63,7 @@ def _stated(*, debug: bool) -> Iterator[None]:
         typer.echo(f"Error: {error}", err=True)
         raise SystemExit(error.exit_status) from None
     except KeyboardInterrupt:
-        typer.echo("\nStopped. What was finished is kept; the same command goes on.", err=True)
+        typer.echo(STOPPED, err=True)
         raise SystemExit(INTERRUPTED) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
@@ -97,6 +111,7 @@ def lpisearch(
             envvar="LPISEARCH_DB",
             help="The library to use (lpisearch.db if not given).",
             show_envvar=True,
+            readable=False,  # the library says so itself, with a next step
         ),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,

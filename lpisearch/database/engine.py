@@ -147,11 +147,12 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
         return connection
-    return _open_to_read(path.absolute().as_uri())
+    return _open_to_read(path.absolute())
 
 
-def _open_to_read(uri: str) -> sqlite3.Connection:
+def _open_to_read(path: Path) -> sqlite3.Connection:
     """Open to read; from a folder that cannot hold SQLite's -shm file, as unchanging."""
+    uri = path.as_uri()
     connection = _open(f"{uri}?mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -159,8 +160,16 @@ def _open_to_read(uri: str) -> sqlite3.Connection:
         connection.close()
         if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
             raise
+        _refuse_unmerged_log(path)
         return _open(f"{uri}?mode=ro&immutable=1")
     return connection
+
+
+def _refuse_unmerged_log(path: Path) -> None:
+    """Refuse to pass over what a writer that was stopped left in the write-ahead log."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise LibraryUnwritable(path, f"its last changes are in {log.name}, to be brought in first")
 
 
 def _open(uri: str) -> sqlite3.Connection:

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lpisearch.errors import LibraryUnwritable
 from lpisearch.workflows.discovery import FoundFile
 
 if TYPE_CHECKING:
@@ -27,12 +28,21 @@ def spooled_input(paths: Sequence[str]) -> Iterator[list[FoundFile]]:
     if "-" not in paths:
         yield []
         return
+    with tempfile.TemporaryDirectory(prefix="lpisearch-") as folder:
+        spool = Path(folder) / "stdin"
+        name = f"stdin-{_spool(spool)}"
+        size = spool.stat().st_size
+        yield [FoundFile(name, "", size, mtime_ns=0, named=True, location=str(spool))]
+
+
+def _spool(target: Path) -> str:
+    """Write standard input to a file; return a digest of it."""
     digest = blake2b(digest_size=6)
-    with tempfile.NamedTemporaryFile(prefix="lpisearch-") as spool:
-        while block := sys.stdin.buffer.read(_BLOCK):
-            digest.update(block)
-            spool.write(block)
-        spool.flush()
-        size = Path(spool.name).stat().st_size
-        name = f"stdin-{digest.hexdigest()}"
-        yield [FoundFile(name, "", size, mtime_ns=0, named=True, location=spool.name)]
+    try:
+        with target.open("wb") as stream:
+            while block := sys.stdin.buffer.read(_BLOCK):
+                digest.update(block)
+                stream.write(block)
+    except OSError as error:
+        raise LibraryUnwritable(target, error.strerror or str(error)) from error
+    return digest.hexdigest()

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+import shutil
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.settings import IngestOptions
+from lpisearch.workflows.ingest import run_ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_SIGKILLED = -9
+_MOMENTS = {"first": 50, "update": 25}
+_WORDS = ("ship", "boat", "harbour", "sail", "anchor", "tide", "wave", "storm", "pilot", "rope")
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def _text(number: int) -> str:
+    chance = random.Random(number)  # noqa: S311 (texts, not secrets)
+    return " ".join(chance.choices(_WORDS, k=30))
+
+
+def _files(numbers: range, word: str = "") -> dict[str, str]:
+    files = {f"{'ab'[n % 2]}/{n}.txt": f"{_text(n)} {word}" for n in numbers}
+    records = ({"id": f"r{n}", "text": f"{_text(n)} {word}", "labels": ["x", "y"]} for n in numbers)
+    files["records.jsonl"] = "".join(json.dumps(record) + "\n" for record in records)
+    return files
+
+
+def _processes() -> Any:
+    """Return a maker of processes that need no time to start: all is imported already."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(
+        ["__main__", "lpisearch.workflows.ingest", "alembic.command", "alembic.autogenerate"]
+    )
+    return context
+
+
+@pytest.mark.parametrize("kind", _MOMENTS)
+def test_nothing_is_lost_by_a_kill(
+    tmp_path: Path,
+    folder: Callable[..., Path],
+    content: Callable[..., dict[str, list[Any]]],
+    sound: Callable[..., None],
+    kind: str,
+) -> None:
+    """Killed at any moment, a library opens, is sound, and is completed by a further run.
+
+    "first" makes a library from nothing; "update" changes, adds and prunes documents.
+    """
+    options = IngestOptions(batch_documents=20, prune=kind == "update")
+    root = folder(_files(range(150)))
+    base = tmp_path / "base.db"
+    if kind == "update":
+        run_ingest(base, [str(root)], options)
+        shutil.rmtree(root)
+        folder(_files(range(100)) | _files(range(100, 130), "changed") | _files(range(200, 250)))
+
+    processes = _processes()
+
+    def begin(library: Path) -> Any:
+        library.parent.mkdir()
+        if base.exists():
+            shutil.copy(base, library)
+        process = processes.Process(target=run_ingest, args=(library, [str(root)], options))
+        process.start()
+        return process
+
+    durations = []
+    for number in range(3):
+        begun = time.monotonic()
+        begin(tmp_path / f"whole{number}" / "library.db").join()
+        durations.append(time.monotonic() - begun)
+    expected = content(tmp_path / "whole0" / "library.db")
+    assert all(expected.values())
+
+    chance = random.Random(len(kind))  # noqa: S311 (moments, not secrets)
+    killed, held = 0, set()
+    for number in range(_MOMENTS[kind]):
+        library = tmp_path / f"killed{number}" / "library.db"
+        process = begin(library)
+        time.sleep(chance.uniform(0, min(durations)))
+        process.kill()
+        process.join()
+        killed += process.exitcode == _SIGKILLED
+        if library.exists():
+            sound(library)
+            held.add(len(content(library)["documents"]))
+        run_ingest(library, [str(root)], options)
+        assert content(library) == expected
+        sound(library)
+        shutil.rmtree(library.parent)
+    assert killed > _MOMENTS[kind] / 3
+    assert len(held) > 3

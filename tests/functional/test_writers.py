@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.database.lock import writer_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Program = Callable[..., subprocess.CompletedProcess[str]]
+
+_NOTES = {"a.txt": "A letter about ships.", "b.txt": "A recipe for plum cake."}
+
+
+@pytest.fixture
+def started(library: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Return a starter of `lpisearch --db LIBRARY …`; what still runs at the end is killed."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*words: str | Path) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lpisearch", "--db", str(library), *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def _records(number: int) -> str:
+    words = " ".join(f"word{n}" for n in range(60))
+    return "".join(
+        json.dumps({"id": f"r{n}", "text": f"text {n} {words}"}) + "\n" for n in range(number)
+    )
+
+
+def _count(program: Program) -> int:
+    done = program("status", "--json")
+    return int(json.loads(done.stdout)["documents"]) if done.returncode == 0 else 0
+
+
+def test_a_second_writer_says_who_holds_the_library(
+    library: Path, folder: Callable[..., Path], program: Program
+) -> None:
+    """Without waiting, a second ingest ends with status 1 and names the process that writes."""
+    root = folder(_NOTES)
+    with writer_lock(library, "lpisearch ingest", 0):
+        done = program("ingest", root, "--wait", "0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{library} is being written by lpisearch ingest (process {os.getpid()} " in done.stderr
+    assert program("ingest", root, "--wait", "0").returncode == 0
+
+
+def test_two_writers_take_turns(
+    folder: Callable[..., Path], started: Callable[..., Any], program: Program
+) -> None:
+    """Ingests that start together on a new library all succeed, and nothing is lost."""
+    roots = [folder({f"{name}{n}.txt": f"Note {n}." for n in range(50)}, name) for name in "abc"]
+    writers = [started("ingest", root, "--json") for root in roots]
+    for writer in writers:
+        output, errors = writer.communicate(timeout=60)
+        assert (writer.returncode, errors) == (0, "")
+        assert json.loads(output)["added"] == 50
+    assert _count(program) == 150
+    assert json.loads(program("doctor", "--json").stdout)["ok"]
+
+
+def _until_half_done(program: Program) -> int:
+    for _ in range(200):
+        if number := _count(program):
+            return number
+        time.sleep(0.02)
+    pytest.fail("the ingest wrote nothing")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_an_interrupt_keeps_finished_batches(
+    folder: Callable[..., Path],
+    started: Callable[..., Any],
+    program: Program,
+    number: signal.Signals,
+) -> None:
+    """Ctrl-C is acknowledged at once, and what was finished is kept; so it is at SIGTERM."""
+    root = folder({"a.jsonl": _records(40_000)})
+    process = started("ingest", root)
+    kept = _until_half_done(program)
+    begun = time.monotonic()
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=30)
+    assert time.monotonic() - begun < 5
+    assert output == ""
+    if number == signal.SIGINT:
+        assert process.returncode == 130
+        assert errors.strip() == "Stopped. What was finished is kept; the same command goes on."
+    else:
+        assert process.returncode in {-signal.SIGTERM, 128 + signal.SIGTERM}
+    assert kept <= _count(program) < 40_000
+    assert json.loads(program("doctor", "--json").stdout)["ok"]
+    report = json.loads(program("ingest", root, "--json").stdout)
+    assert report["added"] > 0
+    assert report["added"] + report["unchanged"] == 40_000
