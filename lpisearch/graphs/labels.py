@@ -60,8 +60,8 @@ def memberships(
     """Turn labels into a documents x classes matrix of shares, and name the classes.
 
     A row sums to 1, or to 0 if the document is unlabelled: None, -1, "", NaN or an empty
-    collection. A list, tuple or set holds several labels. Classes are numbered in the order in
-    which they first appear.
+    collection. A list, tuple or set holds several labels. Classes are numbered in the order of
+    their names.
 
     Raises
     ------
@@ -70,27 +70,26 @@ def memberships(
     """
     if labels is None:
         raise ValueError("This graph needs labels (y), and there are none.")
+    if not isinstance(labels, (list, tuple)):
+        labels = list(np.asarray(labels))
     if len(labels) != n_documents:
         raise ValueError(f"There are {n_documents} documents, but {len(labels)} labels.")
-    numbers: dict[Any, int] = {}
-    indices: list[int] = []
-    indptr = [0]
-    for label in labels:
-        own = {numbers.setdefault(one, len(numbers)) for one in _labels_of(label)}
-        indices += sorted(own)
-        indptr.append(len(indices))
-    counts = np.diff(indptr)
-    data = 1 / np.repeat(counts, counts)
-    if not numbers:
+    own = [_labels_of(label) for label in labels]
+    names = sorted({one for each in own for one in each}, key=lambda one: (str(type(one)), one))
+    if not names:
         raise ValueError("No document has a label.")
-    shares = sparse.csr_array((data, indices, indptr), shape=(n_documents, len(numbers)))
-    return shares, list(numbers)
+    numbers = {name: number for number, name in enumerate(names)}
+    counts = [len(each) for each in own]
+    data = 1 / np.repeat(counts, counts)
+    indices = np.array([numbers[one] for each in own for one in each], dtype=np.int32)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return sparse.csr_array((data, indices, indptr), shape=(n_documents, len(names))), names
 
 
 def _labels_of(label: Any) -> list[Any]:
     """List the labels of one document."""
-    if isinstance(label, (list, tuple, set, frozenset)):
-        return [one for each in sorted(label, key=str) for one in _labels_of(each)]
+    if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
+        return list(dict.fromkeys(one for each in label for one in _labels_of(each)))
     is_nan = isinstance(label, float) and math.isnan(label)
     return [] if label is None or is_nan or label in ("", -1) else [label]
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpisearch.graphs import GRAPHS, Affinity, GraphOptions, as_affinity, memberships
@@ -180,6 +181,14 @@ def with_fixed_signs(components: Floats) -> Floats:
     signs = np.sign(components[np.arange(len(components)), largest])
     signs[signs == 0] = 1
     return np.asarray(components * signs[:, np.newaxis])
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Make a random generator from an int, None or a `RandomState`, as scikit-learn has them."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return np.random.default_rng(seed)
 
 
 def check_count(name: str, value: Any, *, auto: bool = False) -> None:

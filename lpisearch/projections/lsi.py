@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.utils import check_random_state
-
-from lpisearch.projections.base import Projection, check_count
+from lpisearch.projections.base import Projection, check_count, generator
 from lpisearch.projections.singular import truncated_svd
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ class LSI(Projection):
         svd = truncated_svd(
             X,
             self.n_components,
-            random_state=check_random_state(self.random_state),
+            rng=generator(self.random_state),
             solver=self.solver,
         )
         self._keep(svd.terms, svd.values**2, self.n_components)

@@ -53,7 +53,7 @@ def full_svd(X: Matrix) -> Singular:
 
 
 def truncated_svd(
-    X: Matrix, rank: int, *, random_state: np.random.RandomState, solver: str = "auto"
+    X: Matrix, rank: int, *, rng: np.random.Generator, solver: str = "auto"
 ) -> Singular:
     """Find the `rank` leading singular triplets, or fewer if X has not so many.
 
@@ -68,18 +68,18 @@ def truncated_svd(
     if solver == "dense" or rank >= smaller or (solver == "auto" and small):
         return _leading(full_svd(X), rank, X.dtype)
     if solver == "arpack":
-        start = random_state.standard_normal(smaller).astype(X.dtype)
+        start = rng.standard_normal(smaller).astype(X.dtype)
         U, s, Vt = svds(X, k=rank, v0=start, solver="arpack")
         return _to_rank(_leading(Singular(U[:, ::-1], s[::-1], Vt[::-1]), rank, X.dtype), 1e-6)
-    return _block_svd(X, rank, random_state)
+    return _block_svd(X, rank, rng)
 
 
-def _block_svd(X: Matrix, rank: int, random_state: np.random.RandomState) -> Singular:
+def _block_svd(X: Matrix, rank: int, rng: np.random.Generator) -> Singular:
     """Subspace iteration on the smaller side, then one small symmetric problem."""
     A = X if X.shape[0] <= X.shape[1] else transposed(X)
     At = transposed(A)
     width = min(rank + OVERSAMPLING, A.shape[0])
-    block = random_state.standard_normal((A.shape[1], width)).astype(X.dtype)
+    block = rng.standard_normal((A.shape[1], width), dtype=X.dtype.type)
     Q = orthonormal(product(A, block))
     for _ in range(POWER_STEPS):
         Q = orthonormal(product(A, product(At, Q)))

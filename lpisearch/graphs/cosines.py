@@ -1,0 +1,110 @@
+"""Cosines of all pairs of documents, a few rows at a time, handed to whoever selects from them.
+
+The rows of X are documents of unit length. Terms that many documents have are multiplied as a
+full matrix; for the others the lists of documents of each term are added up. Both end in the
+same block of full rows, so the result is exact, and memory is a few blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+# Private, but the kernel below every `csc @ vector` of scipy, unchanged for many years. Here it
+# adds up lists that do not lie one behind the other, which no public function does: see `_add`.
+from scipy.sparse._sparsetools import csc_matvec
+from threadpoolctl import threadpool_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from numpy.typing import NDArray
+
+    from lpisearch.graphs.affinity import Floats, Matrix
+
+    T = TypeVar("T")
+
+THREADS = min(4, os.cpu_count() or 1)
+# A term in more than this share of the documents is cheaper in a full matrix.
+COMMON_SHARE = 1 / 8
+BLOCK_ENTRIES = 2**20
+
+
+def map_cosines(X: Matrix, select: Callable[[Floats, int], T]) -> list[T]:
+    """Call `select(cosines, start)` for consecutive blocks of rows; give the results in order.
+
+    `cosines` has a row for each of the documents `start`, `start + 1`, … and a column for every
+    document; the cosine of a document with itself is set to 0.
+    """
+    pairs = _Pairs(sparse.csr_array(X))
+    n = X.shape[0]
+    rows = int(np.clip(BLOCK_ENTRIES // max(n, 1), 4, 256))
+
+    def block(start: int) -> T:
+        return select(pairs.block(start, min(start + rows, n)), start)
+
+    # Each block is one thread's own work; BLAS threads below them would only get in the way.
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(block, range(0, n, rows)))
+
+
+class _Pairs:
+    """X taken apart: common terms as a full matrix, the lists of documents of all others."""
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        n, n_terms = X.shape
+        frequency = np.bincount(X.indices, minlength=n_terms)
+        common = frequency > COMMON_SHARE * n
+        self._full: Any = X[:, np.flatnonzero(common)].toarray()
+        self._full_transposed = np.ascontiguousarray(self._full.T)
+        self._rare = _without_terms(X, common)
+        self._lists = sparse.csr_array(self._rare.T)
+
+    def block(self, start: int, stop: int) -> Floats:
+        """Cosines of the documents from `start` to `stop` with all documents."""
+        cosines: Any = self._full[start:stop] @ self._full_transposed
+        self._add(cosines, start, stop)
+        here = np.arange(stop - start)
+        cosines[here, start + here] = 0
+        return np.asarray(cosines)
+
+    def _add(self, cosines: Floats, start: int, stop: int) -> None:
+        """Add, for each document, the lists of its terms times their weights.
+
+        `csc_matvec` takes columns that lie one behind the other: `indptr` [a, b, c, …] means
+        a to b, b to c, …. With the start and the end of each list in turn, every second column
+        is a list, and the column between two of them is empty as long as the lists come in
+        descending order: its end is then before its start.
+        """
+        indptr = self._rare.indptr[start : stop + 1]
+        first, last = indptr[0], indptr[-1]
+        terms = self._rare.indices[first:last][::-1]
+        bounds = np.empty(2 * len(terms), dtype=self._lists.indptr.dtype)
+        bounds[0::2] = self._lists.indptr[terms]
+        bounds[1::2] = self._lists.indptr[terms + 1]
+        weights = np.zeros(2 * len(terms), dtype=self._rare.dtype)
+        weights[0::2] = self._rare.data[first:last][::-1]
+        ends = 2 * (last - indptr)
+        n = cosines.shape[1]
+        documents, values = self._lists.indices, self._lists.data
+        for row, (low, high) in enumerate(zip(ends[1:], ends[:-1], strict=True)):
+            if low < high:
+                columns = high - low - 1
+                weight = weights[low : high - 1]
+                csc_matvec(n, columns, bounds[low:high], documents, values, weight, cosines[row])
+
+
+def _without_terms(X: sparse.csr_array, dropped: NDArray[np.bool_]) -> sparse.csr_array:
+    """Leave out the entries of some terms; the terms of each row in ascending order."""
+    keep = ~dropped[X.indices]
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[keep]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])
+    indptr = indptr.astype(X.indptr.dtype)
+    rest = sparse.csr_array((X.data[keep], X.indices[keep], indptr), shape=X.shape)
+    rest.sum_duplicates()
+    return rest

@@ -1,0 +1,227 @@
+"""Every projection of the registry keeps the same contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import subspace_angles
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lpisearch.graphs import nearest
+from lpisearch.projections.base import FewerDimensions, Projection
+from lpisearch.projections.registry import PROJECTIONS
+
+every_projection = pytest.mark.parametrize("name", sorted(PROJECTIONS))
+
+
+def corpus(n: int = 60, n_terms: int = 80, seed: int = 0) -> Any:
+    """Make documents of four topics, each with words of its own and some of all."""
+    rng = np.random.default_rng(seed)
+    topic = np.arange(n) % 4
+    rates = np.where(np.arange(n_terms) % 5 == topic[:, np.newaxis], 1.2, 0.1)
+    counts = rng.poisson(rates) + (np.arange(n_terms) == topic[:, np.newaxis])
+    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+def fitted(name: str, X: Any, n_components: int = 5, **options: Any) -> Projection:
+    """Fit the projection of that name."""
+    return PROJECTIONS[name](n_components=n_components, **options).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::lpisearch.projections.base.FewerDimensions")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    [PROJECTIONS[name](n_components=2) for name in sorted(PROJECTIONS)]
+)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    """It passes scikit-learn's own checks of a transformer."""
+    check(estimator)
+
+
+@every_projection
+def test_projects_by_its_components_alone(name: str) -> None:
+    """`transform` is the product with the components: nothing is centred or scaled."""
+    X = corpus()
+    projection = fitted(name, X)
+    assert projection.components_.shape == (5, X.shape[1])
+    np.testing.assert_allclose(projection.transform(X), X @ projection.components_.T, atol=1e-12)
+    np.testing.assert_array_equal(projection.transform(2 * X), 2 * projection.transform(X))
+
+
+@every_projection
+def test_largest_loading_is_positive(name: str) -> None:
+    """The sign of a component is settled by its largest absolute loading."""
+    components = fitted(name, corpus()).components_
+    largest = np.abs(components).argmax(axis=1)
+    assert (components[np.arange(len(components)), largest] > 0).all()
+
+
+@every_projection
+def test_dense_and_both_sparse_kinds_agree(name: str) -> None:
+    """The same numbers give the same map as an array, a csr_array or a csr_matrix."""
+    X = corpus()
+    dense = fitted(name, X)
+    for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
+        projection = fitted(name, kind(X))
+        np.testing.assert_allclose(projection.components_, dense.components_, atol=1e-8)
+        np.testing.assert_allclose(projection.transform(kind(X)), dense.transform(X), atol=1e-8)
+
+
+@every_projection
+def test_float32_is_close_to_float64(name: str) -> None:
+    """Single precision in gives single precision out, in nearly the same subspace."""
+    X = corpus()
+    double, single = fitted(name, X), fitted(name, X.astype(np.float32))
+    assert double.components_.dtype == np.float64
+    assert single.components_.dtype == single.eigenvalues_.dtype == np.float32
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
+    angles = subspace_angles(double.components_.T, single.components_.T.astype(np.float64))
+    assert angles.max() < 1e-2
+    np.testing.assert_allclose(single.eigenvalues_, double.eigenvalues_, rtol=1e-3)
+
+
+@every_projection
+def test_two_fits_are_equal_bit_for_bit(name: str) -> None:
+    """The same documents and seed give the same bits, on the iterative way too."""
+    X = sparse.csr_array(corpus(700, 300), dtype=np.float32)
+    first, second = fitted(name, X), fitted(name, X)
+    np.testing.assert_array_equal(first.components_, second.components_)
+    np.testing.assert_array_equal(first.eigenvalues_, second.eigenvalues_)
+
+
+@every_projection
+def test_order_of_documents_does_not_matter(name: str) -> None:
+    """Documents in another order are projected to the same places."""
+    X = corpus()
+    order = np.random.default_rng(1).permutation(len(X))
+    straight, shuffled = fitted(name, X), fitted(name, X[order])
+    np.testing.assert_allclose(shuffled.transform(X), straight.transform(X), atol=1e-6)
+
+
+@every_projection
+def test_more_dimensions_than_rank_warn(name: str) -> None:
+    """Where there are fewer dimensions than asked for, those are kept, with a warning."""
+    X = np.eye(6)[[0, 0, 1, 1, 2, 2, 0, 1]] + 0.1
+    with pytest.warns(FewerDimensions, match="50 dimensions were asked for"):
+        projection = fitted(name, X, 50)
+    assert 1 <= projection.n_components_ <= 3
+    assert projection.components_.shape == (projection.n_components_, 6)
+    assert np.isfinite(projection.components_).all()
+
+
+@every_projection
+def test_disconnected_documents_are_told_apart(name: str) -> None:
+    """Three groups without a common word end up in three places."""
+    X = sparse.csr_array(sparse.block_diag([corpus(20, 15, seed) for seed in range(3)]))
+    points = fitted(name, X).embed(X)
+    own = np.repeat(np.arange(3), 20)
+    cosines = points @ points.T
+    assert cosines[own[:, np.newaxis] != own].max() < cosines[own[:, np.newaxis] == own].mean()
+
+
+@every_projection
+def test_duplicates_share_a_place(name: str) -> None:
+    """Copies of a document are projected to one point, and nothing breaks."""
+    X = np.vstack([corpus(20), np.repeat(corpus(3), 20, axis=0)])
+    points = fitted(name, X).transform(X)
+    assert np.isfinite(points).all()
+    np.testing.assert_allclose(points[20:40], np.tile(points[20], (20, 1)), atol=1e-12)
+
+
+@every_projection
+def test_empty_documents_are_projected_to_zero(name: str) -> None:
+    """A document without a term stays at the origin, scaled or not, and disturbs no other."""
+    X = np.vstack([corpus(), np.zeros((2, 80))])
+    projection = fitted(name, X)
+    assert not projection.transform(X)[-2:].any()
+    assert not projection.embed(X)[-2:].any()
+    alone = fitted(name, X[:-2])
+    np.testing.assert_allclose(projection.embed(X)[:-2], alone.embed(X[:-2]), atol=1e-6)
+
+
+@every_projection
+def test_embedding_has_unit_rows(name: str) -> None:
+    """`embed` scales the dimensions and brings each row to length one."""
+    X = corpus()
+    projection = fitted(name, X)
+    scaled = projection.transform(X) * projection.scales_
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    np.testing.assert_allclose(projection.embed(X), scaled / lengths, atol=1e-12)
+
+
+@every_projection
+def test_one_document_is_refused(name: str) -> None:
+    """A single document has no neighbour."""
+    with pytest.raises(ValueError, match="1 sample"):
+        fitted(name, corpus()[:1])
+
+
+@every_projection
+def test_empty_corpus_is_refused(name: str) -> None:
+    """Documents without a single term give a stated error."""
+    with pytest.raises(ValueError, match="None of the 5 documents has a term"):
+        fitted(name, np.zeros((5, 4)))
+
+
+@every_projection
+@pytest.mark.parametrize("bad", [0, -3, 2.5, "many", True, None])
+def test_bad_number_of_dimensions_is_refused(name: str, bad: Any) -> None:
+    """A number of dimensions is a whole number above zero."""
+    with pytest.raises(ValueError, match="n_components must be a whole number above 0"):
+        fitted(name, corpus(), bad)
+
+
+@pytest.mark.parametrize("name", sorted(set(PROJECTIONS) - {"lsi"}))
+class TestGraphProjections:
+    """What holds where a graph is used."""
+
+    def test_a_ready_graph_serves(self, name: str) -> None:
+        """A graph that is given has the effect of one that is built."""
+        X = corpus()
+        given = PROJECTIONS[name](n_components=5).fit(X, affinity=nearest(X))
+        as_matrix = PROJECTIONS[name](n_components=5).fit(X, affinity=nearest(X).toarray())
+        np.testing.assert_allclose(given.components_, fitted(name, X).components_, atol=1e-10)
+        np.testing.assert_allclose(as_matrix.components_, given.components_, atol=1e-8)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"graph": "friends"}, "graph must be one of auto, nearest"),
+            ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
+            ({"edge_weights": "heavy"}, "edge_weights must be one of cosine"),
+            ({"heat_scale": 0}, "heat_scale must be above 0"),
+            ({"radius": 2}, "radius must be above 0"),
+            ({"eigenvalue_power": -1}, "eigenvalue_power must be a number of at least 0"),
+        ],
+    )
+    def test_bad_options_are_refused(
+        self, name: str, options: dict[str, Any], message: str
+    ) -> None:
+        """An option that cannot work is named, with what can."""
+        with pytest.raises(ValueError, match=message):
+            fitted(name, corpus(), **options)
+
+    def test_wrong_graph_is_refused(self, name: str) -> None:
+        """A graph over other documents, or one that is not symmetric, is an error."""
+        X = corpus()
+        projection = PROJECTIONS[name](n_components=2)
+        with pytest.raises(ValueError, match="3 x 3, but there are 60 documents"):
+            projection.fit(X, affinity=np.ones((3, 3)))
+        with pytest.raises(ValueError, match="not symmetric"):
+            projection.fit(X, affinity=np.triu(np.ones((60, 60))))
+        with pytest.raises(ValueError, match="negative"):
+            projection.fit(X, affinity=-np.ones((60, 60)))
+
+    def test_parts_of_the_graph_are_counted(self, name: str) -> None:
+        """Connected parts and isolated documents are reported."""
+        blocks = [corpus(20, 15), corpus(20, 15, 1), np.ones((1, 2)), np.zeros((1, 3))]
+        projection: Any = fitted(name, sparse.csr_array(sparse.block_diag(blocks)))
+        assert projection.n_graph_components_ == 2
+        assert projection.n_isolated_ == 2
+
+    def test_labels_for_other_documents_are_refused(self, name: str) -> None:
+        """There must be a label for each document."""
+        with pytest.raises(ValueError, match="60 documents, but 2 labels"):
+            PROJECTIONS[name](n_components=2).fit(corpus(), ["a", "b"])
