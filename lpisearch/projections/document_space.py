@@ -1,8 +1,8 @@
 """The space that the documents span, or the leading part of it, for maps that are exact in it.
 
 Documents are rows: X = documents @ diag(scales) @ basisᵀ, where the basis (terms x dimensions) is
-orthonormal. With fewer documents than terms the basis stays implicit, as combinations of
-documents: all costs then depend on the number of documents, none on the vocabulary.
+orthonormal. It stays implicit, as combinations of a few columns, or of the documents themselves:
+most costs then depend on the smaller side of X only.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ POWER_STEPS = 2
 
 
 class DocumentSpace(NamedTuple):
-    """X = documents @ diag(scales) @ basisᵀ, all in double precision.
+    """X = documents @ diag(scales) @ basisᵀ, with the basis span @ mixing.
 
     Attributes
     ----------
     documents
-        n_documents x dimensions.
+        n_documents x dimensions, in double precision.
     scales
         The singular values, largest first.
-    mixing
-        The basis, or where `from_documents` the combinations of documents that make it.
-    from_documents
-        Whether the basis is Xᵀ @ mixing.
+    span, mixing
+        Columns over the terms, and the combinations of them that are orthonormal.
     """
 
     documents: Floats
     scales: Floats
+    span: Any
     mixing: Floats
-    from_documents: bool
 
     def leading(self, dimensions: int) -> DocumentSpace:
         """Give the part with the largest singular values."""
@@ -53,10 +51,9 @@ class DocumentSpace(NamedTuple):
             mixing=self.mixing[:, :dimensions],
         )
 
-    def to_terms(self, X: Matrix, vectors: Floats) -> Floats:
+    def to_terms(self, vectors: Floats) -> Floats:
         """Give orthonormal columns over the dimensions as orthonormal rows over the terms."""
-        mixed = self.mixing @ vectors
-        rows = product(X.T, mixed) if self.from_documents else mixed
+        rows = product(self.span, self.mixing @ vectors)
         # What the implicit basis lost to rounding is regained by one more triangular step,
         # in which a row changes only by rows before it.
         return np.asarray(solve_triangular(cholesky(rows.T @ rows), rows.T, trans="T"))
@@ -67,7 +64,7 @@ def whole_space(X: Matrix) -> DocumentSpace:
     double: Any = X.astype(np.float64)  # the stubs of scipy and numpy have no common name for it
     if X.shape[0] > X.shape[1]:
         scales, basis = _decompose(_dense(double.T @ double))
-        return DocumentSpace(product(double, basis) / scales, scales, basis, from_documents=False)
+        return DocumentSpace(product(double, basis) / scales, scales, basis, np.eye(len(scales)))
     gram = _dense(double @ double.T)
     scales, U = _decompose(gram)
     mixing = U / scales
@@ -76,26 +73,27 @@ def whole_space(X: Matrix) -> DocumentSpace:
     triangle = cholesky(mixing.T @ coordinates)
     mixing = solve_triangular(triangle, mixing.T, trans="T").T
     documents = solve_triangular(triangle, coordinates.T, trans="T").T / scales
-    return DocumentSpace(documents, scales, mixing, from_documents=True)
+    return DocumentSpace(documents, scales, transposed(double), mixing)
 
 
-def leading_space(X: Matrix, dimensions: int, random_state: np.random.RandomState) -> DocumentSpace:
+def leading_space(X: Matrix, dimensions: int, rng: np.random.Generator) -> DocumentSpace:
     """Give nearly the part of the space that the leading singular vectors span.
 
-    A random block of documents' combinations is multiplied by Xᵀ X a few times. The documents
-    are then projected on what it spans, so that all that follows is exact in that space.
+    A random block is multiplied by Xᵀ X a few times. The documents are then projected on what it
+    spans, so that all that follows is exact in that space.
     """
-    width = min(dimensions + OVERSAMPLING, *X.shape)
     Xt = transposed(X)
-    block = random_state.standard_normal((X.shape[1], width)).astype(X.dtype)
+    width = min(dimensions + OVERSAMPLING, *X.shape)
+    block = rng.standard_normal((X.shape[1], width)).astype(X.dtype)
     for _ in range(POWER_STEPS):
-        block = orthonormal(product(Xt, orthonormal(product(X, block))))
-    basis = block.astype(np.float64)
-    coordinates = product(X, basis)
-    scales, rotation = _decompose(coordinates.T @ coordinates)
-    scales, rotation = scales[:dimensions], rotation[:, :dimensions]
-    documents = coordinates @ (rotation / scales)
-    return DocumentSpace(documents, scales, basis @ rotation, from_documents=False)
+        block = product(Xt, orthonormal(product(X, block)))
+    span = block.astype(np.float64)
+    lengths, turn = _decompose(span.T @ span)
+    whitening = turn / lengths
+    coordinates = product(X, span)
+    scales, rotation = _decompose(whitening.T @ (coordinates.T @ coordinates) @ whitening)
+    scales, mixing = scales[:dimensions], whitening @ rotation[:, :dimensions]
+    return DocumentSpace(coordinates @ (mixing / scales), scales, span, mixing)
 
 
 def _decompose(gram: Floats) -> tuple[Floats, Floats]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from lpisearch.projections.base import GraphProjection, check_count, check_not_negative
+from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
 from lpisearch.projections.document_space import leading_space, whole_space
 from lpisearch.projections.orthogonal import orthogonal_directions
 
@@ -68,6 +68,8 @@ class OLPI(GraphProjection):
         Dimensions found; fewer than asked if the SVD space has fewer.
     n_graph_components_, n_isolated_
         Connected parts of the graph, and documents without a neighbour.
+    seconds_
+        Time of the stages: "graph", "space", "directions".
 
     Notes
     -----
@@ -125,14 +127,22 @@ class OLPI(GraphProjection):
         if self.svd_components is not None:
             check_count("svd_components", self.svd_components, auto=True)
         X = self._documents(X)
+        began = perf_counter()
         W = self._affinity(X, y, affinity)
+        linked = perf_counter()
         space = self._document_space(X)
+        placed = perf_counter()
         affinity_gram, degree_gram = graph_grams(space.documents, W)
         found = orthogonal_directions(
             affinity_gram, degree_gram, space.scales, min(self.n_components, len(space.scales))
         )
-        components = space.to_terms(X, found.vectors).astype(X.dtype)
+        components = space.to_terms(found.vectors).astype(X.dtype)
         self._keep(components, found.values, self.n_components)
+        self.seconds_ = {
+            "graph": linked - began,
+            "space": placed - linked,
+            "directions": perf_counter() - placed,
+        }
         return self
 
     @property
@@ -146,7 +156,7 @@ class OLPI(GraphProjection):
         limit = self._dimension_limit(most)
         if limit >= most or most <= FULL_SPACE:
             return whole_space(X).leading(limit)
-        return leading_space(X, limit, check_random_state(self.random_state))
+        return leading_space(X, limit, generator(self.random_state))
 
     def _dimension_limit(self, most: int) -> int:
         """Resolve `svd_components` for documents that have `most` dimensions or fewer."""
@@ -158,7 +168,12 @@ class OLPI(GraphProjection):
 
 
 def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
-    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held."""
+    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held.
+
+    Documents without a neighbour take no part, even where they are their own.
+    """
+    if W.n_isolated:
+        U = np.where(W.component_labels[:, None] >= 0, U, 0)
     degrees = W.degrees[:, None]
     rank = U.shape[1]
     affinity_gram, degree_gram = np.empty((rank, rank)), np.empty((rank, rank))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # has no types
+from threadpoolctl import threadpool_limits
 
 from lpisearch.projections.constrained import ConstrainedDiagonal
 

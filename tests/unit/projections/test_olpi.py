@@ -189,6 +189,22 @@ def test_labels_bring_each_class_to_one_point() -> None:
     assert np.linalg.norm(Y[0] - Y[1]) > 0.01
 
 
+def test_a_class_of_one_document_counts_as_isolated() -> None:
+    """Its edge to itself keeps nothing near, so it gives no direction of locality 0."""
+    labels = [["alone"], *([f"topic {i % 3}"] for i in range(1, 40))]
+    olpi = OLPI(n_components=40).fit(WIDE, labels)
+    assert olpi.n_isolated_ == 1
+    assert np.count_nonzero(olpi.locality_ < 1e-9) == 3
+    assert olpi.eigenvalues_[-1] == 0
+
+
+def test_the_time_of_each_stage_is_kept() -> None:
+    """Three stages, each with the seconds it took."""
+    seconds = OLPI(n_components=2).fit(WIDE).seconds_
+    assert list(seconds) == ["graph", "space", "directions"]
+    assert min(seconds.values()) > 0
+
+
 def test_a_ready_graph_is_used_as_it_is() -> None:
     """The graph that would be built, given as a value, changes nothing; another one does."""
     own = OLPI(n_components=5, n_neighbors=4).fit(WIDE)
