@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 INTERRUPTED = 130
 STOPPED = "\nStopped. What was finished is kept; the same command goes on."
@@ -10,6 +11,11 @@ STOPPED = "\nStopped. What was finished is kept; the same command goes on."
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # programs that read us expect one encoding
+            stream.reconfigure(
+                encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
+            )
     try:
         from lpisearch.cli.app import app
 

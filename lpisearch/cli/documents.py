@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,12 +111,18 @@ def export(
     from lpisearch.workflows.documents import export_documents
 
     wanted = _filter(label, path, split)
-    stream = sys.stdout if target == "-" else Path(target)
-    number = export_documents(context.obj.library, stream, wanted)
-    if json and target != "-":
-        print_json({"documents": number, "file": target})
+    if target != "-":
+        number = export_documents(context.obj.library, Path(target), wanted)
+        if json:
+            print_json({"documents": number, "file": target})
+        else:
+            note(f"{number:,} documents")
+    elif json:
+        lines = StringIO()
+        export_documents(context.obj.library, lines, wanted)
+        typer.echo(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
     else:
-        note(f"{number:,} documents")
+        note(f"{export_documents(context.obj.library, sys.stdout, wanted):,} documents")
 
 
 def _filter(labels: list[str] | None, path: str, split: str) -> Filter:

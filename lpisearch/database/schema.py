@@ -90,8 +90,12 @@ def _upgrade(database: Database, target: str) -> Path | None:
 
 
 def _revision_at(path: Path) -> str | None:
-    if not path.exists():
-        raise LibraryNotFound(path)
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise LibraryNotFound(path) from None
+    except OSError as error:
+        raise NotALibrary(path, f"it cannot be looked at ({error.strerror})") from error
     with Database.connect(path, writable=False) as database, database.reading() as connection:
         return _own_revision(path, connection)
 

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lpisearch.cli import main
+from lpisearch.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def notes(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
+    """Return a folder that is in the library."""
+    root = folder({"sea/a.txt": "A letter about ships.", "b.csv": "id,text\nb,A recipe.\n"})
+    ingest(root)
+    return root
+
+
+_WRONG_USAGE = [
+    ("fly",),
+    ("docs", "fly"),
+    ("--fly",),
+    ("status", "--fly"),
+    ("ingest",),
+    ("ingest", "NOTES", "--wait", "soon"),
+    ("ingest", "NOTES", "--wait", "-1"),
+    ("ingest", "NOTES", "--max-size", "0"),
+    ("ingest", "NOTES", "--format", "wordstar"),
+    ("ingest", "NOTES", "--language", "klingon"),
+    ("ingest", "NOTES", "--language", "german"),
+    ("ingest", "NOTES", "--labels", "nowhere.csv"),
+    ("docs", "show"),
+    ("docs", "delete"),
+    ("docs", "list", "-n", "-1"),
+    ("docs", "list", "--offset", "-1"),
+    ("db", "retokenise", "--language", "klingon"),
+    (),
+    ("docs",),
+    ("db",),
+]
+_STATED = [
+    ("ingest", "nowhere"),
+    ("ingest", "NOTES/*.nothing"),
+    ("ingest", "NOTES/b.csv", "--strict", "--text-field", "colour"),
+    ("docs", "show", "nothing"),
+    ("docs", "delete", "sea/a.txt", "nothing"),
+    ("docs", "export", "nowhere/out.jsonl"),
+    ("docs", "export", "NOTES"),
+    ("db", "backup", "nowhere/copy.db"),
+    ("--db", "NOTES", "status"),
+    ("--db", "NOTES", "ingest", "NOTES"),
+    ("--db", "NOTES/b.csv", "status"),
+    ("--db", "NOTES/b.csv", "ingest", "NOTES"),
+    ("--db", "nowhere/library.db", "status"),
+    ("--db", "nowhere/library.db", "ingest", "NOTES"),
+    ("--db", "NOTES/b.csv/library.db", "ingest", "NOTES"),
+    ("--db", "NOTES/b.csv/library.db", "status"),
+    ("--db", "x" * 300, "status"),
+    ("--db", "x" * 300, "ingest", "NOTES"),
+]
+
+
+def _run(cli: Cli, notes: Path, words: tuple[str, ...]) -> Result:
+    return cli(*(word.replace("NOTES", str(notes)) for word in words))
+
+
+@pytest.mark.parametrize("words", _WRONG_USAGE, ids=lambda words: " ".join(words) or "nothing")
+def test_wrong_usage(
+    cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """A wrong command, option or value is said on stderr with status 2 and no traceback."""
+    monkeypatch.chdir(notes)
+    done = _run(cli, notes, words)
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output
+    assert isinstance(done.exception, SystemExit)
+    assert done.output.strip()
+    assert "╭" not in done.output
+
+
+@pytest.mark.parametrize("words", _STATED, ids=lambda words: " ".join(words)[:60])
+def test_stated_errors(
+    cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """What cannot be done is said on stderr, with status 1 and no traceback."""
+    monkeypatch.chdir(notes)
+    done = _run(cli, notes, words)
+    assert done.exit_code == 1
+    assert isinstance(done.exception, SystemExit)
+    assert "unexpected" not in done.stderr
+    if "--strict" in words:
+        assert "colour" in done.stderr
+    else:
+        assert done.stdout == ""
+        assert done.stderr.startswith("Error: ")
+        assert done.stderr.count("\n") == 1
+        assert " Next: " in done.stderr
+
+
+def test_a_refused_command_changes_nothing(
+    cli: Cli, notes: Path, sql: Callable[..., list[Any]]
+) -> None:
+    """Deleting several documents, one of which does not exist, deletes none."""
+    assert notes.is_dir()
+    before = sql("SELECT external_id FROM documents")
+    assert cli("docs", "delete", "sea/a.txt", "nothing").exit_code == 1
+    assert sql("SELECT external_id FROM documents") == before
+
+
+def test_debug_shows_the_traceback(cli: Cli) -> None:
+    """With --debug, the exception itself comes through."""
+    done = cli("--debug", "status")
+    assert done.exit_code == 1
+    assert type(done.exception).__name__ == "LibraryNotFound"
+
+
+def test_a_defect_is_stated(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect of the program is one line that says how to see more; --debug shows it."""
+
+    def fail(*_words: Any) -> None:
+        raise ZeroDivisionError("by nought")
+
+    assert notes.is_dir()
+    monkeypatch.setattr("lpisearch.workflows.maintenance.library_status", fail)
+    done = cli("status")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "something unexpected happened (ZeroDivisionError: by nought)" in done.stderr
+    assert "--debug" in done.stderr
+    assert isinstance(cli("--debug", "status").exception, ZeroDivisionError)
+
+
+def test_an_interrupt_of_a_verb(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C within a verb is acknowledged with status 130."""
+
+    def interrupt(*_words: Any) -> None:
+        raise KeyboardInterrupt
+
+    assert notes.is_dir()
+    monkeypatch.setattr("lpisearch.workflows.maintenance.library_status", interrupt)
+    done = cli("status")
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert "Stopped." in done.stderr
+
+
+def test_an_interrupt_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C while the program is being loaded is acknowledged too."""
+
+    class Interrupted:
+        def __getattr__(self, _name: str) -> Any:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "lpisearch.cli.app", Interrupted())
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 130
+    assert "Stopped." in capsys.readouterr().err
+
+
+def test_the_path_comes_from_the_environment(
+    cli: Cli, notes: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LPISEARCH_DB names the library where --db does not."""
+    assert notes.is_dir()
+    monkeypatch.setenv("LPISEARCH_DB", str(library))
+    assert CliRunner().invoke(app, ["status"]).stdout == cli("status").stdout

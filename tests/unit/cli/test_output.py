@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch import __version__
+from lpisearch.cli.app import app
+from lpisearch.cli.render import size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+
+
+def _lines(done: Result) -> list[str]:
+    assert done.exit_code == 0, done.output
+    assert "\x1b" not in done.output
+    assert not set("│─╭╮╰╯┃━") & set(done.output)
+    return done.stdout.splitlines()
+
+
+def test_a_first_and_a_second_ingest(cli: Cli, folder: Callable[..., Path]) -> None:
+    """The counts are one line; the second run says that nothing has changed."""
+    root = folder({"sea/a.txt": "A letter about ships.", "program.exe": b"\0\1\2" * 999})
+    first = cli("ingest", root)
+    assert _lines(first)[0].startswith("1 added, 0 updated, 0 unchanged, 0 removed, 0 failed in ")
+    assert first.stderr == "Passed over, as no known format: .exe (1)\n"
+    second = cli("ingest", root)
+    assert "0 added, 0 updated, 1 unchanged" in _lines(second)[0]
+    assert "Nothing has changed." in second.stderr
+
+
+def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
+    """Documents that are gone from disk are counted, with what removes them."""
+    root = folder({"a.txt": "One.", "b.txt": "Two."})
+    cli("ingest", root)
+    (root / "a.txt").unlink()
+    assert "--prune removes" in cli("ingest", root).stderr
+    assert "1 unchanged, 1 removed" in _lines(cli("ingest", root, "--prune"))[0]
+
+
+def test_failures_are_listed(cli: Cli, folder: Callable[..., Path]) -> None:
+    """Each failure is a line with its file, place and reason; many are cut short."""
+    root = folder({"a.jsonl": '{"text": "x"}\n' + "{broken\n" * 30})
+    errors = cli("ingest", root).stderr
+    assert f"{root}/a.jsonl, line 2: not valid JSON" in errors
+    assert "and 10 more" in errors
+
+
+def test_a_listing(cli: Cli, folder: Callable[..., Path]) -> None:
+    """A listing in a pipe is one line a document, whatever is in its title."""
+    title = "Two\\nlines\\tand \\u001b[31mred\\u001b[0m \\u0007"
+    root = folder({"sea/a.jsonl": f'{{"id": "a", "title": "{title}", "text": "x"}}'})
+    cli("ingest", root)
+    done = cli("docs", "list")
+    assert _lines(done)[0].split("\t") == ["id", "title", "labels", "split"]
+    assert _lines(done)[1].split("\t")[0] == "a"
+    assert "Two lines and" in _lines(done)[1]
+    assert len(_lines(done)) == 2
+    assert done.stderr == "1 of 1 documents\n"
+
+
+def test_status_and_doctor(cli: Cli, folder: Callable[..., Path]) -> None:
+    """Status and doctor in a pipe are lines of tab-separated values."""
+    cli("ingest", folder({"sea/a.txt": "A letter about ships."}))
+    assert "documents\t1" in _lines(cli("status"))
+    assert "sea\t1" in _lines(cli("status"))
+    assert "ok\tdatabase file\tsound" in _lines(cli("doctor"))
+
+
+def test_a_document(cli: Cli, folder: Callable[..., Path]) -> None:
+    """A shown document is its facts, an empty line and its text."""
+    cli("ingest", folder({"sea/a.txt": "A letter about ships.\nTwo lines."}))
+    lines = _lines(cli("docs", "show", "sea/a.txt"))
+    assert "labels\tsea" in lines
+    assert lines[-3:] == ["", "A letter about ships.", "Two lines."]
+
+
+def test_export_to_standard_output(cli: Cli, folder: Callable[..., Path]) -> None:
+    """Without a file, an export goes to standard output, one document a line."""
+    cli("ingest", folder({"a.txt": "One.", "b.txt": "Two."}))
+    assert len(_lines(cli("docs", "export"))) == 2
+
+
+def test_other_commands_say_what_they_did(cli: Cli, folder: Callable[..., Path]) -> None:
+    """Commands without a table say in one line what they did."""
+    root = folder({"a.txt": "One.", "b.txt": "Two."})
+    cli("ingest", root)
+    assert _lines(cli("docs", "delete", "a.txt")) == ["Removed 1."]
+    assert _lines(cli("db", "check")) == ["The tables are as this program expects."]
+    assert _lines(cli("db", "retokenise")) == ["1 documents."]
+    assert _lines(cli("db", "backup", root / "copy.db")) == [f"Copied to {root / 'copy.db'}."]
+    assert "has schema" in _lines(cli("db", "upgrade"))[0]
+
+
+def test_the_version(cli: Cli) -> None:
+    """--version prints the version."""
+    assert _lines(cli("--version")) == [f"lpisearch {__version__}"]
+
+
+def _verbs() -> list[tuple[str, ...]]:
+    groups = {group.name: group.typer_instance for group in app.registered_groups}
+    names: list[tuple[str, ...]] = [()]
+    names += [(str(one.name),) for one in app.registered_commands]
+    for group, typer_app in groups.items():
+        assert typer_app
+        names.append((str(group),))
+        for one in typer_app.registered_commands:
+            assert one.callback
+            names.append((str(group), one.name or one.callback.__name__))
+    return names
+
+
+@pytest.mark.parametrize("verb", _verbs(), ids=lambda verb: " ".join(verb) or "lpisearch")
+def test_help(cli: Cli, verb: tuple[str, ...]) -> None:
+    """Every verb explains itself, by --help and by -h."""
+    lines = _lines(cli(*verb, "--help"))
+    assert lines == _lines(cli(*verb, "-h"))
+    assert any(line.strip().endswith(".") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_000_000, "2.0 MB"), (3e9, "3.0 GB")],
+)
+def test_sizes(number: float, shown: str) -> None:
+    """Sizes are shown in the unit that people would choose."""
+    assert size(number) == shown
+
+
+def test_watching_takes_in_changes_until_it_is_stopped(
+    cli: Cli, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--watch prints a report for each change, and ends at Ctrl-C."""
+    root = folder({"a.txt": "One."})
+    pauses: list[Any] = []
+
+    def pause(_seconds: float) -> None:
+        pauses.append(None)
+        if len(pauses) == 2:
+            folder({"b.txt": "Two."})
+        if len(pauses) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("lpisearch.cli.ingest.time.sleep", pause)
+    done = cli("ingest", root, "--watch")
+    assert done.exit_code == 130
+    reports = [line for line in done.stdout.splitlines() if " added" in line]
+    assert ["0 unchanged" in line for line in reports] == [True, False]
