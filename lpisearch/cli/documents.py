@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_pairs, print_table
+from lpisearch.cli.render import (
+    Json,
+    note,
+    print_json,
+    print_pairs,
+    print_table,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from lpisearch.records import Filter
@@ -77,7 +84,7 @@ def show(
     ]
     print_pairs([(name, value) for name, value in pairs if value])
     typer.echo()
-    typer.echo(found.text)
+    print_text(found.text)
 
 
 @app.command()

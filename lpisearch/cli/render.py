@@ -29,7 +29,12 @@ def print_json(value: Any) -> None:
 
 def note(message: str) -> None:
     """Say something beside the result, on stderr."""
-    typer.echo(message, err=True)
+    typer.echo(_harmless(message), err=True)
+
+
+def print_text(text: str) -> None:
+    """Print the text of a document, as it is in a pipe."""
+    typer.echo(_harmless(text) if sys.stdout.isatty() else text)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -126,8 +131,16 @@ def _at(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:
 
 
 def _shown(cell: object) -> str:
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+    return f"{cell:,}" if isinstance(cell, int) else _harmless(str(cell))
 
 
 def _one_line(cell: object) -> str:
-    return " ".join(str(cell).split())
+    return " ".join(_harmless(str(cell)).split())
+
+
+# A document may hold sequences that paint the terminal or command it.
+_CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+
+
+def _harmless(text: str) -> str:
+    return text.translate(_CONTROLS)

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_HEAVY = {"scipy", "sklearn", "alembic", "sqlalchemy", "numpy"}
+_SLOW_TO_START = {"scipy", "sklearn", "alembic"}
+_IMPORTS = """
+import sys
+from lpisearch.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+"""
+
+
+def _imported(*words: str | Path, code: str = _IMPORTS) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_importing_the_package_is_light() -> None:
+    """`import lpisearch` brings in nothing heavy."""
+    code = "import sys, lpisearch; print(*sys.modules, file=sys.stderr)"
+    assert not _imported(code=code) & _HEAVY
+
+
+@pytest.mark.parametrize("words", [("--help",), ("ingest", "--help"), ("--version",)], ids=" ".join)
+def test_help_is_light(words: tuple[str, ...]) -> None:
+    """Help and version bring in nothing heavy, so that they answer at once."""
+    assert not _imported(*words) & (_HEAVY | {"rich"})
+
+
+@pytest.mark.parametrize(
+    "words", [("status",), ("docs", "list"), ("docs", "show", "a.txt")], ids=" ".join
+)
+def test_reading_commands_are_light(
+    library: Path, folder: Callable[..., Path], ingest: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    """Commands that only read bring in neither Alembic nor scipy."""
+    ingest(folder({"a.txt": "One."}))
+    assert not _imported("--db", library, *words) & _SLOW_TO_START
+
+
+def _on_a_terminal(library: Path, *words: str | Path, columns: int = 40) -> str:
+    """Run the program on a pseudo-terminal; return all that it printed there."""
+    keeper, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lpisearch", "--db", str(library), *map(str, words)],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm"},
+    )
+    os.close(terminal)
+    printed = b""
+    while True:
+        try:
+            block = os.read(keeper, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not block:
+            break
+        printed += block
+    os.close(keeper)
+    assert process.wait(30) == 0, printed
+    return printed.decode()
+
+
+def _plain(printed: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed).replace("\r\n", "\n")
+
+
+@pytest.fixture
+def titled(folder: Callable[..., Path]) -> Path:
+    """Return a folder with a long title, a wide one, and one that would paint the screen."""
+    titles = [
+        "A long title, " * 9,
+        "中文信息检索的方法",
+        "red \x1b[41mpaint\x1b[0m \x07 and \x9b31m",
+    ]
+    lines = [
+        json.dumps({"id": f"id{n}", "title": title, "text": title, "labels": ["x", "y"]})
+        for n, title in enumerate(titles)
+    ]
+    return folder({"a.jsonl": "\n".join(lines), "b.jsonl": "{broken"})
+
+
+def test_a_narrow_terminal(library: Path, titled: Path) -> None:
+    """On a terminal of 40 columns everything fits and nothing is lost."""
+    printed = _plain(_on_a_terminal(library, "ingest", titled))
+    assert "3 added" in printed
+    assert "not valid JSON" in printed
+    listing = _plain(_on_a_terminal(library, "docs", "list"))
+    lines = [line.rstrip() for line in listing.splitlines()]
+    assert all(len(line) <= 40 for line in lines)
+    assert {"id0", "id1", "id2"} <= set(listing.split())
+    assert "documents" in _plain(_on_a_terminal(library, "status"))
+    assert "sound" in _plain(_on_a_terminal(library, "doctor"))
+
+
+def test_documents_cannot_paint_the_terminal(library: Path, titled: Path) -> None:
+    """Control sequences in titles and texts do not reach the terminal."""
+    _on_a_terminal(library, "ingest", titled)
+    for words in (("docs", "list"), ("docs", "show", "id2")):
+        printed = _on_a_terminal(library, *words, columns=200)
+        assert "paint" in printed
+        assert "\x1b[41m" not in printed
+        assert "\x07" not in printed
+        assert "\x9b" not in printed
+
+
+def test_json_on_a_terminal(library: Path, titled: Path) -> None:
+    """--json prints JSON on a terminal too, with the progress bar wiped away."""
+    printed = _plain(_on_a_terminal(library, "ingest", titled, "--json"))
+    assert json.loads(printed[printed.index("{") :])["added"] == 3
+
+
+@pytest.mark.parametrize(
+    "words", [("docs", "list"), ("docs", "export"), ("docs", "list", "--json")], ids=" ".join
+)
+def test_a_closed_pipe_is_silent(
+    library: Path, folder: Callable[..., Path], ingest: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    """A reader that has seen enough, such as `head -1`, causes no message."""
+    lines = [json.dumps({"id": f"document {n}", "text": "x" * 100}) for n in range(3000)]
+    ingest(folder({"a.jsonl": "\n".join(lines)}))
+    with subprocess.Popen(
+        [sys.executable, "-m", "lpisearch", "--db", str(library), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert b"Error" not in errors
+    assert b"Traceback" not in errors
+    assert process.returncode in {0, 1}
