@@ -112,6 +112,14 @@ def test_directions_that_no_edge_sees_come_last_with_value_zero() -> None:
     assert found.values[0] == pytest.approx(best, abs=1e-10)
 
 
+def test_unseen_directions_come_longest_first() -> None:
+    """Two coordinates have an edge; the other four, mixed, are unmixed by their scales."""
+    degree_gram = np.diag([0.0, 1, 0, 0, 1, 0])
+    scales = np.array([6.0, 5, 4, 3, 2, 1])
+    found = orthogonal_directions(0.5 * degree_gram, degree_gram, scales, 6)
+    np.testing.assert_allclose(np.abs(found.vectors[:, 2:]), np.eye(6)[:, [0, 2, 3, 5]], atol=1e-12)
+
+
 def test_without_any_edge_the_directions_are_those_of_lsi() -> None:
     """W = D = 0 orders nothing, so coordinates come by their scale, as in LSI."""
     found = orthogonal_directions(np.zeros((4, 4)), np.zeros((4, 4)), np.array([3.0, 2, 1, 0.5]), 3)
