@@ -37,6 +37,8 @@ def nearest(
     del labels
     options = options or GraphOptions()
     n = X.shape[0]
+    if n < 2:  # noqa: PLR2004 -- a pair
+        return Affinity(edges=sparse.csr_array((n, n), dtype=X.dtype))
     p = min(options.n_neighbors, n - 1)
 
     def select(cosines: Floats, start: int) -> tuple[NDArray[np.intp], Floats]:
@@ -70,7 +72,8 @@ def ball(
         near = (cosines[rows, columns], (rows, columns))
         return sparse.csr_array(near, shape=cosines.shape)
 
-    blocks = map_cosines(unit_rows(X), select)
+    n = X.shape[0]
+    blocks = [sparse.csr_array((0, n), dtype=X.dtype), *map_cosines(unit_rows(X), select)]
     named = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     return Affinity(edges=symmetric_edges(named, options))
 

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpisearch.graphs import GRAPHS, GraphOptions, blend, complete, memberships, nearest, same_label
+
+X: Any = np.random.default_rng(0).random((6, 4))
+
+
+def test_same_label_weights() -> None:
+    """Within a class the weight is 1 / m_c, so every degree is 1; binary gives equation 16."""
+    y = ["a", "a", "b", "a", "b", "c"]
+    W = same_label(X, y)
+    expected = np.zeros((6, 6))
+    expected[np.ix_([0, 1, 3], [0, 1, 3])] = 1 / 3
+    expected[np.ix_([2, 4], [2, 4])] = 1 / 2
+    expected[5, 5] = 1
+    np.testing.assert_allclose(W.toarray(), expected)
+    np.testing.assert_allclose(W.degrees, 1)
+    binary = same_label(X, y, GraphOptions(edge_weights="binary"))
+    np.testing.assert_allclose(binary.toarray(), expected > 0)
+
+
+def test_several_labels_are_shared_out() -> None:
+    """A document with two labels belongs half to each."""
+    shares, names = memberships([["b", "a"], "a", None, ("b",), [], "b"], 6)
+    assert names == ["a", "b"]
+    expected = np.array([[0.5, 0.5], [1, 0], [0, 0], [0, 1], [0, 0], [0, 1]])
+    np.testing.assert_allclose(shares.toarray(), expected)
+
+
+@pytest.mark.parametrize("nothing", [None, "", -1, float("nan"), np.nan, [], (), [None, ""]])
+def test_what_counts_as_unlabelled(nothing: Any) -> None:
+    """None, the empty string, -1, NaN and collections of nothing are no label."""
+    shares, names = memberships([nothing, "a"], 2)
+    assert names == ["a"]
+    np.testing.assert_array_equal(shares.toarray(), [[0], [1]])
+
+
+def test_zero_is_a_label() -> None:
+    """The number 0 is a class like any other, from a list or an array."""
+    assert memberships([0, 1, -1], 3)[1] == [0, 1]
+    assert memberships(np.array([0, 1, -1]), 3)[1] == [0, 1]  # type: ignore[arg-type]  # as users do
+
+
+def test_labels_must_be_there() -> None:
+    """Without labels, or without one that says something, the graph is refused."""
+    for labels, reason in ((None, "there are none"), (["", None], "No document has a label")):
+        with pytest.raises(ValueError, match=reason):
+            memberships(labels, 2)
+    with pytest.raises(ValueError, match="2 documents, but 1 labels"):
+        memberships(["a"], 2)
+
+
+def test_blend_joins_by_label_where_it_is_known() -> None:
+    """Labelled pairs count by class alone; a pair with an unlabelled end counts by nearness."""
+    y = ["a", "b", None, "a", None, ""]
+    options = GraphOptions(n_neighbors=3)
+    W, near = blend(X, y, options).toarray(), nearest(X, None, options).toarray()
+    known = np.array([True, True, False, True, False, False])
+    both = known[:, np.newaxis] & known
+    np.testing.assert_allclose(W[~both], near[~both])
+    assert W[0, 1] == 0
+    np.testing.assert_allclose(W[0, 3], 3 / 2)
+    np.testing.assert_allclose(W[0, [0, 3]].sum(), 3)
+    np.testing.assert_allclose(W[1, 1], 3)
+
+
+def test_complete_is_all_inner_products() -> None:
+    """The complete graph is X Xᵀ, kept as X; rows with negative sums have no degree."""
+    np.testing.assert_allclose(complete(X).toarray(), X @ X.T)
+    np.testing.assert_allclose(complete(X).degrees, (X @ X.T).sum(axis=1))
+    with pytest.raises(ValueError, match="positive sums"):
+        complete(np.array([[1.0, 0], [-1, 0.1], [1, 0]]))
+
+
+@pytest.mark.parametrize("name", sorted(GRAPHS))
+def test_every_graph_is_symmetric_and_not_negative(name: str) -> None:
+    """Whatever builds it, W is symmetric without negative entries, and the degrees are its sums."""
+    W = GRAPHS[name](X, ["a", "a", "b", "b", None, ""], GraphOptions(n_neighbors=2))
+    full = W.toarray()
+    np.testing.assert_allclose(full, full.T)
+    assert (full >= 0).all()
+    np.testing.assert_allclose(W.degrees, full.sum(axis=1))
