@@ -32,6 +32,8 @@ MAX_ROUNDS = 12
 ARPACK_TOLERANCE = 1e-6
 LANCZOS_STEPS = 12
 NOISE = 0.01
+# An eigenvalue of so many units of rounding is 0.
+ROUNDING = 1000
 
 
 class GraphVectors(NamedTuple):
@@ -244,8 +246,7 @@ def _ritz(graph: _Normalised, block: Floats) -> tuple[Floats, Floats]:
 
 def _responses(graph: _Normalised, values: Floats, vectors: Floats, rounds: int) -> GraphVectors:
     """Scale y = D^-1/2 v; drop what has no positive eigenvalue."""
-    least = len(values) * np.finfo(graph.dtype).eps
-    keep = values > least
+    keep = values > ROUNDING * np.finfo(graph.dtype).eps
     scale = (graph.roots * np.sqrt(graph.total))[:, np.newaxis]
     y = (vectors[:, keep] * scale).astype(graph.dtype)
     return GraphVectors(y, values[keep].astype(graph.dtype), rounds)

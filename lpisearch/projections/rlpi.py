@@ -196,13 +196,18 @@ def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> Gr
 
     This is the Gram-Schmidt process of rlpi-2007, section 3.3, starting with the vector of ones,
     which is then dropped; so is an indicator that depends on those before it, as the last one
-    does where everybody has one label. Every eigenvalue is 1. A typical entry is 1.
+    does where everybody has one label. Every eigenvalue is 1. A typical entry is 1, and 0 for
+    documents without a label, which take no part.
     """
     shares, names = memberships(y, n_documents)
-    basis, triangle = np.linalg.qr(np.column_stack([np.ones(n_documents), shares.toarray()]))
-    independent = np.abs(np.diagonal(triangle)) > np.sqrt(np.finfo(float).eps * n_documents)
+    known = np.flatnonzero(np.diff(shares.indptr))
+    indicators = np.column_stack([np.ones(len(known)), shares[known].toarray()])
+    basis, triangle = np.linalg.qr(indicators)
+    pivots = np.abs(np.diagonal(triangle))
+    independent = pivots > np.sqrt(np.finfo(float).eps * len(known))
     independent[0] = False
-    vectors = basis[:, independent] * np.sqrt(n_documents)
+    vectors = np.zeros((n_documents, np.count_nonzero(independent)))
+    vectors[known] = basis[:, : len(pivots)][:, independent] * np.sqrt(len(known))
     if vectors.shape[1] == 0:
         raise ValueError(f"All documents have the same label ({names[0]!r}): {len(names)} class.")
     return GraphVectors(vectors.astype(dtype), np.ones(vectors.shape[1], dtype=dtype), 0)
