@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -109,15 +108,13 @@ def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
 @contextmanager
 def _whole_file(target: Path) -> Iterator[IO[str]]:
     """Write beside the target and rename at the end."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        descriptor, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise LibraryUnwritable(target, error.strerror or str(error)) from error
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+        with partial.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
-        Path(partial).replace(target)
+        partial.replace(target)
     except OSError as error:
         raise LibraryUnwritable(target, error.strerror or str(error)) from error
     finally:
-        Path(partial).unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()

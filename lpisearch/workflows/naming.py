@@ -68,9 +68,15 @@ class Labelling:
         """Return the document with the labels and the split that it is to have."""
         labels, split = document.labels, document.split
         folders = tuple(relative.split("/")[:-1])
-        if self.options.labels == "folder" or (self.options.labels == "auto" and not labels):
+        # An exported document says where it came from: where the export lies means nothing.
+        at_home = not document.path
+        if self.options.labels == "folder" or (
+            at_home and self.options.labels == "auto" and not labels
+        ):
             labels = top_folder(folders)
-        if self.options.split == "folder" or (self.options.split == "auto" and not split):
+        if self.options.split == "folder" or (
+            at_home and self.options.split == "auto" and not split
+        ):
             split = split_folder(folders)
         if self.given:
             keys = (*ids, relative, PurePath(relative).name, PurePath(relative).stem)
