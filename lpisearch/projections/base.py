@@ -18,7 +18,7 @@ Fitting twice with the same `random_state` gives the same bits.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -45,6 +45,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     components_: Floats
     eigenvalues_: Floats
     n_components_: int
+
+    # Parameters that the class can choose by itself, given as "auto".
+    chooses: ClassVar[frozenset[str]] = frozenset()
 
     def transform(self, X: Any) -> Floats:
         """Project documents (rows): `X @ components_.T`, without centring or scaling."""

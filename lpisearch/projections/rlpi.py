@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -95,6 +95,8 @@ class RLPI(GraphProjection):
            [ 0.6],
            [ 0.5]])
     """
+
+    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "alpha"})
 
     def __init__(
         self,

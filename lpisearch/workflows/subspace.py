@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LABEL_CHOICES = ("ignore", "use")
 _ONE_THREAD_DOCUMENTS = 2000
+_DIMENSIONS = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +140,12 @@ def _fit_projection(
     from lpisearch.projections.registry import PROJECTIONS
 
     cls: type[Projection] = PROJECTIONS[options.method]
-    projection = cls(**_arguments(cls, options))
+    projection = cls(**_arguments(cls, options, X.shape[0]))
     affinity = None
     try:
-        if "n_neighbors" in _parameters(cls):
+        if labels is None and "n_neighbors" in _parameters(cls):
             with stages.stage("linking neighbours"):
-                graph = GRAPHS["blend" if labels is not None else "nearest"]
-                affinity = graph(X, labels, GraphOptions(n_neighbors=options.neighbours))
+                affinity = GRAPHS["nearest"](X, None, GraphOptions(options.neighbours))
         with stages.stage("projecting"), _threads(X.shape[0]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what came out is in the report
             projection.fit(X, labels, affinity=affinity)
@@ -171,16 +171,17 @@ def _threads(n_documents: int) -> AbstractContextManager[object]:
     return limits
 
 
-def _arguments(cls: type[Projection], options: IndexOptions) -> dict[str, Any]:
+def _arguments(cls: type[Projection], options: IndexOptions, n_documents: int) -> dict[str, Any]:
     """Return our options under the names that the estimator has for them."""
+    most = min(_DIMENSIONS, n_documents - 1)
     wanted = {
-        "n_components": options.dims,
-        "alpha": options.alpha,
+        "n_components": options.dims or ("auto" if "n_components" in cls.chooses else most),
+        "alpha": "auto" if options.alpha is None else options.alpha,
         "n_neighbors": options.neighbours,
         "random_state": options.seed,
     }
     known = _parameters(cls)
-    return {name: value for name, value in wanted.items() if value is not None and name in known}
+    return {name: value for name, value in wanted.items() if name in known}
 
 
 def _parameters(cls: type[Projection]) -> set[str]:
