@@ -118,6 +118,8 @@ def index_folder(library: Path) -> Path:
 def is_own_file(path: str, library: Path) -> bool:
     """Tell whether a path is the library itself or one of the files beside it."""
     own = os.path.abspath(library)  # noqa: PTH100 (as discovery makes paths: links stay)
+    if not path.startswith(own.removesuffix(library.suffix)):
+        return False  # nearly always: it is asked of every file
     if path == str(index_folder(Path(own))):
         return True
     rest = path.removeprefix(own)

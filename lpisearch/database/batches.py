@@ -151,7 +151,9 @@ class _Present:
         """Return the document that the incoming one is a version of."""
         if incoming.stated:
             return self._by_id.get(incoming.ids[0])
-        return self._by_place.get((incoming.source_id, incoming.position))
+        found = self._by_place.get((incoming.source_id, incoming.position))
+        # A document with an id of its own, which was here before, has moved.
+        return found if found and _is_derived(found.external_id, incoming.ids[-1]) else None
 
     def free_id(self, candidates: Sequence[str]) -> str:
         """Return the first candidate that no document has."""
@@ -167,3 +169,9 @@ class _Present:
         """Remember a document that this batch adds."""
         self._by_id[place.external_id] = place
         self._by_place[place.source_id, place.position] = place
+
+
+def _is_derived(name: str, longest: str) -> bool:
+    """Tell a name derived from a path, perhaps from an inner folder, from one that was stated."""
+    file = longest.rsplit("/", 1)[-1]
+    return name.startswith(longest) or (longest.endswith(name) and name.endswith(file))

@@ -43,7 +43,7 @@ def count_terms(connection: Connection, least_documents: int) -> int:
         )
     )
     statement = text("SELECT count(*) FROM temp.library_terms WHERE doc >= :least")
-    return connection.execute(statement, {"least": least_documents}).scalar_one()
+    return int(connection.execute(statement, {"least": least_documents}).scalar_one())
 
 
 def rebuild(connection: Connection) -> None:

@@ -131,6 +131,16 @@ def test_json_on_a_terminal(library: Path, titled: Path) -> None:
     assert json.loads(printed[printed.index("{") :])["added"] == 3
 
 
+def test_debug_shows_the_traceback(library: Path) -> None:
+    """A traceback is shown with --debug, and only then."""
+    for words, shown in ((("--debug",), True), ((), False)):
+        command = [sys.executable, "-m", "lpisearch", *words, "--db", str(library), "status"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert ("Traceback" in done.stderr) is shown
+        assert str(library) in done.stderr
+
+
 @pytest.mark.parametrize(
     "words", [("docs", "list"), ("docs", "export"), ("docs", "list", "--json")], ids=" ".join
 )

@@ -176,7 +176,7 @@ def test_a_moved_file_takes_its_documents_along(database: Database) -> None:
 def test_derived_ids_belong_to_the_place(database: Database) -> None:
     """A document without an id keeps the identity of its place when its text changes."""
     _write(database, _writer(), _incoming("one", "a.txt", "notes/a.txt", stated=False))
-    again = _incoming("two", "other.txt", stated=False)
+    again = _incoming("two", "notes/a.txt", "/home/notes/a.txt", stated=False)
     assert _write(database, _writer(), again) == [("updated", 0)]
     assert _texts(database) == {"a.txt": "two"}
 

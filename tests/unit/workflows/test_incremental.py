@@ -158,6 +158,22 @@ def test_a_record_that_comes_back(
     assert _counts(ingest(root, prune=True)) == {"unchanged": 6}
 
 
+def test_a_record_without_an_id_among_others(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """A record without an id never takes the place of one with an id that moved down."""
+    records = [{"id": "x", "text": "one"}, {"id": "1", "text": "two"}]
+    root = folder({"a.jsonl": _lines(*records)})
+    ingest(root)
+    folder({"a.jsonl": _lines({"text": "new"}, *records, {"text": "last"})})
+    assert _counts(ingest(root)) == {"added": 2, "unchanged": 2}
+    expected = {"x": "one", "1": "two", "a.jsonl#1": "new", "a.jsonl#4": "last"}
+    assert {name: text for name, (text, _) in held().items()} == expected
+    folder({"a.jsonl": _lines({"text": "newer"}, *records[::-1], {"text": "last"})})
+    assert _counts(ingest(root, prune=True)) == {"updated": 1, "unchanged": 3}
+    assert held()["a.jsonl#1"] == ("newer", None)
+
+
 def test_a_record_moves_to_another_file(
     folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
 ) -> None:
