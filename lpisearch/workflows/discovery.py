@@ -161,6 +161,8 @@ def expand(argument: str) -> list[tuple[str, str]]:
     ------
     NothingThere
     """
+    if not argument:  # an unset variable of the shell must not mean the current folder
+        raise NothingThere("an empty PATH")
     name = os.path.abspath(Path(argument).expanduser())
     if os.path.isdir(name):
         return [(name, name)]

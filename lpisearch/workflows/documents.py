@@ -108,6 +108,8 @@ def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
 @contextmanager
 def _whole_file(target: Path) -> Iterator[IO[str]]:
     """Write beside the target and rename at the end."""
+    if target.is_dir():
+        raise LibraryUnwritable(target, "it is a folder")
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as stream:
