@@ -16,7 +16,9 @@ from lpisearch.store.manifest import FILE, FORMAT, Manifest
 if TYPE_CHECKING:
     from pathlib import Path
 
-ARRAYS = {
+    from numpy.typing import NDArray
+
+ARRAYS: dict[str, NDArray[Any]] = {
     "vectors": np.arange(12, dtype=np.float32).reshape(4, 3),
     "document_rows": np.array([1, 2, 5, 9], np.int64),
     "terms": np.frombuffer(b"one\ntwo", np.uint8),
@@ -142,7 +144,7 @@ def test_a_newer_format_is_refused(published: Path) -> None:
 
 def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
     """An array of objects, which NumPy would unpickle, cannot be written or opened."""
-    with pytest.raises(ValueError, match="[Oo]bject"):
+    with pytest.raises(ValueError, match=r"[Oo]bject"):
         store.publish(tmp_path, manifest(), {"vectors": np.array([{}], object)})
     assert not list(tmp_path.glob("default-*"))
 
@@ -162,7 +164,7 @@ def test_an_error_while_writing_leaves_nothing(
     def full(*_values: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.np, "save", full)
+    monkeypatch.setattr(np, "save", full)
     with pytest.raises(IndexUnwritable, match="No space left"):
         store.publish(tmp_path, manifest(), ARRAYS)
     assert list(tmp_path.iterdir()) == []
