@@ -89,11 +89,19 @@ class Filter:
         A glob over the path or the id, such as "*/letters/*".
     split
         This split.
+    since, until
+        Dated on or after, on or before: ISO dates, or the beginning of one ("2024", "2024-05").
+        A document without a date of its own passes neither.
+    metadata
+        (key, value) pairs, all of which its metadata must have.
     """
 
     labels: tuple[str, ...] = ()
     path: str = ""
     split: str = ""
+    since: str = ""
+    until: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,3 +259,72 @@ class IndexReport:
     peak_mb: float
     size_bytes: int
     folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Part of a text that shows why a document was found.
+
+    Attributes
+    ----------
+    text
+        On one line; "…" where it was cut.
+    marks
+        (start, end) of the words that match, within `text`.
+    """
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One document that was found.
+
+    Attributes
+    ----------
+    rank
+        From 1.
+    id, title, labels, path, date
+        Of the document.
+    score
+        What the ranking is by: the fused score, the cosine, or BM25.
+    cosine, bm25
+        Each leg's score; None if the leg was not asked. BM25 is 0 where no word matches.
+    cosine_rank, bm25_rank
+        The place that each leg alone would give it; None if the leg has no such place.
+    snippet
+        The passage to show.
+    """
+
+    rank: int
+    id: str
+    title: str
+    labels: tuple[str, ...]
+    path: str
+    date: str
+    score: float
+    cosine: float | None = None
+    bm25: float | None = None
+    cosine_rank: int | None = None
+    bm25_rank: int | None = None
+    snippet: Passage = field(default_factory=lambda: Passage(""))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query gave.
+
+    Attributes
+    ----------
+    hits
+        Best first.
+    by
+        How it was answered: "hybrid", "semantic" or "lexical".
+    notes
+        What the user should know: no index yet, unknown words, an index that is behind.
+    """
+
+    hits: tuple[Hit, ...]
+    by: str
+    notes: tuple[str, ...] = ()

@@ -103,6 +103,35 @@ class IndexOptions:
     wait_seconds: float = 30.0
 
 
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How `lpisearch query` is to answer.
+
+    Attributes
+    ----------
+    by
+        "hybrid", "semantic" (cosine in the subspace alone) or "lexical" (BM25 alone).
+    k, offset
+        How many hits, and how many of the best to pass over first.
+    where
+        Which documents may be found: applied before ranking.
+    min_score
+        Leave out hits below it; None keeps all.
+    collapse
+        Show one of several documents that are nearly the same.
+    index
+        The name of the index.
+    """
+
+    by: str = "hybrid"
+    k: int = 10
+    offset: int = 0
+    where: Filter = field(default_factory=Filter)
+    min_score: float | None = None
+    collapse: bool = False
+    index: str = "default"
+
+
 def shipped_folder(name: str) -> Path:
     """Return a folder that comes with the program: inside the package, or beside a checkout."""
     package = Path(__file__).parent
