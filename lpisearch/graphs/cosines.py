@@ -89,7 +89,7 @@ class _Pairs:
         bounds[1::2] = self._lists.indptr[terms + 1]
         weights = np.zeros(2 * len(terms), dtype=self._rare.dtype)
         weights[0::2] = self._rare.data[first:last][::-1]
-        ends = 2 * (last - indptr)
+        ends = (2 * (last - indptr)).tolist()
         n = cosines.shape[1]
         documents, values = self._lists.indices, self._lists.data
         for row, (low, high) in enumerate(zip(ends[1:], ends[:-1], strict=True)):
@@ -102,7 +102,7 @@ class _Pairs:
 def _without_terms(X: sparse.csr_array, dropped: NDArray[np.bool_]) -> sparse.csr_array:
     """Leave out the entries of some terms; the terms of each row in ascending order."""
     keep = ~dropped[X.indices]
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[keep]
+    rows = np.repeat(np.arange(X.shape[0], dtype=np.int32), np.diff(X.indptr))[keep]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])
     indptr = indptr.astype(X.indptr.dtype)
     rest = sparse.csr_array((X.data[keep], X.indices[keep], indptr), shape=X.shape)

@@ -180,10 +180,11 @@ class GraphProjection(Projection):
 
 def with_fixed_signs(components: Floats) -> Floats:
     """Turn each row so that its largest absolute entry (the first, if several) is positive."""
-    largest = np.argmax(np.abs(components), axis=1)
-    signs = np.sign(components[np.arange(len(components)), largest])
-    signs[signs == 0] = 1
-    return np.asarray(components * signs[:, np.newaxis])
+    rows = np.arange(len(components))
+    highest, lowest = components.argmax(axis=1), components.argmin(axis=1)
+    above, below = components[rows, highest], -components[rows, lowest]
+    turned = (below > above) | ((below == above) & (lowest < highest))
+    return np.asarray(components * np.where(turned, -1, 1).astype(components.dtype)[:, np.newaxis])
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
+from threadpoolctl import threadpool_limits
 
-from lpisearch.projections.blocks import THREADS, product, whitening
+from lpisearch.projections.blocks import THREADS, combined, gram, product, whitening
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
@@ -55,7 +56,7 @@ def graph_vectors(
     start: Matrix | None = None,
     solver: str = "auto",
     power: float = 2.0,
-    tolerance: float = 0.02,
+    tolerance: float = 0.05,
     dtype: Any = np.float64,
 ) -> GraphVectors:
     """Find the `count` leading eigenvectors with λ > 0, or fewer if there are no more.
@@ -91,8 +92,10 @@ def graph_vectors(
     elif solver == "arpack":
         values, vectors = _arpack(graph, count, rng)
     else:
-        block = _first_block(graph, start, width, rng)
-        values, vectors, rounds = _filtered(graph, block, count, power, tolerance)
+        # The threads are ours; BLAS threads would wait for each other on every small matrix.
+        with threadpool_limits(limits=1, user_api="blas"):
+            block = _first_block(graph, start, width, rng)
+            values, vectors, rounds = _filtered(graph, block, count, power, tolerance)
     return _responses(graph, values, vectors, rounds)
 
 
@@ -164,14 +167,20 @@ def _first_block(
     Documents of few different words do not span the block; the noise sees to it.
     """
     n = len(graph.roots)
-    block = rng.standard_normal((n, width), dtype=graph.dtype)
+    block = _noise(rng, (n, width), graph.dtype)
     if start is not None:
-        terms = rng.standard_normal((start.shape[1], width), dtype=graph.dtype)
         block *= graph.dtype.type(NOISE)
-        block += product(start, terms)
+        for at in range(0, width, PANEL):
+            size = (start.shape[1], min(PANEL, width - at))
+            block[:, at : at + PANEL] += product(start, _noise(rng, size, graph.dtype))
     for _ in range(SMOOTHING_STEPS):
         block = block + graph @ block
     return block
+
+
+def _noise(rng: np.random.Generator, size: tuple[int, int], dtype: Any) -> Floats:
+    """Draw uniformly from [-0.5, 0.5): as good as normal here, and quicker."""
+    return np.asarray(rng.random(size, dtype=dtype) - dtype.type(0.5))
 
 
 def _filtered(
@@ -189,7 +198,7 @@ def _filtered(
         before = basis[:, :count]
         values, basis = _ritz(graph, _chebyshev(graph, basis, low, max(values[-1], 0.0)))
         weights = np.maximum(values[:count], 0) ** (2 * power)
-        kept = np.square(before.T @ basis[:, :count]).sum(axis=0)
+        kept = np.square(gram(before, basis[:, :count])).sum(axis=0)
         moved = float(np.sum(weights * (1 - kept)) / max(np.sum(weights), np.finfo(float).tiny))
         rounds += 1
     return values[:count], basis[:, :count], rounds
@@ -237,11 +246,13 @@ def _chebyshev(graph: _Normalised, block: Floats, low: float, high: float) -> Fl
 def _ritz(graph: _Normalised, block: Floats) -> tuple[Floats, Floats]:
     """Give the best eigenvalues and eigenvectors within the span of a block, largest first."""
     block = graph.without_constant(block)
-    wide = block.astype(np.float64)
-    turn = whitening(wide.T @ wide, np.finfo(graph.dtype).eps)
-    small = turn.T @ (wide.T @ (graph @ block)) @ turn
+    eps = np.finfo(graph.dtype).eps
+    basis = combined(block, whitening(gram(block, block), np.square(10 * eps)))
+    # Nearly orthonormal now: what is missing is made up for in the small matrices.
+    turn = whitening(gram(basis, basis), np.sqrt(eps))
+    small = turn.T @ gram(basis, graph @ basis) @ turn
     values, vectors = linalg.eigh((small + small.T) / 2)
-    return values[::-1], (wide @ (turn @ vectors[:, ::-1])).astype(graph.dtype)
+    return values[::-1], combined(basis, turn @ vectors[:, ::-1])
 
 
 def _responses(graph: _Normalised, values: Floats, vectors: Floats, rounds: int) -> GraphVectors:

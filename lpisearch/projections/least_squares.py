@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
+from threadpoolctl import threadpool_limits
 
-from lpisearch.projections.blocks import THREADS, product, transposed
+from lpisearch.projections.blocks import THREADS, product, transposed, whitening
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,8 @@ SOLVERS = ("auto", "cg", "dense")
 # Up to this many documents or terms, the Gram matrix is factorised.
 DENSE_SIDE = 2000
 MAX_STEPS = 50
-# Columns at a time on a thread.
-PANEL = 40
+# Columns that are solved together, on one thread.
+PANEL = 75
 
 
 class Ridge(NamedTuple):
@@ -41,7 +42,7 @@ def ridge(
     alpha: float,
     *,
     weights: Floats | None = None,
-    tolerance: float = 0.04,
+    tolerance: float = 0.03,
     solver: str = "auto",
 ) -> Ridge:
     """Regress all responses on the documents together.
@@ -53,7 +54,7 @@ def ridge(
     weights
         How much each response counts where the solver decides to stop.
     tolerance
-        Conjugate gradients stop when the residuals, each as a share of its response, have a
+        Block conjugate gradients stop when the residuals, each as a share of its response, have a
         weighted root mean square below this.
     solver
         "cg", "dense" (Cholesky), or "auto": dense when the smaller side is at most 2,000.
@@ -74,13 +75,14 @@ def ridge(
 
     def solve(columns: slice) -> tuple[Floats, int]:
         goal = tolerance**2 * importance[columns].sum()
-        return _conjugate_gradients(shifted, right[:, columns], importance[columns], goal)
+        part, importances = right[:, columns], importance[columns]
+        return _block_conjugate_gradients(shifted, part, importances, goal)
 
-    # Each thread solves its own columns to the end; how many there are does not depend on the
+    # Each thread solves its own columns to the end; which those are does not depend on the
     # number of threads, so neither do the bits.
     count = -(-Y.shape[1] // PANEL)
     cuts = np.linspace(0, Y.shape[1], count + 1).astype(int)
-    with ThreadPoolExecutor(THREADS) as pool:
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(THREADS) as pool:
         solved = list(pool.map(solve, map(slice, cuts[:-1], cuts[1:])))
     solution = np.concatenate([part for part, _ in solved], axis=1)
     steps = max(steps for _, steps in solved)
@@ -115,31 +117,39 @@ def _solve(gram: Floats, right: Floats, alpha: float) -> Floats:
     return np.asarray((vectors[:, keep] * inverse) @ (vectors[:, keep].T @ right))
 
 
-def _conjugate_gradients(
+def _block_conjugate_gradients(
     multiply: Callable[[Floats], Floats], right: Floats, weights: Floats, goal: float
 ) -> tuple[Floats, int]:
-    """Solve a positive definite system for all columns at once, each with its own steps.
+    """Solve a positive definite system for all columns together.
 
-    It ends when the weighted sum of the squared residuals, as shares of their columns, is at
-    the goal.
+    Every column is improved in the directions of all, so that far fewer steps are needed than
+    one by one. Directions are made orthonormal before each step, which leaves out those that
+    are rounding beside the others. It ends when the weighted sum of the squared residuals, as
+    shares of their columns, is at the goal.
     """
     residual = np.ascontiguousarray(right)
     solution = np.zeros_like(residual)
-    direction = residual.copy()
-    squares = _squares(residual)
-    whole = squares
+    whole = _squares(residual)
+    direction = residual
+    least = 100 * np.finfo(right.dtype).eps
     steps = 0
-    while steps < MAX_STEPS and np.sum(weights * _ratio(squares, whole)) > goal:
+    while steps < MAX_STEPS and np.sum(weights * _ratio(_squares(residual), whole)) > goal:
+        turn = whitening(_gram(direction, direction), least)
+        direction = direction @ turn.astype(right.dtype)
         image = multiply(direction)
-        length = _ratio(squares, np.einsum("ij,ij->j", direction, image))
-        solution += direction * length
-        residual = residual - image * length
-        fresh = _squares(residual)
-        direction *= _ratio(fresh, squares)
-        direction += residual
-        squares = fresh
+        root = whitening(_gram(direction, image), least)
+        inverse = root @ root.T
+        length = (inverse @ _gram(direction, residual)).astype(right.dtype)
+        solution += direction @ length
+        residual = residual - image @ length
+        back = (inverse @ _gram(image, residual)).astype(right.dtype)
+        direction = residual - direction @ back
         steps += 1
     return solution, steps
+
+
+def _gram(A: Floats, B: Floats) -> Floats:
+    return np.asarray((A.T @ B).astype(np.float64))
 
 
 def _squares(block: Floats) -> Floats:

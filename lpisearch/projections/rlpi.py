@@ -110,7 +110,7 @@ class RLPI(GraphProjection):
         heat_scale: float = 1.0,
         eigenvalue_power: float = 2.0,
         solver: str = "auto",
-        tolerance: float = 0.02,
+        tolerance: float = 0.05,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components

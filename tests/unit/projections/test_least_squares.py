@@ -55,7 +55,7 @@ def test_no_penalty_gives_the_solution_of_least_norm(solver: str) -> None:
 def test_looser_tolerance_takes_fewer_steps() -> None:
     """The residual decides when to stop."""
     X, Y = problem(100, 150)
-    loose, tight = (ridge(X, Y, 0.1, solver="cg", tolerance=t) for t in (0.1, 1e-6))
+    loose, tight = (ridge(X, Y[:, :3], 0.1, solver="cg", tolerance=t) for t in (0.1, 1e-6))
     assert 0 < loose.steps < tight.steps
 
 
