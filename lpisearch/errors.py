@@ -16,6 +16,7 @@ LpiSearchError                 what happened, and the next command to type
 │   ├── IndexUnwritable        its folder cannot be written
 │   └── NothingToIndex         no documents, or none that differ
 ├── DocumentNotFound           no document has that id
+├── SeveralDocuments           the file of that path holds more than one
 ├── ReaderError                one file could not be read; the run goes on
 └── BadOption                  a value that cannot work
 ```
@@ -159,6 +160,16 @@ class DocumentNotFound(LpiSearchError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"No document is called “{name}”.", "lpisearch docs list")
+
+
+class SeveralDocuments(LpiSearchError):
+    """The file of that path holds more than one document."""
+
+    def __init__(self, path: str, number: int) -> None:
+        super().__init__(
+            f"{path} holds {number:,} documents; name one by its id.",
+            f"lpisearch docs list --path '{path}'",
+        )
 
 
 class ReaderError(LpiSearchError):

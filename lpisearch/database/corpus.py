@@ -43,14 +43,14 @@ def token_shards(connection: Connection, wanted: Filter) -> Iterator[Shard]:
 
 
 def tokens_of(connection: Connection, row_ids: Sequence[int]) -> list[str]:
-    """Return the tokens of documents by their keys, in the order of the keys."""
+    """Return the tokens of documents by their keys, in the order of the keys; "" if lost."""
     found: dict[int, str] = {}
     for start in range(0, len(row_ids), SHARD_DOCUMENTS):
         some = row_ids[start : start + SHARD_DOCUMENTS]
         statement = select(TokensRow.document_id, TokensRow.tokens)
         rows = connection.execute(statement.where(TokensRow.document_id.in_(some)))
         found.update(rows.tuples().all())
-    return [found[row_id] for row_id in row_ids]
+    return [found.get(row_id, "") for row_id in row_ids]
 
 
 def content_hashes(connection: Connection, wanted: Filter) -> dict[int, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Select, func, literal, or_, select
@@ -29,15 +30,15 @@ _ORDERED_LABELS = (
 _LABELS = select(func.json_group_array(_ORDERED_LABELS.c.name)).scalar_subquery()
 
 
-def find_row(connection: Connection, name: str) -> int | None:
-    """Return the key of the document with an id, or of the only one with a path."""
+def find_rows(connection: Connection, name: str) -> list[int]:
+    """Return the key of the document with an id; or of those whose file has the path."""
     by_id = select(DocumentRow.id).where(DocumentRow.external_id == name)
     row_id = connection.execute(by_id).scalar()
     if row_id is not None:
-        return row_id
-    by_path = select(DocumentRow.id).where(DocumentRow.path == name).limit(2)
-    found = connection.execute(by_path).scalars().all()
-    return found[0] if len(found) == 1 else None
+        return [row_id]
+    paths = (name, os.path.abspath(name))  # noqa: PTH100 (as paths are made at ingest: links stay)
+    by_path = select(DocumentRow.id).where(DocumentRow.path.in_(paths)).order_by(DocumentRow.id)
+    return list(connection.execute(by_path).scalars())
 
 
 def load(connection: Connection, row_id: int) -> Document:

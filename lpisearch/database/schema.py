@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
-from lpisearch.database import fulltext
 from lpisearch.database.backup import back_up
 from lpisearch.database.engine import Database, stated_errors
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LibraryUnwritable, NotALibrary
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 HEAD = "0002"
+APPLICATION_ID = int.from_bytes(b"lpis", "big")  # as migration 0001 writes it into the file
 
 
 def open_library(path: Path, *, writable: bool = False) -> Database:
@@ -106,7 +106,8 @@ def _own_revision(path: Path, connection: Connection) -> str | None:
     if not tables:
         return None
     found = revision(connection)
-    if found is None or not found.isdigit() or fulltext.TABLE not in tables:
+    application = connection.execute(text("PRAGMA application_id")).scalar()
+    if found is None or not found.isdigit() or application != APPLICATION_ID:
         raise NotALibrary(path, "it holds the tables of another program")
     if found > HEAD:
         raise LibraryTooNew(path, found)

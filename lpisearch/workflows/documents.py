@@ -11,11 +11,13 @@ from typing import IO, TYPE_CHECKING, Any
 from lpisearch.database import documents, rows
 from lpisearch.database.lock import writer_lock
 from lpisearch.database.schema import open_library
-from lpisearch.errors import DocumentNotFound, LibraryUnwritable
+from lpisearch.errors import DocumentNotFound, LibraryUnwritable, SeveralDocuments
 from lpisearch.records import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection
 
     from lpisearch.records import Document, Entry
 
@@ -36,13 +38,25 @@ def show_document(library: Path, name: str) -> Document:
 
     Raises
     ------
-    DocumentNotFound
+    DocumentNotFound, SeveralDocuments
     """
     with open_library(library) as database, database.reading() as connection:
-        row_id = documents.find_row(connection, name)
-        if row_id is None:
-            raise DocumentNotFound(name)
-        return documents.load(connection, row_id)
+        return documents.load(connection, only_row(connection, name))
+
+
+def only_row(connection: Connection, name: str) -> int:
+    """Return the key of the one document that an id or a path means.
+
+    Raises
+    ------
+    DocumentNotFound, SeveralDocuments
+    """
+    found = documents.find_rows(connection, name)
+    if not found:
+        raise DocumentNotFound(name)
+    if len(found) > 1:
+        raise SeveralDocuments(name, len(found))
+    return found[0]
 
 
 def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 30.0) -> int:
@@ -50,19 +64,15 @@ def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 
 
     Raises
     ------
-    DocumentNotFound
-        One of them does not exist; nothing was removed.
+    DocumentNotFound, SeveralDocuments
+        A name means no document, or more than one; nothing was removed.
     """
     with (
         open_library(library, writable=True) as database,
         writer_lock(library, "lpisearch docs delete", wait_seconds),
         database.writing() as connection,
     ):
-        found = {name: documents.find_row(connection, name) for name in names}
-        for name, row_id in found.items():
-            if row_id is None:
-                raise DocumentNotFound(name)
-        row_ids = {row_id for row_id in found.values() if row_id is not None}
+        row_ids = {only_row(connection, name) for name in names}
         rows.delete_documents(connection, row_ids)
         return len(row_ids)
 

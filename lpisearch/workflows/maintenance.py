@@ -11,7 +11,7 @@ from lpisearch.database.configuration import TOKENISER, store_setting, stored_se
 from lpisearch.database.lock import writer_lock
 from lpisearch.database.schema import HEAD, differences, open_library, revision, upgrade
 from lpisearch.database.sources import known_sources, unfinished_sources
-from lpisearch.errors import LibraryDamaged, LibraryNotFound, LibraryUnwritable
+from lpisearch.errors import BadOption, LibraryDamaged, LibraryNotFound
 from lpisearch.records import Filter, Finding
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
@@ -143,6 +143,10 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
         The database file.
     target
         The copy, which must not exist; a name with date and time beside the library if not given.
+
+    Raises
+    ------
+    BadOption, LibraryError
     """
     with open_library(library):
         pass
@@ -152,5 +156,5 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
     elif target.is_dir():
         target /= library.name
     if target.exists():
-        raise LibraryUnwritable(target, "it exists already")
+        raise BadOption("FILE", f"{target} exists already, and a backup never replaces a file")
     return back_up(library, target)

@@ -13,6 +13,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Create the tables that hold documents."""
+    op.execute("PRAGMA application_id = 1819306355")  # "lpis": tells our files from others
     op.create_table(
         "sources",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -97,6 +98,7 @@ def _create_documents() -> None:
 
 def downgrade() -> None:
     """Remove everything."""
+    op.execute("PRAGMA application_id = 0")
     op.execute("DROP TRIGGER document_tokens_deleted")
     op.execute("DROP TABLE documents_fts")
     for table in ("settings", "document_tokens", "labels", "documents", "sources"):
