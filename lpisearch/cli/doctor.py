@@ -26,7 +26,7 @@ def doctor(
         print_json({"ok": sound, "findings": [asdict(finding) for finding in findings]})
     else:
         rows = [("ok" if one.ok else "BAD", one.check, one.detail) for one in findings]
-        print_table("", ("", "check", "found"), rows)
+        print_table(("", "check", "found"), rows)
         for finding in findings:
             if finding.next_step:
                 note(f"{finding.check}: next: {finding.next_step}")

@@ -54,7 +54,7 @@ def list_(
         print_json([asdict(entry) for entry in entries])
         return
     rows = [(one.id, one.title, ", ".join(one.labels), one.split) for one in entries]
-    print_table("", ("id", "title", "labels", "split"), rows)
+    print_table(("id", "title", "labels", "split"), rows)
     note(f"{len(entries):,} of {total:,} documents")
 
 

@@ -97,7 +97,7 @@ def _filter(conditions: list[str]) -> Filter:
     for key in ("path", "split"):
         if len(found[key]) > 1:
             raise BadOption("--where", f"{key} is given more than once")
-    return Filter(tuple(found["label"]), *("".join(found[key]) for key in ("path", "split")))
+    return Filter(tuple(found["label"]), "".join(found["path"]), "".join(found["split"]))
 
 
 def _render_plan(plan: IndexPlan) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, progress_bar
+from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from lpisearch.records import IngestReport, Trouble
@@ -124,16 +126,20 @@ def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None
         note(f"Passed over, as no known format: {kinds}")
     for complaint in report.index_notes:
         note(f"The documents are safe, but an index could not take them in. {complaint}")
-    _render_troubles("Failed", report.failures)
-    _render_troubles("Warnings", report.warnings)
+    _render_troubles("failed", report.failures)
+    _render_troubles("read with a remark", report.warnings)
 
 
 def _render_troubles(title: str, troubles: list[Trouble]) -> None:
     if not troubles:
         return
-    note(f"\n{title}:")
-    for trouble in troubles[:_SHOWN_TROUBLES]:
-        place = f", {trouble.where}" if trouble.where else ""
-        note(f"  {trouble.path}{place}: {trouble.reason}")
+    note("")
+    shown = [(_near(one.path), one.where, one.reason) for one in troubles[:_SHOWN_TROUBLES]]
+    print_table((title, "where", "reason"), shown, aside=True)
     if len(troubles) > _SHOWN_TROUBLES:
         note(f"  … and {len(troubles) - _SHOWN_TROUBLES:,} more (--json lists them all)")
+
+
+def _near(path: str) -> str:
+    """Show a path below the current folder without that folder."""
+    return path.removeprefix(os.path.join(Path.cwd(), ""))  # noqa: PTH118 (ends in a separator)

@@ -37,11 +37,21 @@ def print_text(text: str) -> None:
     typer.echo(_harmless(text) if sys.stdout.isatty() else text)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows: a table on a terminal, tab-separated lines with a header in a pipe."""
-    if not sys.stdout.isatty():
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    title: str = "",
+    aside: bool = False,
+) -> None:
+    """Print rows: a table on a terminal, tab-separated lines with a header in a pipe.
+
+    With `aside` it goes to stderr, as all that is not the result.
+    """
+    stream = sys.stderr if aside else sys.stdout
+    if not stream.isatty():
         for row in (columns, *rows):
-            typer.echo("\t".join(_one_line(cell) for cell in row))
+            typer.echo("\t".join(_one_line(cell) for cell in row), err=aside)
         return
     if not rows:
         return
@@ -57,7 +67,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_shown(cell)) for cell in row))
-    Console().print(table)
+    Console(stderr=aside).print(table)
 
 
 def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:

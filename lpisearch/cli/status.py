@@ -31,7 +31,7 @@ def status(context: typer.Context, json: Json = False) -> None:
     print_pairs(pairs)
     if found["indexes"]:
         typer.echo()
-        print_table("", ("index", "method", "dims", "documents", "state"), _index_rows(found))
+        print_table(("index", "method", "dims", "documents", "state"), _index_rows(found))
     for index in found["indexes"]:
         if index["rebuild"]:
             note(
@@ -41,7 +41,7 @@ def status(context: typer.Context, json: Json = False) -> None:
         note("There is no index yet. Next: lpisearch index")
     if found["labels"]:
         typer.echo()
-        print_table("", ("label", "documents"), list(found["labels"].items()))
+        print_table(("label", "documents"), list(found["labels"].items()))
 
 
 def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
