@@ -140,8 +140,10 @@ def shipped_folder(name: str) -> Path:
 
 
 def index_folder(library: Path) -> Path:
-    """Return the folder beside a library that holds its indexes."""
-    return library.with_suffix(".index")
+    """Return the folder beside a library that holds its indexes; two libraries share none."""
+    if library.suffix == ".db":
+        return library.with_suffix(".index")
+    return library.with_name(f"{library.name}-index")
 
 
 def is_own_file(path: str, library: Path) -> bool:

@@ -48,7 +48,8 @@ def index(
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
     from lpisearch.settings import IndexOptions
-    from lpisearch.workflows.indexing import build_index, plan_index
+    from lpisearch.workflows.indexing import build_index
+    from lpisearch.workflows.planning import plan_index
 
     options = IndexOptions(
         name=name,

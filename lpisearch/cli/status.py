@@ -34,9 +34,12 @@ def status(context: typer.Context, json: Json = False) -> None:
         print_table(("index", "method", "dims", "documents", "state"), _index_rows(found))
     for index in found["indexes"]:
         if index["rebuild"]:
+            reason = index["rebuild"].removesuffix(".")
             note(
-                f"A rebuild of “{index['name']}” is due: {index['rebuild']}. Next: lpisearch index"
+                f"A rebuild of “{index['name']}” is due: {reason}. Next: {index['rebuild_command']}"
             )
+        elif index["state"] == "behind":
+            note(f"“{index['name']}” takes in what has changed at the next lpisearch ingest.")
     if not found["indexes"] and found["documents"]:
         note("There is no index yet. Next: lpisearch index")
     if found["labels"]:
@@ -50,7 +53,7 @@ def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
             index["name"],
             index["method"],
             index.get("dims", "?"),
-            index["built_from"] + index["folded_in"] if "built_from" in index else "?",
+            index.get("documents", "?"),
             index["state"],
         )
         for index in found["indexes"]

@@ -6,17 +6,20 @@ one or the new one. Arrays are memory-mapped and never unpickled.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.errors import IndexDamaged, IndexUnwritable
-from lpisearch.store.manifest import FILE, ArrayFacts, Manifest
+from lpisearch.errors import IndexDamaged, IndexUnwritable, SubspaceError
+from lpisearch.store.manifest import FILE, ArrayFacts, Manifest, check_sizes, folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +30,22 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _PARTIAL = ".partial-"
+# The folder may hold what others put there: only what is named as we name it is ours to remove.
+_OURS = re.compile(r".+-[0-9a-f]{12}")
 _BLOCK = 1 << 20
+
+
+def check_writable(parent: Path) -> None:
+    """Refuse a folder that cannot be written, before an index is worked out for it.
+
+    Raises
+    ------
+    IndexUnwritable
+    """
+    if parent.exists() and not parent.is_dir():
+        raise IndexUnwritable(parent, "it is not a folder")
+    if not os.access(parent if parent.exists() else parent.parent, os.W_OK | os.X_OK):
+        raise IndexUnwritable(parent, os.strerror(errno.EACCES))
 
 
 def publish(
@@ -71,11 +89,10 @@ def publish(
         text = replace(manifest, arrays=facts).as_text().encode()
         _write_bytes(partial / FILE, text)
         _sync_folder(partial)
-        # The name comes from the content: equal indexes have equal names.
-        target = parent / f"{manifest.name}-{sha256(text).hexdigest()[:12]}"
-        if target.exists():
-            shutil.rmtree(target)
-        partial.rename(target)
+        target = parent / folder_name(manifest.name, text)
+        if not _is_sound(target):  # else it may be in use, and is what would be written
+            shutil.rmtree(target, ignore_errors=True)
+            partial.rename(target)
         _sync_folder(parent)
     except OSError as error:
         raise IndexUnwritable(parent, error.strerror or str(error)) from error
@@ -98,30 +115,41 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
     ------
     IndexDamaged, IndexTooNew
     """
-    if not folder.is_dir():
-        raise IndexDamaged(folder, "the folder is missing")
     manifest = Manifest.read(folder)
+    check_sizes(folder, manifest)
     arrays = {}
     for name, facts in manifest.arrays.items():
         path = folder / f"{name}.npy"
-        if verify and (not path.exists() or _digest(path) != facts.sha256):
-            state = "is missing" if not path.exists() else "is not as it was written"
-            raise IndexDamaged(folder, f"{path.name} {state}")
+        try:
+            changed = verify and _digest(path) != facts.sha256
+        except OSError as error:
+            raise IndexDamaged(folder, f"{path.name} cannot be read ({error})") from error
+        if changed:
+            raise IndexDamaged(folder, f"{path.name} is not as it was written")
         arrays[name] = _map(path, facts, folder)
     return manifest, arrays
 
 
 def sweep(parent: Path, keep: set[str]) -> None:
     """Remove folders that no index refers to: superseded ones, and remains of a kill."""
-    for path in parent.iterdir() if parent.is_dir() else ():
-        if path.is_dir() and path.name not in keep:
-            shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):  # what cannot be removed now is removed another time
+        for path in parent.iterdir():
+            if path.name not in keep and _OURS.fullmatch(path.name) and path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_sound(folder: Path) -> bool:
+    try:
+        open_folder(folder)
+    except SubspaceError:
+        return False
+    return True
 
 
 def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
     try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        array: Array = np.lib.format.open_memmap(path, mode="r")  # never unpickles
+    except Exception as error:  # NumPy's parser of headers raises whatever Python's does
         raise IndexDamaged(folder, f"{path.name} cannot be read ({error})") from error
     if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
         raise IndexDamaged(folder, f"{path.name} has another type or shape than it should")
@@ -146,7 +174,7 @@ def _link(source: Path, target: Path) -> ArrayFacts:
 
 def _facts(path: Path) -> ArrayFacts:
     array = np.load(path, mmap_mode="r", allow_pickle=False)
-    return ArrayFacts(array.dtype.str, array.shape, _digest(path))
+    return ArrayFacts(array.dtype.str, array.shape, path.stat().st_size, _digest(path))
 
 
 def _digest(path: Path) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 HASH_BYTES = 16
 # What does not change when documents are taken in after the build.
 FIXED_ARRAYS = ("terms", "document_frequencies", "idf", "loadings", "eigenvalues", "scales")
+# Of a document that came after the build: 1, its tokens, and how many of them are unknown.
+TAKEN_IN = ("documents", "words", "unknown")
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class SubspaceIndex:
         Everything but the arrays.
     arrays
         By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims),
-        eigenvalues, scales, vectors (documents x dims), document_rows, content_hashes.
+        eigenvalues, scales, vectors (documents x dims), document_rows, content_hashes, and
+        taken_in (documents x `TAKEN_IN`; zeros for the documents of the build).
     """
 
     manifest: Manifest
@@ -82,21 +85,31 @@ def scaled_rows(
     coordinates: NDArray[np.float32], scales: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Scale dimensions, then bring each row to unit length; a row of zeros stays."""
-    scaled = coordinates * scales
+    scaled = np.asarray(coordinates * scales, np.float32)
+    largest = np.abs(scaled).max(axis=1, initial=0)
+    largest[largest == 0] = 1
+    scaled /= largest[:, np.newaxis]  # the square of a small float32 is 0
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     lengths[lengths == 0] = 1
-    return np.asarray(scaled / lengths[:, np.newaxis], dtype=np.float32)
+    scaled /= lengths[:, np.newaxis]
+    return scaled
 
 
 def document_arrays(
-    vectors: NDArray[np.float32], rows: Sequence[int], hashes: Sequence[bytes]
+    vectors: NDArray[np.float32],
+    rows: Sequence[int],
+    hashes: Sequence[bytes],
+    taken_in: NDArray[np.int32] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays that change with the documents."""
+    """Return the arrays that change with the documents; nothing is taken in if it is not given."""
     joined = np.frombuffer(b"".join(hashes), np.uint8)
+    if taken_in is None:
+        taken_in = np.zeros((len(rows), len(TAKEN_IN)), np.int32)
     return {
         "vectors": vectors,
         "document_rows": np.array(rows, np.int64),
         "content_hashes": joined.reshape(-1, HASH_BYTES),
+        "taken_in": taken_in,
     }
 
 

@@ -1,13 +1,15 @@
 """What an index folder says about itself: `manifest.json`.
 
 The manifest names every array with its type, shape and SHA-256, so that a folder that was cut
-short, changed or written by a later program is refused and never answers wrongly.
+short, changed or written by a later program is refused and never answers wrongly. Its own
+SHA-256 is part of the folder's name.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, fields
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexDamaged, IndexTooNew
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FILE = "manifest.json"
+_NAME_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayFacts:
-    """One array file: its NumPy type, its shape, and the SHA-256 of the whole file."""
+    """One array file: its NumPy type, its shape, and the bytes and SHA-256 of the whole file."""
 
     dtype: str
     shape: tuple[int, ...]
+    size: int
     sha256: str
 
 
@@ -44,7 +48,8 @@ class Manifest:
     result
         What came out: dims, alpha, documents, terms, graph components, seconds by stage, …
     folded
-        Documents taken in after the build: how many, their tokens, and how many were unknown.
+        Documents taken in after the build that are still there: how many, their tokens, and how
+        many of those are unknown.
     fingerprint
         Of the documents that the index was built from.
     versions
@@ -83,24 +88,56 @@ class Manifest:
         IndexDamaged, IndexTooNew
         """
         try:
-            values = json.loads((folder / FILE).read_bytes())
+            text = (folder / FILE).read_bytes()
+            values = json.loads(text)
         except FileNotFoundError as error:
-            raise IndexDamaged(folder, f"{FILE} is missing") from error
-        except (OSError, ValueError) as error:
+            lost = f"{FILE} is missing" if folder.is_dir() else "the folder is missing"
+            raise IndexDamaged(folder, lost) from error
+        except (OSError, ValueError, RecursionError) as error:
             raise IndexDamaged(folder, f"{FILE} cannot be read ({error})") from error
+        number = values.get("format") if isinstance(values, dict) else None
+        if isinstance(number, int) and number > FORMAT:
+            raise IndexTooNew(folder, number)
+        if not folder.name.endswith(_digits(text)):
+            raise IndexDamaged(folder, f"{FILE} is not as it was written")
         return cls._of(values, folder)
 
     @classmethod
     def _of(cls, values: Mapping[str, Any], folder: Path) -> Manifest:
-        number = values.get("format") if isinstance(values, dict) else None
-        if isinstance(number, int) and number > FORMAT:
-            raise IndexTooNew(folder, number)
         try:
             known = {each.name: values[each.name] for each in fields(cls)}
             known["arrays"] = {
-                name: ArrayFacts(facts["dtype"], tuple(facts["shape"]), facts["sha256"])
+                name: ArrayFacts(**facts | {"shape": tuple(facts["shape"])})
                 for name, facts in known["arrays"].items()
             }
         except (KeyError, TypeError, AttributeError) as error:
             raise IndexDamaged(folder, f"{FILE} lacks {error}") from error
         return cls(**known)
+
+
+def check_sizes(folder: Path, manifest: Manifest) -> None:
+    """Look for arrays that are missing or cut short, without reading them.
+
+    Raises
+    ------
+    IndexDamaged
+    """
+    for name, facts in manifest.arrays.items():
+        path = folder / f"{name}.npy"
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError as error:
+            raise IndexDamaged(folder, f"{path.name} is missing") from error
+        except OSError as error:
+            raise IndexDamaged(folder, f"{path.name} cannot be read ({error})") from error
+        if size != facts.size:
+            raise IndexDamaged(folder, f"{path.name} is not as it was written")
+
+
+def folder_name(index: str, manifest: bytes) -> str:
+    """Name a folder after its index and its content: equal indexes have equal names."""
+    return f"{index}-{_digits(manifest)}"
+
+
+def _digits(manifest: bytes) -> str:
+    return sha256(manifest).hexdigest()[:_NAME_DIGITS]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.database import corpus
+from lpisearch.database.configuration import TOKENISER, stored_setting
 from lpisearch.database.indexes import index_entries
 from lpisearch.errors import SubspaceError
 from lpisearch.records import Finding
 from lpisearch.settings import index_folder
-from lpisearch.workflows.folding import due_for_rebuild, filter_of
+from lpisearch.workflows.rebuild import due_for_rebuild, filter_of, rebuild_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,9 @@ def index_findings(library: Path, connection: Connection) -> list[Finding]:
         try:
             manifest, _ = open_folder(index_folder(library) / entry.folder)
         except SubspaceError as error:
-            findings.append(Finding(check, ok=False, detail=error.what, next_step=error.next_step))
+            findings.append(
+                Finding(check, ok=False, detail=error.what, next_step=rebuild_command(entry))
+            )
             continue
         found = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
         if not _is_current(connection, entry):
@@ -44,23 +47,29 @@ def index_findings(library: Path, connection: Connection) -> list[Finding]:
 
 
 def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[str, Any]:
-    from lpisearch.store.manifest import Manifest
+    from lpisearch.store.manifest import Manifest, check_sizes
 
+    folder = index_folder(library) / entry.folder
     summary: dict[str, Any] = {
         "name": entry.name,
         "method": entry.method,
         "created": entry.created_at,
-        "folder": str(index_folder(library) / entry.folder),
+        "folder": str(folder),
+        "rebuild_command": rebuild_command(entry),
     }
     try:
-        manifest = Manifest.read(index_folder(library) / entry.folder)
+        manifest = Manifest.read(folder)
+        check_sizes(folder, manifest)  # `doctor` compares every byte
     except SubspaceError as error:
-        return summary | {"state": "damaged", "reason": error.what, "rebuild": error.what}
+        return summary | {"state": "damaged", "rebuild": error.what}
     state = "ready" if _is_current(connection, entry) else "behind"
-    due = due_for_rebuild(manifest)
-    result = {name: value for name, value in manifest.result.items() if name != "documents"}
-    built = {"built_from": manifest.result["documents"], "folded_in": manifest.folded["documents"]}
-    return summary | {"state": state, "rebuild": due, **built, **result}
+    due = due_for_rebuild(manifest, stored_setting(connection, TOKENISER) or {})
+    size = {
+        "documents": manifest.arrays["document_rows"].shape[0],
+        "built_from": manifest.result["documents"],
+        "folded_in": manifest.folded,
+    }
+    return summary | {"state": state, "rebuild": due, **manifest.result, **size}
 
 
 def _is_current(connection: Connection, entry: IndexEntry) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -10,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.database import corpus
 from lpisearch.database.configuration import TOKENISER, stored_setting
-from lpisearch.database.fulltext import count_terms
 from lpisearch.database.indexes import IndexEntry, index_entries, save_index
 from lpisearch.database.lock import writer_lock
 from lpisearch.database.schema import open_library
-from lpisearch.errors import BadOption, IndexNotFound, NothingToIndex
-from lpisearch.records import Filter, IndexPlan, IndexReport
+from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
+from lpisearch.records import IndexReport
 from lpisearch.settings import index_folder
-from lpisearch.terms.vocabulary import VocabularyLimits
+from lpisearch.workflows.planning import plan_index
+from lpisearch.workflows.rebuild import rebuild_command
 from lpisearch.workflows.stages import Stages, peak_megabytes
 from lpisearch.workflows.subspace import (
     Corpus,
-    check_options,
     fit_subspace,
     library_versions,
 )
@@ -34,35 +32,6 @@ if TYPE_CHECKING:
     from lpisearch.settings import IndexOptions
     from lpisearch.store.index import SubspaceIndex
     from lpisearch.workflows.subspace import Fitted
-
-_NAME = re.compile(r"[\w.-]+")
-_CHARACTERS_A_WORD = 7
-# Measured on 20 Newsgroups with benchmarks/index.py: rough, but of the right order.
-_BYTES_A_WORD = 60
-_BYTES_A_DOCUMENT = 6000
-_BASE_MEGABYTES = 150
-_WORDS_A_SECOND = 250_000
-
-
-def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
-    """Say what building an index will take.
-
-    Raises
-    ------
-    BadOption, NothingToIndex, LibraryError
-    """
-    check_options(options)
-    if not _NAME.fullmatch(options.name):
-        raise BadOption("--name", f"“{options.name}” has signs other than letters, digits, . _ -")
-    with open_library(library) as database, database.reading() as connection:
-        documents, characters = corpus.corpus_size(connection, options.where)
-        limits = VocabularyLimits()
-        found = count_terms(connection, limits.smallest_df(documents))
-        terms = min(found, limits.max_terms or found)
-    _refuse_too_few(documents, options)
-    words = characters // _CHARACTERS_A_WORD
-    memory = _BASE_MEGABYTES + (words * _BYTES_A_WORD + documents * _BYTES_A_DOCUMENT) / 1e6
-    return IndexPlan(documents, words, terms, memory, 1 + words / _WORDS_A_SECOND)
 
 
 def build_index(
@@ -83,16 +52,21 @@ def build_index(
     ------
     BadOption, NothingToIndex, IndexUnwritable, LibraryError
     """
+    from lpisearch.store.folder import check_writable
+
     plan_index(library, options)
+    check_writable(index_folder(library))
     stages = Stages(on_stage)
-    with open_library(library, writable=True) as database:
-        with _corpus(database, options) as documents:
-            fitted = fit_subspace(documents, options, stages)
-        with database.reading() as connection:
-            tokeniser = stored_setting(connection, TOKENISER) or {}
-        index = _as_index(fitted, documents, tokeniser, options)
-        with stages.stage("writing"), writer_lock(library, "lpisearch index", options.wait_seconds):
-            folder = put_in_use(library, database, index)
+    # Opened only to read: others may write to the library while the index is worked out.
+    with open_library(library) as database, _corpus(database, options) as documents:
+        fitted = fit_subspace(documents, options, stages)
+    index = _as_index(fitted, documents, options)
+    with (
+        stages.stage("writing"),
+        writer_lock(library, "lpisearch index", options.wait_seconds),
+        open_library(library, writable=True) as database,
+    ):
+        folder = put_in_use(library, database, index)
     return _report(index, stages, folder)
 
 
@@ -106,11 +80,16 @@ def open_index(library: Path, name: str = "default") -> SubspaceIndex:
     from lpisearch.store.folder import open_folder
     from lpisearch.store.index import SubspaceIndex
 
-    with open_library(library) as database, database.reading() as connection:
-        entries = {entry.name: entry for entry in index_entries(connection)}
-    if name not in entries:
-        raise IndexNotFound(name, entries)
-    return SubspaceIndex(*open_folder(index_folder(library) / entries[name].folder))
+    with open_library(library) as database:
+        entry = _entry(database, name)
+        while True:
+            try:
+                return SubspaceIndex(*open_folder(index_folder(library) / entry.folder))
+            except SubspaceError as error:
+                before, entry = entry, _entry(database, name)
+                if entry.folder == before.folder:  # else a build replaced it just now
+                    error.next_step = rebuild_command(entry)
+                    raise
 
 
 def put_in_use(
@@ -139,19 +118,12 @@ def put_in_use(
     return folder
 
 
-def _refuse_too_few(documents: int, options: IndexOptions) -> None:
-    if documents == 0 and options.where != Filter():
-        raise NothingToIndex("No document passes --where.", "lpisearch status  (shows the labels)")
-    if documents == 0:
-        raise NothingToIndex("The library has no documents.", "lpisearch ingest PATH")
-    if documents == 1:
-        raise NothingToIndex(
-            "The library has one document; a subspace needs at least two.", "lpisearch ingest PATH"
-        )
-    if options.dims is not None and options.dims >= documents:
-        raise BadOption(
-            "--dims", f"{options.dims} dimensions need more than the {documents:,} documents"
-        )
+def _entry(database: Database, name: str) -> IndexEntry:
+    with database.reading() as connection:
+        entries = {entry.name: entry for entry in index_entries(connection)}
+    if name not in entries:
+        raise IndexNotFound(name, entries)
+    return entries[name]
 
 
 @contextmanager
@@ -172,12 +144,11 @@ def _corpus(database: Database, options: IndexOptions) -> Iterator[Corpus]:
                 hashes.extend(shard.hashes)
                 yield shard.tokens
 
-        yield Corpus(shards(), rows, hashes, labels)
+        tokeniser = stored_setting(connection, TOKENISER) or {}
+        yield Corpus(shards(), rows, hashes, labels, tokeniser)
 
 
-def _as_index(
-    fitted: Fitted, documents: Corpus, tokeniser: dict[str, Any], options: IndexOptions
-) -> SubspaceIndex:
+def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> SubspaceIndex:
     from lpisearch.store.index import SubspaceIndex, document_arrays, term_array
     from lpisearch.store.manifest import Manifest
 
@@ -187,7 +158,7 @@ def _as_index(
         name=options.name,
         method=options.method,
         parameters=asdict(options),
-        tokeniser=tokeniser,
+        tokeniser=documents.tokeniser,
         weighting={
             "name": weighting.name,
             "mean_length": weighting.mean_length,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _LABEL_CHOICES = ("ignore", "use")
 _ONE_THREAD_DOCUMENTS = 2000
 _DIMENSIONS = 150
+_LARGEST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,15 @@ class Corpus:
         Keys and content hashes, filled while the shards are read.
     labels
         Of each document that has any, by key; None if labels are not to be used.
+    tokeniser
+        The settings that made the tokens.
     """
 
     shards: Iterable[Sequence[str]]
     rows: list[int]
     hashes: list[bytes]
     labels: dict[int, list[str]] | None
+    tokeniser: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def check_options(options: IndexOptions) -> None:
     from lpisearch.terms.weighting import weighting_scheme
 
     if options.method not in PROJECTIONS:
-        nearest = difflib.get_close_matches(options.method, PROJECTIONS, 1)
+        nearest = difflib.get_close_matches(options.method.casefold(), PROJECTIONS, 1)
         hint = f" (did you mean {nearest[0]}?)" if nearest else ""
         raise BadOption("--method", f"there is no method “{options.method}”{hint}", PROJECTIONS)
     if options.labels not in _LABEL_CHOICES:
@@ -95,6 +99,10 @@ def check_options(options: IndexOptions) -> None:
         raise BadOption("--alpha", f"{options.alpha} is not a number of at least 0")
     if options.alpha is not None and "alpha" not in _parameters(PROJECTIONS[options.method]):
         raise BadOption("--alpha", f"{options.method} has no α")
+    if options.labels == "use" and "graph" not in _parameters(PROJECTIONS[options.method]):
+        raise BadOption("--labels", f"{options.method} takes no notice of labels")
+    if not 0 <= options.seed <= _LARGEST_SEED:
+        raise BadOption("--seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
     weighting_scheme(options.weighting)
 
 
@@ -106,13 +114,16 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
     NothingToIndex
         The documents do not tell anything apart.
     """
+    import numpy as np
+
     from lpisearch.store.index import scaled_rows
     from lpisearch.terms.counts import build_counts
     from lpisearch.terms.weighting import Weighting, normalise_rows
 
     with stages.stage("counting terms"):
         vocabulary, counts = build_counts(corpus.shards)
-        words, unknown = int(counts.lengths.sum()), counts.lengths.sum() - counts.matrix.sum()
+        words = int(counts.lengths.sum())
+        unknown = words - int(counts.matrix.sum(dtype=np.float64))
     if not len(vocabulary):
         raise NothingToIndex(
             f"None of the {len(corpus.rows):,} documents has a word to index.",
@@ -125,7 +136,12 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
     projection = _fit_projection(X, _labels(corpus), options, stages)
     with stages.stage("placing documents"):
         vectors = scaled_rows(projection.transform(X), projection.scales_)
-    return Fitted(vocabulary, weighting, projection, vectors, float(unknown) / max(words, 1))
+    if not vectors.any() or not np.isfinite(vectors).all():
+        raise NothingToIndex(
+            "The numbers of this subspace are too small or too large to tell documents apart.",
+            "lpisearch index --alpha auto",
+        )
+    return Fitted(vocabulary, weighting, projection, vectors, unknown / max(words, 1))
 
 
 def library_versions() -> dict[str, str]:

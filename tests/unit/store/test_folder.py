@@ -11,7 +11,7 @@ import pytest
 
 from lpisearch.errors import IndexDamaged, IndexTooNew, IndexUnwritable
 from lpisearch.store import folder as store
-from lpisearch.store.manifest import FILE, FORMAT, Manifest
+from lpisearch.store.manifest import FILE, FORMAT, Manifest, check_sizes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,8 +171,73 @@ def test_an_error_while_writing_leaves_nothing(
 
 
 def test_sweeping_removes_what_is_not_in_use(published: Path) -> None:
-    """Old versions and the remains of a kill go; the folder in use stays."""
-    (published.parent / ".partial-123").mkdir()
-    (published.parent / "default-old").mkdir()
-    store.sweep(published.parent, {published.name})
-    assert list(published.parent.iterdir()) == [published]
+    """Old versions and the remains of a kill go; the folder in use and all else stays."""
+    parent = published.parent
+    for name in (".partial-0123456789ab", "default-0123456789ab", "photos", "default-old"):
+        (parent / name).mkdir()
+    (parent / "notes-0123456789ab").write_text("a file")
+    store.sweep(parent, {published.name})
+    kept = {published.name, "photos", "default-old", "notes-0123456789ab"}
+    assert {path.name for path in parent.iterdir()} == kept
+    store.sweep(parent / "nowhere", set())
+
+
+def test_publishing_again_leaves_a_sound_folder_alone(published: Path) -> None:
+    """An equal index may be in use: at no moment is its folder away."""
+    before = os.stat(published).st_ino  # noqa: PTH116
+    store.publish(published.parent, manifest(), ARRAYS)
+    assert os.stat(published).st_ino == before  # noqa: PTH116
+    (published / "vectors.npy").write_bytes(b"")
+    store.publish(published.parent, manifest(), ARRAYS)
+    store.open_folder(published)
+
+
+@pytest.mark.parametrize("at", [0, 20, 200, 500, 900, -3])
+def test_one_flipped_byte_of_the_manifest_is_noticed(published: Path, at: int) -> None:
+    """A parameter that changed would give wrong answers: it is refused like an array."""
+    data = bytearray((published / FILE).read_bytes())
+    data[at] ^= 1
+    (published / FILE).write_bytes(data)
+    with pytest.raises(IndexDamaged, match=re.escape(FILE)):
+        store.open_folder(published)
+
+
+def test_a_damaged_array_is_noticed_by_its_size(published: Path) -> None:
+    """Without reading arrays, one that is missing, cut short or no file is noticed."""
+    path = published / "vectors.npy"
+    whole = path.read_bytes()
+    check_sizes(published, Manifest.read(published))
+    path.write_bytes(whole[:-1])
+    with pytest.raises(IndexDamaged, match="not as it was written"):
+        check_sizes(published, Manifest.read(published))
+    path.unlink()
+    with pytest.raises(IndexDamaged, match="is missing"):
+        check_sizes(published, Manifest.read(published))
+    path.mkdir()
+    with pytest.raises(IndexDamaged, match=r"vectors\.npy"):
+        store.open_folder(published)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00v\x00{", b"nothing"])
+def test_what_is_no_array_is_refused(published: Path, content: bytes) -> None:
+    """Whatever is in the file of an array, the error is ours, even if sums are not compared."""
+    path = published / "vectors.npy"
+    path.write_bytes(content.ljust(path.stat().st_size, b"\0"))
+    with pytest.raises(IndexDamaged, match=r"vectors\.npy"):
+        store.open_folder(published, verify=False)
+
+
+def test_an_index_without_documents_comes_back(tmp_path: Path) -> None:
+    """Arrays without rows are stored and mapped like others."""
+    empty = {"vectors": np.zeros((0, 3), np.float32)}
+    _, arrays = store.open_folder(store.publish(tmp_path, manifest(), empty))
+    assert arrays["vectors"].shape == (0, 3)
+
+
+def test_a_file_in_the_way_is_stated_beforehand(tmp_path: Path) -> None:
+    """Whether the folder can be written is known before an index is worked out."""
+    store.check_writable(tmp_path / "library.index")
+    store.check_writable(tmp_path)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(IndexUnwritable, match="not a folder"):
+        store.check_writable(tmp_path / "file")
