@@ -102,8 +102,10 @@ def looks_binary(data: bytes) -> bool:
         return False
     nuls = data.count(0)
     controls = len(data) - nuls - len(data.translate(None, _CONTROLS))
-    return nuls > max(_STRAY, len(data) * _NUL_SHARE) or controls > max(
-        _STRAY, len(data) * _CONTROL_SHARE
+    return (
+        nuls > max(_STRAY, len(data) * _NUL_SHARE)
+        or controls > max(_STRAY, len(data) * _CONTROL_SHARE)
+        or (nuls + controls) * _SHORT_SHARE > len(data)
     )
 
 
@@ -172,6 +174,8 @@ def text_chunks(pieces: Iterable[bytes], encoding: str) -> Iterator[str]:
 # Backspace, tab, newlines, form feed and escape occur in logs and manuals.
 _CONTROLS = bytes(set(range(1, 32)) - set(b"\b\t\n\v\f\r\x1b") | {127})
 _STRAY = 3
+# In a few bytes a few control characters are many: a quarter of them is too much.
+_SHORT_SHARE = 4
 _NUL_SHARE = 0.01
 _CONTROL_SHARE = 0.02
 _REPLACEMENT = "\ufffd"

@@ -116,7 +116,13 @@ def test_useless_declaration_is_ignored(declared: str) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [bytes(range(256)) * 4, b"\x7fELF\x02\x01\x01" + bytes(9), b"text" + bytes(500), b"\1\2\3\4\5"],
+    [
+        bytes(range(256)) * 4,
+        b"\x7fELF\x02\x01\x01" + bytes(9),
+        b"text" + bytes(500),
+        b"\1\2\3\4\5",
+        b"\0\1\2\3\0\xff",
+    ],
 )
 def test_binary_data_is_refused(data: bytes) -> None:
     """NUL bytes in number, or control characters, are no text."""
