@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 from threadpoolctl import threadpool_limits
 
 from lpisearch.projections.blocks import THREADS, combined, gram, product, whitening
+from lpisearch.projections.normalised import NormalisedGraph
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
@@ -26,9 +27,9 @@ SOLVERS = ("auto", "block", "arpack", "dense")
 DENSE_DOCUMENTS = 600
 OVERSAMPLING = 20
 # Columns that a thread filters at a time: the three blocks of the recurrence stay in its cache.
-PANEL = 32
-SMOOTHING_STEPS = 3
-FILTER_DEGREE = 10
+PANEL = 48
+SMOOTHING_STEPS = 2
+FILTER_DEGREE = 14
 MAX_ROUNDS = 12
 ARPACK_TOLERANCE = 1e-6
 LANCZOS_STEPS = 12
@@ -71,12 +72,13 @@ def graph_vectors(
         precision, "dense" LAPACK; "auto" is dense up to 600 documents or where more than a
         third of all vectors is asked for, else block.
     power, tolerance
-        The block solver stops when the subspace, each direction weighted by λ^power (as it is
-        where documents are compared), moved by less than this share in the last round.
+        The block solver stops when another round would move the subspace by less than this
+        share, each direction weighted by λ^power, as it is where documents are compared. What
+        it would move follows from how much the last two rounds did.
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
-    graph = _Normalised(W, np.dtype(dtype))
+    graph = NormalisedGraph(W, np.dtype(dtype))
     n = int(np.count_nonzero(graph.roots))
     count = min(count, max(n - 1, 0))
     width = count + max(OVERSAMPLING, count // 8)
@@ -99,44 +101,7 @@ def graph_vectors(
     return _responses(graph, values, vectors, rounds)
 
 
-class _Normalised:
-    """N = D^-1/2 W D^-1/2 as an operator, and the direction of the constant vector."""
-
-    def __init__(self, W: Affinity, dtype: np.dtype[Any]) -> None:
-        degrees = np.where(W.component_labels >= 0, W.degrees, 0)
-        self.dtype: Any = dtype
-        self.total = float(degrees.sum())
-        inverse = np.divide(1, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        self.roots = np.sqrt(inverse)
-        self.constant = np.sqrt(degrees / max(self.total, np.finfo(float).tiny)).astype(dtype)
-        self._edges: sparse.csr_array | None = None
-        self._factor: Any = None
-        scale = sparse.diags_array(self.roots.astype(dtype), format="csr")
-        if W.edges is not None:
-            self._edges = sparse.csr_array(scale @ W.edges.astype(dtype) @ scale)
-        if W.factor is not None:
-            self._factor = scale @ W.factor.astype(dtype)
-
-    def __matmul__(self, block: Floats) -> Floats:
-        """Multiply N by a block, shared out among threads where that pays."""
-        out: Any = 0 if self._edges is None else product(self._edges, block)
-        if self._factor is not None:
-            out = out + self._factor @ (self._factor.T @ block)
-        return self.without_constant(np.asarray(out))
-
-    def apply(self, block: Floats) -> Floats:
-        """Multiply N by a block on the calling thread."""
-        out: Any = 0 if self._edges is None else self._edges @ block
-        if self._factor is not None:
-            out = out + self._factor @ (self._factor.T @ block)
-        return np.asarray(out)
-
-    def without_constant(self, block: Floats) -> Floats:
-        """Take the direction of the constant vector out of a block, or out of N times a block."""
-        return np.asarray(block - np.multiply.outer(self.constant, self.constant @ block))
-
-
-def _dense(graph: _Normalised, count: int) -> tuple[Floats, Floats]:
+def _dense(graph: NormalisedGraph, count: int) -> tuple[Floats, Floats]:
     """Solve the full problem on the documents that take part, the constant vector moved to -2."""
     active = np.flatnonzero(graph.roots)
     columns = np.eye(len(graph.roots), dtype=graph.dtype)[:, active]
@@ -150,7 +115,7 @@ def _dense(graph: _Normalised, count: int) -> tuple[Floats, Floats]:
     return values[::-1], vectors[:, ::-1]
 
 
-def _arpack(graph: _Normalised, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _arpack(graph: NormalisedGraph, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Lanczos with restarts: the reference. Slow where eigenvalues crowd near 1."""
     n = len(graph.roots)
     operator = LinearOperator((n, n), matvec=lambda v: graph @ v, dtype=graph.dtype)
@@ -160,7 +125,7 @@ def _arpack(graph: _Normalised, count: int, rng: np.random.Generator) -> tuple[F
 
 
 def _first_block(
-    graph: _Normalised, start: Matrix | None, width: int, rng: np.random.Generator
+    graph: NormalisedGraph, start: Matrix | None, width: int, rng: np.random.Generator
 ) -> Floats:
     """Random combinations of terms, and some noise, smoothed over the graph.
 
@@ -174,7 +139,7 @@ def _first_block(
             size = (start.shape[1], min(PANEL, width - at))
             block[:, at : at + PANEL] += product(start, _noise(rng, size, graph.dtype))
     for _ in range(SMOOTHING_STEPS):
-        block = block + graph @ block
+        block += graph @ block
     return block
 
 
@@ -184,7 +149,7 @@ def _noise(rng: np.random.Generator, size: tuple[int, int], dtype: Any) -> Float
 
 
 def _filtered(
-    graph: _Normalised, block: Floats, count: int, power: float, tolerance: float
+    graph: NormalisedGraph, block: Floats, count: int, power: float, tolerance: float
 ) -> tuple[Floats, Floats, int]:
     """Subspace iteration: each round damps all that lies below the wanted end of the spectrum.
 
@@ -193,18 +158,21 @@ def _filtered(
     """
     low = _lowest(graph, block[:, 0])
     values, basis = _ritz(graph, block)
-    rounds, moved = 0, 1.0
-    while rounds < MAX_ROUNDS and moved > tolerance:
+    rounds, moved, expected = 0, 1.0, 1.0
+    while rounds < MAX_ROUNDS and expected > tolerance:
         before = basis[:, :count]
         values, basis = _ritz(graph, _chebyshev(graph, basis, low, max(values[-1], 0.0)))
         weights = np.maximum(values[:count], 0) ** (2 * power)
         kept = np.square(gram(before, basis[:, :count])).sum(axis=0)
+        moved_before = moved
         moved = float(np.sum(weights * (1 - kept)) / max(np.sum(weights), np.finfo(float).tiny))
+        # The next round would move it by so much, if steps go on shrinking as they do.
+        expected = moved * min(moved / moved_before, 1) if moved > 0 else 0
         rounds += 1
     return values[:count], basis[:, :count], rounds
 
 
-def _lowest(graph: _Normalised, start: Floats) -> float:
+def _lowest(graph: NormalisedGraph, start: Floats) -> float:
     """Bound the lowest eigenvalue from below by a few Lanczos steps and their residual."""
     v, before, beta = start / linalg.norm(start), np.zeros_like(start), 0.0
     alphas: list[float] = []
@@ -222,32 +190,36 @@ def _lowest(graph: _Normalised, start: Floats) -> float:
     return float(max(ritz[0] - abs(betas[-1] * small[-1, 0]), -1.0))
 
 
-def _chebyshev(graph: _Normalised, block: Floats, low: float, high: float) -> Floats:
+def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float) -> Floats:
     """Filter a block, panels of columns shared out among threads."""
     centre, half = (low + high) / 2, max((high - low) / 2, ARPACK_TOLERANCE)
-    panels = [block[:, at : at + PANEL] for at in range(0, block.shape[1], PANEL)]
+    twice = graph.affine(2 / half, 2 * centre / half)
+    cuts = np.linspace(0, block.shape[1], -(-block.shape[1] // PANEL) + 1).astype(int)
+    out = np.empty_like(block)
 
-    def run(panel: Floats) -> Floats:
-        before = np.ascontiguousarray(panel)
-        now: Floats = (graph.apply(before) - centre * before) / half
+    def run(start: int, stop: int) -> None:
+        before = np.ascontiguousarray(block[:, start:stop])
+        now = twice(before)
+        now /= 2
         for _ in range(FILTER_DEGREE - 1):
-            following = graph.apply(now)
-            following -= centre * now
-            following *= 2 / half
+            following = twice(now)
             following -= before
             before, now = now, following
         # Columns that grew by very different factors would be rounded away beside each other.
-        return np.asarray(now / np.maximum(linalg.norm(now, axis=0), np.finfo(now.dtype).tiny))
+        now /= np.maximum(linalg.norm(now, axis=0), np.finfo(now.dtype).tiny)
+        out[:, start:stop] = now
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return np.concatenate(list(pool.map(run, panels)), axis=1)
+        list(pool.map(run, cuts[:-1], cuts[1:]))
+    return out
 
 
-def _ritz(graph: _Normalised, block: Floats) -> tuple[Floats, Floats]:
+def _ritz(graph: NormalisedGraph, block: Floats) -> tuple[Floats, Floats]:
     """Give the best eigenvalues and eigenvectors within the span of a block, largest first."""
-    block = graph.without_constant(block)
     eps = np.finfo(graph.dtype).eps
+    graph.without_constant(block)
     basis = combined(block, whitening(gram(block, block), np.square(10 * eps)))
+    del block
     # Nearly orthonormal now: what is missing is made up for in the small matrices.
     turn = whitening(gram(basis, basis), np.sqrt(eps))
     small = turn.T @ gram(basis, graph @ basis) @ turn
@@ -255,7 +227,9 @@ def _ritz(graph: _Normalised, block: Floats) -> tuple[Floats, Floats]:
     return values[::-1], combined(basis, turn @ vectors[:, ::-1])
 
 
-def _responses(graph: _Normalised, values: Floats, vectors: Floats, rounds: int) -> GraphVectors:
+def _responses(
+    graph: NormalisedGraph, values: Floats, vectors: Floats, rounds: int
+) -> GraphVectors:
     """Scale y = D^-1/2 v; drop what has no positive eigenvalue."""
     keep = values > ROUNDING * np.finfo(graph.dtype).eps
     scale = (graph.roots * np.sqrt(graph.total))[:, np.newaxis]

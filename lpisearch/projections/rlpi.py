@@ -55,7 +55,8 @@ class RLPI(GraphProjection):
     solver
         Of the eigenproblem: "auto", "block", "arpack" or "dense".
     tolerance
-        The block solver stops when the scaled subspace moves by less than this share.
+        The block solver stops when another round would move the scaled subspace by less than
+        this share.
     random_state
         Seed of the block's start.
 
