@@ -1,0 +1,1 @@
+"""Questions to hits: parse, rank, fuse, and show why."""

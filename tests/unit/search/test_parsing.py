@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpisearch.search.parsing import ParsedQuery, Phrase, parse_query
+from lpisearch.terms.tokeniser import Tokeniser, TokeniserSettings
+
+ENGLISH = Tokeniser()
+# Signs that mean something to us or to FTS5 among letters, and anything else.
+SIGNS = "\"“”„«»-+*^:(){}'’\u0000\u200b\u0301\ud800 \n\tab5Éж東京한م\U0001f600"
+MULTI, DEEP = ("multi", "agent"), ("deep", "sea")
+texts = st.text(st.one_of(st.sampled_from(SIGNS), st.characters(codec=None)), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "phrases", "excluded"),
+    [
+        ("", [], [], []),
+        ("Baking the bread", ["bake", "bread"], [], []),
+        ('"multi agent" systems', ["multi", "agent", "system"], [("multi", "agent")], []),
+        ("“multi agent” systems", ["multi", "agent", "system"], [("multi", "agent")], []),
+        ("«multi agent» „deep sea“", ["multi", "agent", "deep", "sea"], [MULTI, DEEP], []),
+        ('"multi-agent"', ["multi", "agent"], [("multi", "agent")], []),
+        ("multi-agent", ["multi", "agent"], [], []),
+        ("sea -ships", ["sea"], [], [("ship",)]),
+        ("-ships sea", ["sea"], [], [("ship",)]),
+        ('sea -"deep blue" fish', ["sea", "fish"], [], [("deep", "blue")]),
+        ("sea -multi-agent", ["sea"], [], [("multi", "agent")]),
+        ("sea - ships", ["sea", "ship"], [], []),
+        ("git --force", ["git", "forc"], [], []),
+        ('sea -"deep blue', ["sea", "deep", "blue"], [], []),
+        ('an "open quote', ["open", "quot"], [], []),
+        ('5" and 7" pipes', ["5", "7", "pipe"], [], []),
+        ('"windows 95" disk', ["window", "95", "disk"], [("window", "95")], []),
+        ('sea"blue whale"s', ["sea", "blue", "whale", "s"], [("blue", "whale")], []),
+        ('-sea"blue whale"', ["blue", "whale"], [("blue", "whale")], [("sea",)]),
+        ('"of the" ships -the', ["ship"], [], []),
+        ('"" “” -""', [], [], []),
+        ('"sea sea" "sea sea" -a1 -a1', ["sea"] * 4, [("sea", "sea")], [("a1",)]),
+        ("cats AND dogs NOT NEAR(birds*)", ["cat", "dog", "near", "bird"], [], []),
+        ("-東京都 大阪", ["大阪"], [], [("東京", "京都")]),
+        ('"שלום עולם"', ["שלום", "עולם"], [("שלום", "עולם")], []),
+        ("\x00\x1b[31m \U0001f600", ["31m"], [], []),
+    ],
+)
+def test_the_rules(
+    text: str, tokens: list[str], phrases: list[Phrase], excluded: list[Phrase]
+) -> None:
+    """Each rule of the module's docstring shows in an example made by hand."""
+    expected = ParsedQuery(tuple(tokens), tuple(phrases), tuple(excluded))
+    assert parse_query(text, ENGLISH) == expected
+
+
+@given(texts)
+def test_any_text_is_a_query(text: str) -> None:
+    """No text raises, and every token comes from the one tokeniser."""
+    parsed = parse_query(text, ENGLISH)
+    known = set(ENGLISH.tokens(text))
+    assert {*parsed.tokens, *sum(parsed.phrases + parsed.excluded, ())} <= known
+    assert all(parsed.phrases + parsed.excluded)
+
+
+@given(texts)
+def test_text_without_signs_is_only_tokenised(text: str) -> None:
+    """Without a quote or a minus nothing is asked for but the tokens, all of them, in order."""
+    plain = text.translate(dict.fromkeys(map(ord, '"“”„«»-'), " "))
+    assert parse_query(plain, ENGLISH) == ParsedQuery(tuple(ENGLISH.tokens(plain)))
+
+
+@given(st.lists(st.sampled_from(["sea", "blue whales", "-ship", '"a deep sea"', "日本"])))
+def test_pieces_add_up(pieces: list[str]) -> None:
+    """A query of several parts asks for what the parts ask for."""
+    parsed = parse_query(" ".join(pieces), ENGLISH)
+    parts = [parse_query(piece, ENGLISH) for piece in pieces]
+    assert parsed.tokens == sum((part.tokens for part in parts), ())
+    assert set(parsed.phrases) == {phrase for part in parts for phrase in part.phrases}
+    assert set(parsed.excluded) == {phrase for part in parts for phrase in part.excluded}
+
+
+def test_the_language_is_the_tokenisers() -> None:
+    """Words are cut and stemmed as the library's own are."""
+    french = Tokeniser(TokeniserSettings.for_language("french"))
+    assert parse_query("“les chevaux” -l’école", french) == ParsedQuery(
+        ("cheval",), (("cheval",),), (("écol",),)
+    )
+
+
+@pytest.mark.parametrize("sign", ['"', "“", "„", "«", ' -"', " -a", '5"', ' -“"„', "-"])
+def test_a_megabyte_of_signs_takes_no_more_than_linear_time(sign: str) -> None:
+    """However the signs are arranged, a long text is read once."""
+
+    def seconds(size: int) -> float:
+        text = (sign * size)[:size]
+        start = time.process_time()
+        parse_query(text, ENGLISH)
+        return time.process_time() - start
+
+    # Quadratic time would be 100 times 10.
+    assert seconds(1_000_000) < 40 * max(seconds(100_000), 0.005)
