@@ -244,6 +244,9 @@ class IndexReport:
         Of the folder.
     folder
         Where the arrays are.
+    classifier
+        What was learned from the labels (see `lpisearch.workflows.training.Learned`); None
+        without labels.
     """
 
     name: str
@@ -259,6 +262,7 @@ class IndexReport:
     peak_mb: float
     size_bytes: int
     folder: str
+    classifier: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,9 @@ class IndexOptions:
         "ignore", or "use": documents with a common label are neighbours too.
     weighting
         How counts become weights.
+    train
+        Which documents `classify` learns from: "auto" (those of the split "train" if any is
+        labelled, else all), "all", "none", or the name of a split.
     where
         Which documents; all, if not given.
     seed
@@ -98,6 +101,7 @@ class IndexOptions:
     neighbours: int = 15
     labels: str = "ignore"
     weighting: str = "log-tfidf"
+    train: str = "auto"
     where: Filter = field(default_factory=Filter)
     seed: int = 0
     wait_seconds: float = 30.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -33,6 +33,13 @@ def index(
     weighting: Annotated[
         str, typer.Option(metavar="NAME", help="tf, tfidf, log-tfidf or bm25.")
     ] = "log-tfidf",
+    train: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|all|none|SPLIT",
+            help="Which documents classify learns from; auto: the split “train” if there is one.",
+        ),
+    ] = "auto",
     where: Annotated[
         list[str] | None,
         typer.Option(metavar="label=L|path=GLOB|split=S", help="Only these documents."),
@@ -59,6 +66,7 @@ def index(
         neighbours=neighbours,
         labels=labels,
         weighting=weighting,
+        train=train,
         where=_filter(where or []),
         seed=seed,
         wait_seconds=wait,
@@ -123,6 +131,7 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("terms", report.terms),
         ("graph", _graph(report)),
         ("unknown words", f"{report.unknown_rate:.1%}"),
+        ("classifier", _classifier(report.classifier)),
         ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
         ("peak memory", f"{report.peak_mb:,.0f} MB"),
         ("size", size(report.size_bytes)),
@@ -135,3 +144,12 @@ def _graph(report: IndexReport) -> str:
         return "none"
     parts = "one connected part" if report.components == 1 else f"{report.components:,} parts"
     return f"{parts}, {report.isolated:,} documents without a neighbour"
+
+
+def _classifier(facts: dict[str, Any] | None) -> str:
+    if facts is None:
+        return "none"
+    if "reason" in facts:
+        return f"none: {facts['reason']}"
+    left_out = f", {facts['left_out']:,} too rare" if facts["left_out"] else ""
+    return f"{facts['labels']:,} labels{left_out}, learned from {facts['documents']:,} documents"

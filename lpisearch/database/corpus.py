@@ -49,7 +49,7 @@ def tokens_of(connection: Connection, row_ids: Sequence[int]) -> list[str]:
         some = row_ids[start : start + SHARD_DOCUMENTS]
         statement = select(TokensRow.document_id, TokensRow.tokens)
         rows = connection.execute(statement.where(TokensRow.document_id.in_(some)))
-        found.update(rows.tuples().all())
+        found.update((row_id, tokens) for row_id, tokens in rows)
     return [found.get(row_id, "") for row_id in row_ids]
 
 
@@ -57,7 +57,7 @@ def content_hashes(connection: Connection, wanted: Filter) -> dict[int, bytes]:
     """Return the content hash of every document that passes a filter, in the order of keys."""
     statement = select(DocumentRow.id, DocumentRow.content_hash)
     rows = connection.execute(statement.where(*conditions(wanted)).order_by(DocumentRow.id))
-    return dict(rows.tuples().all())
+    return {row_id: content for row_id, content in rows}  # noqa: C416 (rows are no tuples to mypy)
 
 
 def labels_by_row(connection: Connection, wanted: Filter) -> dict[int, list[str]]:
@@ -69,6 +69,13 @@ def labels_by_row(connection: Connection, wanted: Filter) -> dict[int, list[str]
         .group_by(LabelRow.document_id)
     )
     return {row_id: json.loads(names) for row_id, names in connection.execute(statement)}
+
+
+def splits_by_row(connection: Connection, wanted: Filter) -> dict[int, str]:
+    """Return the split of every document that is in one."""
+    statement = select(DocumentRow.id, DocumentRow.split).where(DocumentRow.split != "")
+    rows = connection.execute(statement.where(*conditions(wanted)))
+    return {row_id: split for row_id, split in rows}  # noqa: C416 (rows are no tuples to mypy)
 
 
 def corpus_size(connection: Connection, wanted: Filter) -> tuple[int, int]:
