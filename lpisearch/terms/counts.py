@@ -14,18 +14,20 @@ from array import array
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, compress, count, repeat
+from itertools import chain, count, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.terms.vocabulary import Vocabulary, VocabularyLimits
+from lpisearch.terms.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
+
+    from lpisearch.terms.vocabulary import VocabularyLimits
 
     FindColumns = Callable[[Iterable[str]], Iterable[int]]
 
@@ -66,13 +68,33 @@ def build_counts(
     limits
         Which terms stay.
     """
-    columns: dict[str, int] = defaultdict(count().__next__)  # a new term gets the next column
+    terms, every = count_all_terms(shards)
+    vocabulary, stays = Vocabulary.choose(terms, every.matrix, limits)
+    return vocabulary, Counts(narrow(every.matrix, stays), every.lengths)
+
+
+def count_all_terms(
+    shards: Iterable[Sequence[str]], known: Iterable[str] = ()
+) -> tuple[tuple[str, ...], Counts]:
+    """Count every term: the known ones in their order, then the others as they come."""
+    numbered = {term: column for column, term in enumerate(known)}
+    # A new term gets the next column.
+    columns: dict[str, int] = defaultdict(count(len(numbered)).__next__, numbered)
     table = _Table.of(shards, partial(map, columns.__getitem__))
-    n_documents = len(table.lengths)
-    frequencies = np.bincount(table.indices, minlength=len(columns)).astype(np.int32)
-    stays = (limits or VocabularyLimits()).choose(frequencies, n_documents)
-    vocabulary = Vocabulary(tuple(compress(columns, stays)), frequencies[stays], n_documents)
-    return vocabulary, table.keep_columns(stays)
+    return tuple(columns), table.keep_columns(np.ones(len(columns), np.bool_))
+
+
+def narrow(counts: csr_array, stays: NDArray[np.bool_]) -> csr_array:
+    """Return the columns that stay, moved together in their order."""
+    from scipy.sparse import csr_array
+
+    kept = stays[counts.indices]
+    indptr = _total_before(kept)[counts.indptr].astype(counts.indptr.dtype)
+    columns = (np.cumsum(stays) - 1).astype(counts.indices.dtype)
+    data = (counts.data[kept], columns[counts.indices[kept]], indptr)
+    matrix = csr_array(data, shape=(counts.shape[0], int(np.count_nonzero(stays))))
+    matrix.has_canonical_format = True
+    return matrix
 
 
 def count_terms(shards: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Counts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,16 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.terms)
+
+    @classmethod
+    def choose(
+        cls, terms: Sequence[str], counts: csr_array, limits: VocabularyLimits | None = None
+    ) -> tuple[Vocabulary, NDArray[np.bool_]]:
+        """Choose among all terms by their counts; return also which columns stay."""
+        n_documents, n_terms = counts.shape
+        frequencies = np.bincount(counts.indices, minlength=n_terms).astype(np.int32)
+        stays = (limits or VocabularyLimits()).choose(frequencies, n_documents)
+        return cls(tuple(compress(terms, stays)), frequencies[stays], n_documents), stays
 
     @classmethod
     def from_bytes(

@@ -1,0 +1,172 @@
+"""Which documents each term is in, and how often: what the lexical leg of a search reads.
+
+All terms are here, also those too rare for a column of the subspace, and those that later
+documents brought. Terms are sorted, so that one is found by bisection in the mapped file; a
+term's documents are ascending places (rows of the index's `vectors`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.terms.vocabulary import Vocabulary
+
+_MOST = np.iinfo(np.uint16).max
+NO_COLUMN = -1
+NEW = -1  # the place of a document that the postings do not have yet
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """The documents of each term.
+
+    Attributes
+    ----------
+    lexicon, lexicon_starts
+        The terms in UTF-8, sorted, a line each; where each begins, and where all end.
+    lexicon_columns
+        The column of each term in the subspace, or -1.
+    posting_starts
+        Where each term's entries begin in the next two, and where all end.
+    posting_places, posting_counts
+        A document, and how often the term is in it (65,535 at most).
+    document_lengths
+        The number of tokens of each document.
+    """
+
+    lexicon: NDArray[np.uint8]
+    lexicon_starts: NDArray[np.int64]
+    lexicon_columns: NDArray[np.int32]
+    posting_starts: NDArray[np.int64]
+    posting_places: NDArray[np.int32]
+    posting_counts: NDArray[np.uint16]
+    document_lengths: NDArray[np.int32]
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
+        """Take the arrays of an index that are named after the attributes."""
+        # A plain view: slicing a memory-mapped array costs ten times as much.
+        return cls(*(arrays[each.name].view(np.ndarray) for each in fields(cls)))
+
+    @classmethod
+    def build(
+        cls,
+        terms: Sequence[str],
+        counts: csr_array,
+        lengths: NDArray[np.int32],
+        columns: Mapping[str, int],
+    ) -> Postings:
+        """Turn counts around.
+
+        Parameters
+        ----------
+        terms
+            Of the columns of `counts`, in any order; those in no document are left out.
+        counts
+            Documents as rows (the papers write them as columns).
+        lengths
+            The number of tokens of each document.
+        columns
+            Term → column in the subspace.
+        """
+        by_term = counts.tocsc()
+        present = np.flatnonzero(np.diff(by_term.indptr)).tolist()
+        order = sorted(present, key=terms.__getitem__)
+        by_term = by_term[:, order]
+        by_term.sort_indices()
+        names = [terms[column] for column in order]
+        lines = [f"{name}\n".encode() for name in names]
+        known = [columns.get(name, NO_COLUMN) for name in names]
+        return cls(
+            lexicon=np.frombuffer(b"".join(lines), np.uint8),
+            lexicon_starts=_running_total([len(line) for line in lines]),
+            lexicon_columns=np.array(known, np.int32),
+            posting_starts=by_term.indptr.astype(np.int64),
+            posting_places=by_term.indices.astype(np.int32),
+            posting_counts=np.minimum(by_term.data, _MOST).astype(np.uint16),
+            document_lengths=np.asarray(lengths, np.int32),
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be stored, by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def with_documents(
+        self, places: NDArray[np.integer], tokens: Sequence[str], vocabulary: Vocabulary
+    ) -> Postings:
+        """Return the postings of another set of documents.
+
+        Parameters
+        ----------
+        places
+            For each document in its new order: its place now, or `NEW`.
+        tokens
+            The joined tokens of the new ones, in their order.
+        vocabulary
+            Of the subspace.
+        """
+        from scipy.sparse import csc_array, csr_array, vstack
+
+        from lpisearch.terms.counts import count_all_terms
+
+        shape = (len(self.document_lengths), len(self))
+        before = csc_array((self.posting_counts, self.posting_places, self.posting_starts), shape)
+        terms, fresh = count_all_terms([tokens], self.terms())
+        by_row = before.tocsr()
+        entries = (by_row.data.astype(np.float32), by_row.indices, by_row.indptr)
+        widened = csr_array(entries, shape=(shape[0], len(terms)))
+        is_new = np.asarray(places) == NEW
+        take = np.where(is_new, shape[0] + np.cumsum(is_new) - 1, places)
+        counts = vstack([widened, fresh.matrix], format="csr")[take]
+        lengths = np.concatenate([self.document_lengths, fresh.lengths])[take]
+        return Postings.build(terms, counts, lengths, vocabulary.index)
+
+    def __len__(self) -> int:
+        return len(self.lexicon_columns)
+
+    def terms(self) -> tuple[str, ...]:
+        """Return all terms in their order."""
+        return tuple(self.lexicon.tobytes().decode().split())
+
+    def term(self, number: int) -> str:
+        """Return a term by its number."""
+        return self._line(number).decode().rstrip("\n")
+
+    def find(self, term: str) -> int:
+        """Return the number of a term, or -1."""
+        line = f"{term}\n".encode("utf-8", "surrogatepass")
+        number = bisect_left(range(len(self)), line, key=self._line)
+        return number if number < len(self) and self._line(number) == line else -1
+
+    def document_frequency(self, number: int) -> int:
+        """Return in how many documents a term is."""
+        return int(self.posting_starts[number + 1] - self.posting_starts[number])
+
+    def _line(self, number: int) -> bytes:
+        starts = self._starts
+        return self._bytes[starts[number] : starts[number + 1]].tobytes()
+
+    @cached_property
+    def _bytes(self) -> memoryview:
+        return self.lexicon.data
+
+    @cached_property
+    def _starts(self) -> memoryview:
+        return self.lexicon_starts.data
+
+
+def _running_total(sizes: Sequence[int]) -> NDArray[np.int64]:
+    totals = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=totals[1:])
+    return totals
