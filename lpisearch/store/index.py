@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lpisearch.store.manifest import Manifest
 
 HASH_BYTES = 16
-# What does not change when documents are taken in after the build.
-FIXED_ARRAYS = ("terms", "document_frequencies", "idf", "loadings", "eigenvalues", "scales")
 # Of a document that came after the build: 1, its tokens, and how many of them are unknown.
 TAKEN_IN = ("documents", "words", "unknown")
 
@@ -50,7 +48,7 @@ class SubspaceIndex:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The terms."""
+        """The terms of the subspace."""
         return Vocabulary.from_bytes(
             self.arrays["terms"].tobytes(),
             self.arrays["document_frequencies"],

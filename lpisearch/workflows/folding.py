@@ -47,7 +47,7 @@ def fold_in(library: Path, database: Database) -> list[str]:
 
 def _fold_into(library: Path, database: Database, entry: IndexEntry) -> None:
     from lpisearch.store.folder import open_folder
-    from lpisearch.store.index import FIXED_ARRAYS, TAKEN_IN, SubspaceIndex
+    from lpisearch.store.index import TAKEN_IN, SubspaceIndex
     from lpisearch.workflows.indexing import put_in_use
 
     with database.reading() as connection:
@@ -68,7 +68,7 @@ def _fold_into(library: Path, database: Database, entry: IndexEntry) -> None:
     totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
     folded = dict(zip(TAKEN_IN, totals, strict=True))
     manifest = replace(index.manifest, folded=folded, fingerprint=fingerprint)
-    fixed = {name: folder / f"{name}.npy" for name in FIXED_ARRAYS}
+    fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in arrays}
     put_in_use(library, database, SubspaceIndex(manifest, arrays), fixed)
 
 
@@ -79,6 +79,7 @@ def _with_documents(
     import numpy as np
 
     from lpisearch.store.index import TAKEN_IN, document_arrays
+    from lpisearch.store.postings import NEW, Postings
     from lpisearch.terms.counts import count_terms
 
     counts = count_terms([tokens], index.vocabulary)
@@ -94,4 +95,8 @@ def _with_documents(
     taken_in[change] = np.column_stack(
         [np.ones_like(known), counts.lengths, counts.lengths - known]
     )
-    return document_arrays(vectors, list(wanted), list(wanted.values()), taken_in)
+    postings = Postings.of_arrays(index.arrays).with_documents(
+        np.where(change, NEW, places), tokens, index.vocabulary
+    )
+    documents = document_arrays(vectors, list(wanted), list(wanted.values()), taken_in)
+    return documents | postings.arrays()

@@ -129,14 +129,16 @@ def _entry(database: Database, name: str) -> IndexEntry:
 @contextmanager
 def _corpus(database: Database, options: IndexOptions) -> Iterator[Corpus]:
     """Give the documents as they are now, whatever is written meanwhile."""
+    from lpisearch.workflows.training import check_train
+
     rows: list[int] = []
     hashes: list[bytes] = []
     with database.reading() as connection:
-        labels = None
-        if options.labels == "use":
-            labels = corpus.labels_by_row(connection, options.where)
-            if not labels:
-                raise BadOption("--labels", "no document has a label to use")
+        labels = corpus.labels_by_row(connection, options.where)
+        if options.labels == "use" and not labels:
+            raise BadOption("--labels", "no document has a label to use")
+        splits = corpus.splits_by_row(connection, options.where)
+        check_train(options.train, set(splits.values()))
 
         def shards() -> Iterator[list[str]]:
             for shard in corpus.token_shards(connection, options.where):
@@ -145,7 +147,7 @@ def _corpus(database: Database, options: IndexOptions) -> Iterator[Corpus]:
                 yield shard.tokens
 
         tokeniser = stored_setting(connection, TOKENISER) or {}
-        yield Corpus(shards(), rows, hashes, labels, tokeniser)
+        yield Corpus(shards(), rows, hashes, labels, splits, tokeniser)
 
 
 def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> SubspaceIndex:
@@ -173,6 +175,7 @@ def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> Subsp
             "components": getattr(projection, "n_graph_components_", None),
             "isolated": getattr(projection, "n_isolated_", None),
             "unknown_rate": round(fitted.unknown_rate, 6),
+            "classifier": fitted.classifier.facts,
         },
         folded={"documents": 0, "words": 0, "unknown": 0},
         fingerprint=corpus.fingerprint(zip(documents.rows, documents.hashes, strict=True)),
@@ -186,6 +189,8 @@ def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> Subsp
         "loadings": projection.components_.T,
         "eigenvalues": projection.eigenvalues_,
         "scales": projection.scales_,
+        **fitted.classifier.arrays,
+        **fitted.postings.arrays(),
         **document_arrays(fitted.vectors, documents.rows, documents.hashes),
     }
     return SubspaceIndex(manifest, arrays)

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
     from lpisearch.projections.base import Projection
     from lpisearch.settings import IndexOptions
+    from lpisearch.store.postings import Postings
     from lpisearch.terms.vocabulary import Vocabulary
     from lpisearch.terms.weighting import Weighting
     from lpisearch.workflows.stages import Stages
+    from lpisearch.workflows.training import Learned
 
 _LABEL_CHOICES = ("ignore", "use")
 _ONE_THREAD_DOCUMENTS = 2000
 _DIMENSIONS = 150
+# Between a whole library's documents and short queries, a little less than the estimators' 2 was
+# measured to be better everywhere: docs/ranking.md.
+_EIGENVALUE_POWER = 1.5
 _LARGEST_SEED = 2**32 - 1
+_LARGEST_ALPHA = 1e30  # beyond it float32 cannot hold what is left of the map
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,8 @@ class Corpus:
         Lists of joined tokens, in the order of `rows`; read once.
     rows, hashes
         Keys and content hashes, filled while the shards are read.
-    labels
-        Of each document that has any, by key; None if labels are not to be used.
+    labels, splits
+        Of each document that has any, by key.
     tokeniser
         The settings that made the tokens.
     """
@@ -48,7 +54,8 @@ class Corpus:
     shards: Iterable[Sequence[str]]
     rows: list[int]
     hashes: list[bytes]
-    labels: dict[int, list[str]] | None
+    labels: dict[int, list[str]]
+    splits: dict[int, str]
     tokeniser: dict[str, Any]
 
 
@@ -66,6 +73,10 @@ class Fitted:
         Documents as rows, scaled and at unit length.
     unknown_rate
         Share of the corpus' words that have no column.
+    classifier
+        What was learned from the labels.
+    postings
+        The documents of every term, rare ones too.
     """
 
     vocabulary: Vocabulary
@@ -73,6 +84,8 @@ class Fitted:
     projection: Projection
     vectors: NDArray[np.float32]
     unknown_rate: float
+    classifier: Learned
+    postings: Postings
 
 
 def check_options(options: IndexOptions) -> None:
@@ -95,8 +108,8 @@ def check_options(options: IndexOptions) -> None:
         raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
     if options.neighbours < 1:
         raise BadOption("--neighbours", f"{options.neighbours} is not a number of neighbours")
-    if options.alpha is not None and not 0 <= options.alpha < float("inf"):
-        raise BadOption("--alpha", f"{options.alpha} is not a number of at least 0")
+    if options.alpha is not None and not 0 <= options.alpha <= _LARGEST_ALPHA:
+        raise BadOption("--alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
     if options.alpha is not None and "alpha" not in _parameters(PROJECTIONS[options.method]):
         raise BadOption("--alpha", f"{options.method} has no α")
     if options.labels == "use" and "graph" not in _parameters(PROJECTIONS[options.method]):
@@ -117,23 +130,32 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
     import numpy as np
 
     from lpisearch.store.index import scaled_rows
-    from lpisearch.terms.counts import build_counts
+    from lpisearch.store.postings import Postings
+    from lpisearch.terms.counts import count_all_terms, narrow
+    from lpisearch.terms.vocabulary import Vocabulary
     from lpisearch.terms.weighting import Weighting, normalise_rows
+    from lpisearch.workflows.training import learn_classifier
 
     with stages.stage("counting terms"):
-        vocabulary, counts = build_counts(corpus.shards)
-        words = int(counts.lengths.sum())
-        unknown = words - int(counts.matrix.sum(dtype=np.float64))
+        terms, every = count_all_terms(corpus.shards)
+        vocabulary, stays = Vocabulary.choose(terms, every.matrix)
+        postings = Postings.build(terms, every.matrix, every.lengths, vocabulary.index)
+        counts = narrow(every.matrix, stays)
+        words = int(every.lengths.sum())
+        unknown = words - int(counts.sum(dtype=np.float64))
+        del every
     if not len(vocabulary):
         raise NothingToIndex(
             f"None of the {len(corpus.rows):,} documents has a word to index.",
             "lpisearch docs list  (is their language set? lpisearch status)",
         )
     with stages.stage("weighting"):
-        weighting = Weighting.fit(counts.matrix, options.weighting)
-        X = normalise_rows(weighting.apply(counts.matrix))
+        weighting = Weighting.fit(counts, options.weighting)
+        X = normalise_rows(weighting.apply(counts))
         del counts
-    projection = _fit_projection(X, _labels(corpus), options, stages)
+    labels = [corpus.labels.get(row, []) for row in corpus.rows]
+    splits = [corpus.splits.get(row, "") for row in corpus.rows]
+    projection = _fit_projection(X, labels if options.labels == "use" else None, options, stages)
     with stages.stage("placing documents"):
         vectors = scaled_rows(projection.transform(X), projection.scales_)
     if not vectors.any() or not np.isfinite(vectors).all():
@@ -141,7 +163,9 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
             "The numbers of this subspace are too small or too large to tell documents apart.",
             "lpisearch index --alpha auto",
         )
-    return Fitted(vocabulary, weighting, projection, vectors, unknown / max(words, 1))
+    classifier = learn_classifier(X, labels, splits, options, stages)
+    unknown_rate = unknown / max(words, 1)
+    return Fitted(vocabulary, weighting, projection, vectors, unknown_rate, classifier, postings)
 
 
 def library_versions() -> dict[str, str]:
@@ -195,6 +219,7 @@ def _arguments(cls: type[Projection], options: IndexOptions, n_documents: int) -
         "alpha": "auto" if options.alpha is None else options.alpha,
         "n_neighbors": options.neighbours,
         "random_state": options.seed,
+        "eigenvalue_power": _EIGENVALUE_POWER,
     }
     known = _parameters(cls)
     return {name: value for name, value in wanted.items() if name in known}
@@ -202,9 +227,3 @@ def _arguments(cls: type[Projection], options: IndexOptions, n_documents: int) -
 
 def _parameters(cls: type[Projection]) -> set[str]:
     return set(cls().get_params())
-
-
-def _labels(corpus: Corpus) -> list[list[str]] | None:
-    if corpus.labels is None:
-        return None
-    return [corpus.labels.get(row, []) for row in corpus.rows]
