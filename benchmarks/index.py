@@ -277,16 +277,14 @@ def _tdt2() -> tuple[Any, Any]:
     return unit_rows(sparse.csr_array(parts, shape=tuple(stored["shape"]))), stored["label"].ravel()
 
 
-def _synthetic(n: int, n_terms: int = 40_000, length: int = 90, topics: int = 200) -> Any:
-    """Make documents that draw terms from a Zipf law, half of them shifted by their topic."""
+def _synthetic(n: int, n_terms: int = 40_000, length: int = 120, topics: int = 200) -> Any:
+    """Make documents that draw terms by Zipf's law, half of them shifted by their topic."""
     rng = np.random.default_rng(0)
-    ranks = (rng.random((n, length)) ** -1.2).astype(np.int64) % n_terms
+    ranks = (n_terms ** rng.random((n, length))).astype(np.int64) - 1
     shift = rng.integers(topics, size=n)[:, np.newaxis] * 1009
-    terms = np.where(rng.random((n, length)) < 0.5, ranks, (ranks * 7 + shift) % n_terms)
-    shape = (n, n_terms)
-    counts = sparse.coo_array(
-        (np.ones(n * length), (np.repeat(np.arange(n), length), terms.ravel())), shape
-    )
+    terms = np.where(rng.random((n, length)) < 0.5, ranks, (ranks + shift) % n_terms)
+    rows = np.repeat(np.arange(n), length)
+    counts = sparse.coo_array((np.ones(n * length), (rows, terms.ravel())), (n, n_terms))
     matrix = sparse.csr_array(counts).astype(np.float32)
     return normalise_rows(Weighting.fit(matrix).apply(matrix))
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from lpisearch.graphs.affinity import Matrix
 
+# Measured on 20 Newsgroups with 1, 5 and 20 % of the labels: 1 is too weak, 25 too strong.
+LABEL_STRENGTH = 5
+
 
 def same_label(
     X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
@@ -39,8 +42,8 @@ def blend(
     """Join by label where both are labelled, by nearness elsewhere: the semi-supervised graph.
 
     Edges of `nearest` between two labelled documents are dropped. In their place every document
-    of a class is joined to all others of it, with weights that sum to `n_neighbors`, so that the
-    labels of a document count as much as its neighbours would.
+    of a class is joined to all of it, with weights that sum to five times `n_neighbors`: where
+    few documents have labels, these are then not lost among the neighbours.
     """
     options = options or GraphOptions()
     shares, _ = memberships(labels, X.shape[0])
@@ -51,7 +54,9 @@ def blend(
     edges.data[known[rows] & known[edges.indices]] = 0
     edges.eliminate_zeros()
     factor = _class_factor(shares, X.dtype, binary=False)
-    return Affinity(edges=edges, factor=factor * X.dtype.type(np.sqrt(options.n_neighbors)))
+    return Affinity(
+        edges=edges, factor=factor * X.dtype.type(np.sqrt(LABEL_STRENGTH * options.n_neighbors))
+    )
 
 
 def memberships(

@@ -64,9 +64,9 @@ def test_blend_joins_by_label_where_it_is_known() -> None:
     both = known[:, np.newaxis] & known
     np.testing.assert_allclose(W[~both], near[~both])
     assert W[0, 1] == 0
-    np.testing.assert_allclose(W[0, 3], 3 / 2)
-    np.testing.assert_allclose(W[0, [0, 3]].sum(), 3)
-    np.testing.assert_allclose(W[1, 1], 3)
+    np.testing.assert_allclose(W[0, 3], 5 * 3 / 2)
+    np.testing.assert_allclose(W[0, [0, 3]].sum(), 5 * 3)
+    np.testing.assert_allclose(W[1, 1], 5 * 3)
 
 
 def test_complete_is_all_inner_products() -> None:
