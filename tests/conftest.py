@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -14,13 +16,20 @@ from lpisearch.cli.app import app
 from lpisearch.settings import IngestOptions, ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from typer.testing import Result
 
     from lpisearch.records import IngestReport
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
+_TOPICS = {
+    "sea": "ship boat harbour sail anchor tide wave storm pilot rope mast cargo",
+    "kitchen": "bread flour oven butter sugar cake yeast kneel crust salt recipe bowl",
+    "sky": "star planet moon comet orbit telescope galaxy light dust sun eclipse night",
+    "music": "violin tune chord rhythm opera song choir drum string piano concert melody",
+}
+_COMMON = "morning letter friend road window garden winter story table paper"
 _READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -65,6 +74,41 @@ def ingest(library: Path) -> Callable[..., IngestReport]:
         return run_ingest(into, [str(path) for path in paths], chosen)
 
     return run
+
+
+@pytest.fixture
+def put(ingest: Callable[..., IngestReport], tmp_path: Path) -> Callable[..., IngestReport]:
+    """Return an ingest of records: what was put in before under that name is replaced."""
+
+    def run(
+        records: Iterable[Mapping[str, Any]], name: str = "records", **options: Any
+    ) -> IngestReport:
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        return ingest(path, **{"prune": True} | options)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def records() -> list[dict[str, Any]]:
+    """Return 40 records on four topics, labelled; every fifth is in the split "test"."""
+    chance = random.Random(5)  # noqa: S311 (texts, not secrets)
+    found = []
+    for number in range(40):
+        topic = list(_TOPICS)[number % 4]
+        words = chance.choices(_TOPICS[topic].split(), k=20) + chance.choices(_COMMON.split(), k=6)
+        split = "train" if number % 5 else "test"
+        text = " ".join(chance.sample(words, len(words)))
+        found.append({"id": f"{topic}/{number}", "text": text, "labels": [topic], "split": split})
+    return found
+
+
+@pytest.fixture
+def shelf(records: list[dict[str, Any]], put: Callable[..., IngestReport], library: Path) -> Path:
+    """Return a library that holds the records."""
+    assert put(records).added == len(records)
+    return library
 
 
 @pytest.fixture
