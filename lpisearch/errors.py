@@ -14,6 +14,7 @@ LpiSearchError                 what happened, and the next command to type
 │   ├── IndexDamaged           a file of the index is not as it was written
 │   ├── IndexTooNew            written by a later version of the program
 │   ├── IndexUnwritable        its folder cannot be written
+│   ├── ClassifierNotFound     the index has learned no labels
 │   └── NothingToIndex         no documents, or none that differ
 ├── DocumentNotFound           no document has that id
 ├── SeveralDocuments           the file of that path holds more than one
@@ -149,6 +150,10 @@ class IndexUnwritable(SubspaceError):
             f"Cannot write an index to {folder}: {reason}. The one before is intact.",
             "free some space or check the permissions, then run the same command again",
         )
+
+
+class ClassifierNotFound(SubspaceError):
+    """The index has no classifier of the kind that is asked for."""
 
 
 class NothingToIndex(SubspaceError):

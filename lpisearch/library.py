@@ -16,7 +16,15 @@ from lpisearch.settings import IndexOptions, IngestOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.records import Document, Entry, Finding, IndexReport, IngestReport, Progress
+    from lpisearch.records import (
+        Classification,
+        Document,
+        Entry,
+        Finding,
+        IndexReport,
+        IngestReport,
+        Progress,
+    )
 
 DEFAULT_PATH = "lpisearch.db"
 
@@ -101,6 +109,35 @@ class Library:
 
         wanted = replace(options or IndexOptions(), method=method)
         return build_index(self.path, wanted, on_stage)
+
+    def classify(
+        self,
+        what: str | Path,
+        *,
+        k: int = 5,
+        by: str = "centroid",
+        index: str = "default",
+    ) -> Classification:
+        """Judge a text, or the first document of a file, by the labels of the library.
+
+        Parameters
+        ----------
+        what
+            A string is a text; a `Path` is read as `ingest` would read it.
+        k
+            How many labels.
+        by
+            "centroid", "knn" or "svm".
+        index
+            The name of the index, which has learned the labels.
+        """
+        from lpisearch.settings import ClassifyOptions
+        from lpisearch.workflows.classifying import Judge, classify
+
+        options = ClassifyOptions(by, k, index)
+        if isinstance(what, Path):
+            return next(classify(self.path, [str(what)], options))
+        return Judge(self.path, options).text(what)
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.

@@ -332,3 +332,95 @@ class Answer:
     hits: tuple[Hit, ...]
     by: str
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelShare:
+    """A label, and how probable it is: the shares of all labels sum to 1."""
+
+    label: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """What a text was judged to be.
+
+    Attributes
+    ----------
+    input
+        The text, or the file and the document in it.
+    labels
+        Most probable first; empty where there is no answer.
+    note
+        Why there is no answer.
+    failed
+        Whether the input could not be read.
+    """
+
+    input: str
+    labels: tuple[LabelShare, ...] = ()
+    note: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDocument:
+    """A document that is typical of a topic, and its cosine with the centre."""
+
+    id: str
+    title: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One cluster of the library.
+
+    Attributes
+    ----------
+    number
+        From 1, largest cluster first.
+    size
+        How many documents are in it.
+    terms
+        Words that stand out against the rest of the library.
+    documents
+        The typical ones, nearest to the centre first.
+    labels
+        The shares of its labelled documents' labels, largest first.
+    """
+
+    number: int
+    size: int
+    terms: tuple[str, ...]
+    documents: tuple[TopicDocument, ...]
+    labels: tuple[LabelShare, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReport:
+    """The topics of a library.
+
+    Attributes
+    ----------
+    topics
+        Largest first.
+    documents
+        How many there are, those in no topic too.
+    unplaced
+        How many have no word that the index knows.
+    chosen
+        Whether the number of topics was read off the spectrum.
+    purity, nmi
+        Against the labels, over documents that have just one: the share that has the
+        commonest label of its topic; mutual information over the larger entropy. None without
+        labels.
+    """
+
+    topics: tuple[Topic, ...]
+    documents: int
+    unplaced: int
+    chosen: bool
+    purity: float | None = None
+    nmi: float | None = None

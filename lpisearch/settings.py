@@ -136,6 +136,48 @@ class SearchOptions:
     index: str = "default"
 
 
+@dataclass(frozen=True, slots=True)
+class ClassifyOptions:
+    """How `lpisearch classify` is to judge.
+
+    Attributes
+    ----------
+    by
+        "centroid", "knn" or "svm".
+    k
+        How many labels to give, best first.
+    index
+        The name of the index.
+    """
+
+    by: str = "centroid"
+    k: int = 5
+    index: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOptions:
+    """What `lpisearch topics` is to find.
+
+    Attributes
+    ----------
+    number
+        Of topics; None reads it off the spectrum of the index.
+    terms, documents
+        How many of each to show for a topic.
+    seed
+        Of every random choice.
+    index
+        The name of the index.
+    """
+
+    number: int | None = None
+    terms: int = 8
+    documents: int = 3
+    seed: int = 0
+    index: str = "default"
+
+
 def shipped_folder(name: str) -> Path:
     """Return a folder that comes with the program: inside the package, or beside a checkout."""
     package = Path(__file__).parent

@@ -14,6 +14,7 @@ from lpisearch import __version__
 from lpisearch.cli import (
     INTERRUPTED,
     STOPPED,
+    classify,
     database,
     demo,
     doctor,
@@ -128,6 +129,7 @@ def lpisearch(
 
 app.command("ingest")(ingest.ingest)
 app.command("index")(index.index)
+app.command("classify")(classify.classify)
 app.command("status")(status.status)
 app.add_typer(documents.app, name="docs")
 app.command("doctor")(doctor.doctor)

@@ -1,0 +1,75 @@
+"""`lpisearch classify`: the labels that texts and files should have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lpisearch.cli.render import Json, note, print_json, print_table
+
+if TYPE_CHECKING:
+    from lpisearch.records import Classification
+
+_SHOWN_BESIDE = 3
+
+
+def classify(
+    context: typer.Context,
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT|FILE",
+            help="Files, folders and globs that exist, or else the words of a text; "
+            "- reads standard input.",
+        ),
+    ],
+    classifier: Annotated[
+        str, typer.Option(metavar="centroid|knn|svm", help="What judges.")
+    ] = "centroid",
+    k: Annotated[int, typer.Option("-k", metavar="N", help="How many labels.")] = 5,
+    index: Annotated[str, typer.Option(metavar="NAME", help="Which index to use.")] = "default",
+    json: Json = False,
+) -> None:
+    """Label texts by what `index` learned from the labelled documents."""
+    from lpisearch.settings import ClassifyOptions
+    from lpisearch.workflows.classifying import classify as run
+
+    found = list(run(context.obj.library, what, ClassifyOptions(classifier, k, index)))
+    if json:
+        print_json([_as_json(each) for each in found])
+    elif len(found) == 1:
+        _render_one(found[0])
+    else:
+        _render_many(found)
+    if found and all(each.failed for each in found):
+        raise typer.Exit(1)
+
+
+def _as_json(found: Classification) -> dict[str, Any]:
+    labels = [{"label": each.label, "share": round(each.share, 6)} for each in found.labels]
+    return {"input": found.input, "labels": labels} | ({"note": found.note} if found.note else {})
+
+
+def _render_one(found: Classification) -> None:
+    if found.failed:
+        note(f"Error: {found.input}: {found.note}. Next: name another file, or pipe its text in: -")
+    elif found.note:
+        note(f"No label: {found.note}.")
+    else:
+        rows = [(each.label, _percent(each.share)) for each in found.labels]
+        print_table(("label", "share"), rows)
+
+
+def _render_many(found: list[Classification]) -> None:
+    rows = []
+    for each in found:
+        first, *others = each.labels[:_SHOWN_BESIDE] or (None,)
+        beside = ", ".join(f"{other.label} {_percent(other.share)}" for other in others if other)
+        label, share = (first.label, _percent(first.share)) if first else ("", "")
+        rows.append((each.input, label, share, beside, each.note))
+    print_table(("input", "label", "share", "or", "note"), rows)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
