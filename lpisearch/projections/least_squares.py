@@ -26,7 +26,7 @@ SOLVERS = ("auto", "cg", "dense")
 DENSE_SIDE = 2000
 MAX_STEPS = 50
 # Columns that are solved together, on one thread.
-PANEL = 75
+PANEL = 40
 
 
 class Ridge(NamedTuple):
