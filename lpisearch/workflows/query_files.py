@@ -69,8 +69,8 @@ def _query(path: Path, number: int, line: str) -> tuple[str, str]:
         fields = json.loads(line)
     except ValueError as error:
         raise QueriesUnreadable(path, f"line {number} is not valid JSON ({error})") from error
-    name = next((fields[key] for key in _ID_NAMES if key in fields), None)
-    text = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
-    if name is None or not isinstance(text, str):
+    stated = next((fields[key] for key in _ID_NAMES if key in fields), None)
+    asked = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
+    if stated is None or not isinstance(asked, str):
         raise QueriesUnreadable(path, f"line {number} lacks an id or a text")
-    return str(name), text
+    return str(stated), asked
