@@ -25,6 +25,21 @@ OVERSAMPLING = 20
 POWER_STEPS = 2
 
 
+# Up to this many documents (or terms) "auto" keeps all of the space, as the papers do.
+FULL_SPACE = 1000
+# Beyond, this much of it, or 1.5 times the dimensions asked for if that is more.
+LEADING_SPACE = 300
+
+
+def kept_dimensions(asked: int | str | None, most: int, n_components: int) -> int:
+    """Resolve `svd_components` for documents that have `most` dimensions or fewer."""
+    if asked is None:
+        return most
+    if asked != "auto":
+        return min(int(asked), most)
+    return most if most <= FULL_SPACE else max(LEADING_SPACE, n_components * 3 // 2)
+
+
 class DocumentSpace(NamedTuple):
     """X = documents @ diag(scales) @ basisᵀ, with the basis span @ mixing.
 
@@ -57,6 +72,17 @@ class DocumentSpace(NamedTuple):
         # What the implicit basis lost to rounding is regained by one more triangular step,
         # in which a row changes only by rows before it.
         return np.asarray(solve_triangular(cholesky(rows.T @ rows), rows.T, trans="T"))
+
+
+def document_space(
+    X: Matrix, asked: int | str | None, n_components: int, rng: np.random.Generator
+) -> DocumentSpace:
+    """Give the part of the space that `svd_components` asks for, cut from all of it if small."""
+    most = min(X.shape)
+    limit = kept_dimensions(asked, most, n_components)
+    if limit >= most or most <= FULL_SPACE:
+        return whole_space(X).leading(limit)
+    return leading_space(X, limit, rng)
 
 
 def whole_space(X: Matrix) -> DocumentSpace:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
+from lpisearch.projections.document_space import kept_dimensions
 from lpisearch.projections.singular import full_svd, truncated_svd
 
 if TYPE_CHECKING:
@@ -28,15 +29,16 @@ class LPI(GraphProjection):
 
         Zᵀ W Z b = λ Zᵀ D Z b,    a = V b,
 
-    solved for the largest λ. It costs the cube of the number of documents (or terms): for a few
-    thousand documents. `svd_components` keeps only the leading part of the space.
+    solved for the largest λ, in time cubic in the dimensions of that space.
 
     Parameters
     ----------
     n_components
         Dimensions to keep.
     svd_components
-        Leading singular directions to work in; None keeps all.
+        How much of the SVD space, its leading part, is worked in. None: all of it, in time cubic
+        in the number of documents (or terms), whichever is smaller. "auto": all of it up to
+        1,000, else 300, or half as many again as `n_components`.
     graph, n_neighbors, radius, edge_weights, heat_scale
         See `RLPI`.
     eigenvalue_power
@@ -78,7 +80,7 @@ class LPI(GraphProjection):
         self,
         n_components: int = 150,
         *,
-        svd_components: int | None = None,
+        svd_components: int | str | None = "auto",
         graph: str = "auto",
         n_neighbors: int = 15,
         radius: float = 1.2,
@@ -102,13 +104,15 @@ class LPI(GraphProjection):
         check_count("n_components", self.n_components)
         check_not_negative("eigenvalue_power", self.eigenvalue_power)
         if self.svd_components is not None:
-            check_count("svd_components", self.svd_components)
+            check_count("svd_components", self.svd_components, auto=True)
         X = self._documents(X)
         W = self._affinity(X, y, affinity)
-        if self.svd_components is None:
+        most = min(X.shape)
+        limit = kept_dimensions(self.svd_components, most, self.n_components)
+        if limit == most:
             svd = full_svd(X)
         else:
-            svd = truncated_svd(X, self.svd_components, rng=generator(self.random_state))
+            svd = truncated_svd(X, limit, rng=generator(self.random_state))
         Z = (svd.documents * svd.values).astype(np.float64)
         values, B = _maximise(Z, W, self.n_components)
         self._keep((B.T @ svd.terms).astype(X.dtype), values, self.n_components)

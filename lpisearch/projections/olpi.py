@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
-from lpisearch.projections.document_space import leading_space, whole_space
+from lpisearch.projections.document_space import document_space
 from lpisearch.projections.orthogonal import orthogonal_directions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpisearch.graphs import Affinity
-    from lpisearch.graphs.affinity import Floats, Matrix
-    from lpisearch.projections.document_space import DocumentSpace
+    from lpisearch.graphs.affinity import Floats
 
-# Up to this many documents (or terms) the SVD is exact, and "auto" keeps all of it, as the paper.
-FULL_SPACE = 1000
-# "auto": beyond, this much of it, or 1.5 times the dimensions asked for if that is more.
-LEADING_SPACE = 300
 # Columns of the document space that are multiplied by the graph at a time.
 _COLUMNS = 64
 
@@ -130,7 +125,8 @@ class OLPI(GraphProjection):
         began = perf_counter()
         W = self._affinity(X, y, affinity)
         linked = perf_counter()
-        space = self._document_space(X)
+        rng = generator(self.random_state)
+        space = document_space(X, self.svd_components, self.n_components, rng)
         placed = perf_counter()
         affinity_gram, degree_gram = graph_grams(space.documents, W)
         found = orthogonal_directions(
@@ -149,22 +145,6 @@ class OLPI(GraphProjection):
     def locality_(self) -> Floats:
         """The paper's eigenvalues, f of each component: 1 - `eigenvalues_`, smallest first."""
         return np.asarray(1 - self.eigenvalues_)
-
-    def _document_space(self, X: Matrix) -> DocumentSpace:
-        """Give the part of the SVD space that the directions are sought in."""
-        most = min(X.shape)
-        limit = self._dimension_limit(most)
-        if limit >= most or most <= FULL_SPACE:
-            return whole_space(X).leading(limit)
-        return leading_space(X, limit, generator(self.random_state))
-
-    def _dimension_limit(self, most: int) -> int:
-        """Resolve `svd_components` for documents that have `most` dimensions or fewer."""
-        if self.svd_components is None:
-            return most
-        if self.svd_components != "auto":
-            return int(self.svd_components)
-        return most if most <= FULL_SPACE else max(LEADING_SPACE, self.n_components * 3 // 2)
 
 
 def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
