@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SOLVERS = ("auto", "block", "arpack", "dense")
 # Up to this many entries LAPACK works on the full matrix; beyond, on the smaller Gram matrix.
 DENSE_ENTRIES = 4_000_000
+# Up to this many documents or terms on the smaller side "auto" decomposes all of X.
+DENSE_SIDE = 1500
 # The Gram matrix squares the values, so what lies below the root of its rounding is noise.
 GRAM_TOLERANCE = 1e-7
 OVERSAMPLING = 20
@@ -64,7 +66,7 @@ def truncated_svd(
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
     smaller = min(X.shape)
-    small = X.shape[0] * X.shape[1] <= DENSE_ENTRIES // 4 or rank + OVERSAMPLING >= smaller // 2
+    small = smaller <= DENSE_SIDE or rank + OVERSAMPLING >= smaller // 2
     if solver == "dense" or rank >= smaller or (solver == "auto" and small):
         return _leading(full_svd(X), rank, X.dtype)
     if solver == "arpack":

@@ -58,6 +58,24 @@ def test_no_more_than_the_rank(solver: str) -> None:
     assert (U.shape, s.shape, Vt.shape) == ((100, 3), (3,), (3, 80))
 
 
+@pytest.mark.parametrize("solver", ["block", "arpack"])
+def test_same_seed_gives_the_same_bits(solver: str) -> None:
+    """An iteration from the same start ends in the same place, bit for bit."""
+    X = sparse.csr_array(low_rank(400, 300, noise=1.0).astype(np.float32))
+    first, second = (
+        truncated_svd(X, 9, rng=np.random.default_rng(5), solver=solver) for _ in range(2)
+    )
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_small_sides_are_decomposed_in_full() -> None:
+    """Left to choose, it is exact where a side is small."""
+    X = low_rank(300, 900, rank=200, noise=1.0)
+    found = truncated_svd(sparse.csr_array(X), 60, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found.values, np.linalg.svd(X)[1][:60], rtol=1e-9)
+
+
 def test_unknown_solver_is_refused() -> None:
     """The message lists the solvers."""
     with pytest.raises(ValueError, match="auto, block, arpack, dense"):
