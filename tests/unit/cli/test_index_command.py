@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.cli import index as command
+from lpisearch.records import Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+    Put = Callable[..., Any]
+
+_METHODS = ("rlpi", "olpi", "lpi", "lsi")
+_PROMISED = {"name", "method", "dims", "alpha", "documents", "terms", "components", "isolated",
+             "unknown_rate", "seconds", "peak_mb", "size_bytes", "folder"}  # fmt: skip
+
+
+def _value(done: Result, status: int = 0) -> Any:
+    assert (done.exit_code, done.stderr) == (status, "")
+    return json.loads(done.stdout)
+
+
+@pytest.mark.usefixtures("shelf")
+@pytest.mark.parametrize("method", _METHODS)
+def test_one_json_value(cli: Cli, method: str) -> None:
+    """`index --json` prints the report and nothing else, on neither stream."""
+    found = _value(cli("index", "--method", method, "--dims", "3", "--json"))
+    assert set(found) >= _PROMISED
+    assert (found["method"], found["dims"], found["documents"]) == (method, 3, 40)
+    assert found["terms"] == 58
+    assert (found["alpha"] is None) == (method != "rlpi")
+    assert (found["components"] is None) == (method == "lsi")
+    assert found["peak_mb"] > 0
+    assert all(isinstance(seconds, float) for seconds in found["seconds"].values())
+    assert {"counting terms", "weighting", "projecting", "writing"} <= set(found["seconds"])
+
+
+@pytest.mark.usefixtures("shelf")
+def test_what_is_said_without_json(cli: Cli) -> None:
+    """First a plan on stderr, then what was built on stdout; `status` lists it."""
+    done = cli("index")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("40 documents, about ")
+    assert "MB and" in done.stderr
+    lines = dict(line.split("\t") for line in done.stdout.splitlines())
+    assert (lines["method"], lines["documents"], lines["terms"]) == ("rlpi", "40", "58")
+    assert lines["graph"].endswith("0 documents without a neighbour")
+    assert "projecting" in lines["time"]
+    assert cli("index", "--name", "plain", "--method", "lsi").stdout.count("none") >= 2
+    listed = cli("status").stdout
+    assert "default\trlpi\t" in listed
+    assert "plain\tlsi\t39\t40\tready" in listed
+
+
+@pytest.mark.usefixtures("shelf")
+def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each option of the command line is an option of the build."""
+    seen: list[Any] = []
+
+    def build(_library: Path, options: Any, _show: Any) -> None:
+        seen.append(options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lpisearch.workflows.indexing.build_index", build)
+    words = (
+        "index --name n --method olpi --dims 7 --neighbours 3 --labels use --weighting tf --seed 9 "
+        "--where label=sea --where label=sky --where path=s*=* --where split=train --wait 2 --json"
+    )
+    monkeypatch.setattr("lpisearch.workflows.planning.plan_index", lambda *_words: None)
+    done = cli(*words.split())
+    assert (done.exit_code, done.stdout) == (130, "")
+    (options,) = seen
+    given = {name: getattr(options, name) for name in ("name", "method", "dims", "neighbours")}
+    assert given == {"name": "n", "method": "olpi", "dims": 7, "neighbours": 3}
+    assert (options.labels, options.weighting, options.seed) == ("use", "tf", 9)
+    assert options.where == Filter(("sea", "sky"), "s*=*", "train")
+    assert (options.wait_seconds, options.alpha) == (2.0, None)
+
+
+_BAD = {
+    "--method lsl": "did you mean lsi?",
+    "--method transformers": "choose one of: rlpi, olpi, lpi, lsi",
+    "--dims 0": "not a number of dimensions",
+    "--dims -2": "not a number of dimensions",
+    "--dims 40": "more than the 40 documents",
+    "--dims many": "neither auto nor a number",
+    "--dims 2.5": "neither auto nor a number",
+    "--alpha -1": "number from 0 to",
+    "--alpha nan": "number from 0 to",
+    "--alpha inf": "number from 0 to",
+    "--alpha strong": "neither auto nor a number",
+    "--method lsi --alpha 1": "has no α",
+    "--neighbours 0": "not a number of neighbours",
+    "--neighbours few": "",
+    "--weighting idf": "choose one of: tf, tfidf, log-tfidf, bm25",
+    "--labels maybe": "choose one of: ignore, use",
+    "--method lsi --labels use": "takes no notice of labels",
+    "--where sea": "not label=",
+    "--where label=": "not label=",
+    "--where colour=blue": "not label=",
+    "--where path=a --where path=b": "given more than once",
+    "--name a/b": "signs other than",
+    "--name ": "signs other than",
+    "--seed -1": "not between 0",
+    "--seed x": "",
+    "--wait -1": "",
+}
+
+
+@pytest.mark.usefixtures("shelf")
+@pytest.mark.parametrize("words", _BAD)
+def test_wrong_usage(cli: Cli, library: Path, words: str) -> None:
+    """A value that cannot work is said on stderr with status 2, and nothing is built."""
+    done = cli("index", *words.split(" "), "--json")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert _BAD[words] in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not library.with_suffix(".index").exists()
+
+
+_POOR: dict[str, tuple[list[dict[str, Any]], str, str]] = {
+    "one document": ([{"id": "a", "text": "ship"}], "", "one document"),
+    "no words": ([{"id": n, "text": "!!!"} for n in "ab"], "", "has a word to index"),
+    "stop words": ([{"id": n, "text": "the and of"} for n in "ab"], "", "has a word to index"),
+    "the same": ([{"id": n, "text": "ship boat"} for n in "abc"], "", "tells the documents apart"),
+    "no such label": (
+        [{"id": n, "text": f"ship {n}{n}"} for n in "abc"],
+        "--where label=x",
+        "No document passes",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _POOR)
+def test_nothing_to_index(cli: Cli, put: Put, library: Path, kind: str) -> None:
+    """A library that gives no subspace says so with status 1 and names what to do."""
+    records, words, message = _POOR[kind]
+    put(records)
+    done = cli("index", *words.split(), "--json")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert message in done.stderr
+    assert " Next: " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not library.with_suffix(".index").exists()
+
+
+def test_no_library_and_no_documents(cli: Cli, library: Path, put: Put) -> None:
+    """Without a library none is made; one without documents says how they come in."""
+    done = cli("index", "--json")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "There is no library" in done.stderr
+    assert not library.exists()
+    put([])
+    done = cli("index", "--json")
+    assert done.exit_code == 1
+    assert done.stderr == "Error: The library has no documents. Next: lpisearch ingest PATH\n"
+
+
+def test_labels_where_there_are_none(cli: Cli, put: Put, records: list[dict[str, Any]]) -> None:
+    """They cannot be used."""
+    put([record | {"labels": []} for record in records], labels="none")
+    done = cli("index", "--labels", "use")
+    assert done.exit_code == 2
+    assert "no document has a label to use" in done.stderr
+
+
+@pytest.mark.usefixtures("shelf")
+def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
+    """`status`, `doctor` and `ingest` say which index is damaged and how it is built anew."""
+    folder = Path(_value(cli("index", "--name", "n", "--method", "lsi", "--json"))["folder"])
+    os.truncate(folder / "loadings.npy", 100)
+    build = "lpisearch index --name n --method lsi"
+    status = cli("status")
+    assert status.exit_code == 0
+    assert "n\tlsi\t?\t?\tdamaged" in status.stdout
+    assert "loadings.npy is not as it was written. Next: " + build in status.stderr
+    assert _value(cli("status", "--json"))["indexes"][0]["state"] == "damaged"
+    doctor = cli("doctor")
+    assert doctor.exit_code == 1
+    assert f"next: {build}" in doctor.stderr
+    assert _value(cli("doctor", "--json"), status=1)["ok"] is False
+    report = put([{"id": "new", "text": "boat"}], name="new")
+    assert build in report.index_notes[0]
+    path = folder.parents[1] / "newer.jsonl"
+    path.write_text('{"id": "newer", "text": "boat"}\n')
+    ingest = cli("ingest", path)
+    assert ingest.exit_code == 0
+    assert "The documents are safe" in ingest.stderr
+    assert build in ingest.stderr
+    assert cli(*build.split()[1:]).exit_code == 0
+    assert _value(cli("doctor", "--json"))["ok"] is True
+
+
+@pytest.mark.usefixtures("shelf")
+def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
+    """`status` says why, and the command; after it, nothing is due."""
+    cli("index", "--method", "lsi", "--dims", "2", "--where", "path=*")
+    put([{"id": f"new{n}", "text": "boat sail"} for n in range(20)], name="new")
+    said = cli("status").stderr
+    assert said == (
+        "A rebuild of “default” is due: 20 documents came or changed after it was built from 40. "
+        "Next: lpisearch index --method lsi --dims 2 --where 'path=*'\n"
+    )
+    cli("docs", "delete", "new0")
+    cli("index", "--method", "lsi")
+    assert cli("status").stderr == ""
+    cli("docs", "delete", "new1")
+    assert cli("status").stderr == (
+        "“default” takes in what has changed at the next lpisearch ingest.\n"
+    )
+
+
+def test_a_number_or_auto() -> None:
+    """Only "auto" leaves the choice to the method."""
+    assert command._number("--dims", "auto", int) is None
+    assert command._number("--dims", "12", int) == 12
+    assert command._number("--alpha", "1e-3", float) == 0.001
