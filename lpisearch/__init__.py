@@ -2,6 +2,12 @@
 
 >>> import lpisearch
 >>> library = lpisearch.open("notes.db")
+
+The projections are scikit-learn transformers, usable on their own:
+
+>>> from lpisearch import RLPI
+>>> RLPI(n_components=100).n_components
+100
 """
 
 from __future__ import annotations
@@ -12,27 +18,45 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.library import open_library as open  # noqa: A004 (lpisearch.open reads best)
-    from lpisearch.records import Document, Entry, Filter, Finding, IngestReport
-    from lpisearch.settings import IngestOptions, ReadOptions
+    from lpisearch.projections.lpi import LPI
+    from lpisearch.projections.lsi import LSI
+    from lpisearch.projections.olpi import OLPI
+    from lpisearch.projections.rlpi import RLPI
+    from lpisearch.records import Document, Entry, Filter, Finding, Hit, IndexReport, IngestReport
+    from lpisearch.settings import IndexOptions, IngestOptions, ReadOptions, SearchOptions
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "LPI",
+    "LSI",
+    "OLPI",
+    "RLPI",
     "Document",
     "Entry",
     "Filter",
     "Finding",
+    "Hit",
+    "IndexOptions",
+    "IndexReport",
     "IngestOptions",
     "IngestReport",
     "Library",
     "ReadOptions",
+    "SearchOptions",
     "open",
 ]
 
 _HOMES = {
     "lpisearch.library": ("Library",),
-    "lpisearch.records": ("Document", "Entry", "Filter", "Finding", "IngestReport"),
-    "lpisearch.settings": ("IngestOptions", "ReadOptions"),
+    "lpisearch.projections.lpi": ("LPI",),
+    "lpisearch.projections.lsi": ("LSI",),
+    "lpisearch.projections.olpi": ("OLPI",),
+    "lpisearch.projections.rlpi": ("RLPI",),
+    "lpisearch.records": (
+        *("Document", "Entry", "Filter", "Finding", "Hit", "IndexReport", "IngestReport"),
+    ),
+    "lpisearch.settings": ("IndexOptions", "IngestOptions", "ReadOptions", "SearchOptions"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
