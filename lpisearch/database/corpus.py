@@ -90,6 +90,20 @@ def corpus_size(connection: Connection, wanted: Filter) -> tuple[int, int]:
     return documents, characters
 
 
+def count_and_sum(connection: Connection, wanted: Filter) -> tuple[int, int]:
+    """Return how many documents pass a filter, and the sum of their keys: cheap to compare."""
+    keys = func.coalesce(func.sum(DocumentRow.id), 0)
+    statement = select(func.count(), keys).select_from(DocumentRow).where(*conditions(wanted))
+    documents, total = connection.execute(statement).one()
+    return documents, total
+
+
+def external_ids(connection: Connection) -> dict[int, str]:
+    """Return the id of every document, by its key."""
+    statement = select(DocumentRow.id, DocumentRow.external_id)
+    return {row_id: name for row_id, name in connection.execute(statement)}  # noqa: C416 (rows are no tuples to mypy)
+
+
 def fingerprint(hashes: Mapping[int, bytes] | Iterable[tuple[int, bytes]]) -> str:
     """Return a digest of documents by key and content: equal corpora have equal ones."""
     digest = blake2b(digest_size=16)

@@ -1,0 +1,73 @@
+"""A query as an index sees it: which of its terms are known, and where it lies in the subspace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.store.index import scaled_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from lpisearch.store.index import SubspaceIndex
+    from lpisearch.store.postings import Postings
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Question:
+    """A query in the numbers of an index.
+
+    Attributes
+    ----------
+    words
+        Numbers of its terms in the postings.
+    weights
+        How much each counts for BM25: how often it is in the query, unless it was made of
+        documents.
+    vector
+        Its place in the subspace at unit length; zeros if no word has a column.
+    unknown
+        Words that are in no document.
+    """
+
+    words: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    vector: NDArray[np.float32]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it lies anywhere in the subspace."""
+        return bool(self.vector.any())
+
+
+def ask(index: SubspaceIndex, postings: Postings, tokens: Iterable[str]) -> Question:
+    """Find the terms of a query and project them by the map of the documents."""
+    counted = Counter(tokens)
+    numbers = {token: postings.find(token) for token in counted}
+    known = {numbers[token]: count for token, count in counted.items() if numbers[token] >= 0}
+    words = np.array(sorted(known), np.int64)
+    counts = np.array([known[number] for number in words.tolist()], np.float32)
+    unknown = tuple(token for token in counted if numbers[token] < 0)
+    return Question(words, counts, place(index, postings, words, counts), unknown)
+
+
+def place(
+    index: SubspaceIndex,
+    postings: Postings,
+    words: NDArray[np.int64],
+    counts: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Project counts of terms: the weights of a document with them, times the loadings."""
+    columns = postings.lexicon_columns[words]
+    known = columns >= 0
+    columns, counts = columns[known], counts[known]
+    weights = index.weighting.weigh_query(columns, counts)
+    coordinates = weights @ index.arrays["loadings"][columns]
+    return np.asarray(scaled_rows(coordinates[np.newaxis], index.arrays["scales"])[0])

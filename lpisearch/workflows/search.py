@@ -1,0 +1,26 @@
+"""The library to its answers: `lpisearch query` and `lpisearch similar`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpisearch.workflows.searcher import DEFAULTS, Searcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lpisearch.records import Answer
+    from lpisearch.settings import SearchOptions
+
+__all__ = ["Searcher", "run_search"]
+
+
+def run_search(library: Path, text: str, options: SearchOptions = DEFAULTS) -> Answer:
+    """Answer one query.
+
+    Raises
+    ------
+    BadOption, IndexNotFound, LibraryError
+    """
+    with Searcher.open(library, options.index) as searcher:
+        return searcher.search(text, options)

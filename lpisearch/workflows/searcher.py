@@ -1,0 +1,253 @@
+"""A library that is open for queries, one after the other."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from lpisearch.database.configuration import TOKENISER, stored_setting
+from lpisearch.database.matching import allowed_rows, bm25_rows, known_labels
+from lpisearch.database.schema import open_library
+from lpisearch.errors import BadOption
+from lpisearch.records import Answer
+from lpisearch.search.engine import WAYS, Scores
+from lpisearch.search.parsing import ParsedQuery, parse_query
+from lpisearch.settings import SearchOptions
+from lpisearch.terms.languages import TokeniserSettings
+from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.workflows.hits import Ranking, as_hits, select
+from lpisearch.workflows.opening import Opened, behind, open_engine
+from lpisearch.workflows.passages import Passages
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from lpisearch.database.engine import Database
+    from lpisearch.records import Filter
+    from lpisearch.search.engine import Engine
+    from lpisearch.search.question import Question
+
+DEFAULTS = SearchOptions()
+_SHOWN_WORDS = 5
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Request:
+    """What is looked for.
+
+    Attributes
+    ----------
+    tokens
+        Its words.
+    question
+        The same for the index; None without one.
+    allowed
+        Keys of the documents that may be found; None for all.
+    left_out
+        Keys of those that may not.
+    pull
+        Whether the documents that are found first may pull the question towards them.
+    """
+
+    tokens: tuple[str, ...]
+    question: Question | None
+    allowed: AbstractSet[int] | None
+    left_out: frozenset[int] = frozenset()
+    pull: bool = True
+
+
+class Searcher:
+    """Answers queries; its index stays open between them, and is opened anew when it was rebuilt.
+
+    Use `Searcher.open(library)` in a `with` block. One per thread.
+    """
+
+    def __init__(self, library: Path, database: Database, index: str) -> None:
+        self.library = library
+        self.index = index
+        self._database = database
+        self._opened: Opened | None = None
+        self._tokenisers: dict[TokeniserSettings, Tokeniser] = {}
+
+    @classmethod
+    def open(cls, library: Path, index: str = DEFAULTS.index) -> Self:
+        """Open a library, and the index of that name at the first query.
+
+        Raises
+        ------
+        LibraryError
+        """
+        return cls(library, open_library(library), index)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the library."""
+        self._opened = None
+        self._database.close()
+
+    def search(self, text: str, options: SearchOptions = DEFAULTS) -> Answer:
+        """Answer a query.
+
+        Raises
+        ------
+        BadOption
+            A way, number, date or label that cannot work.
+        IndexNotFound
+            The library has no index of the name.
+        """
+        check_options(options)
+        with self._database.reading() as connection:
+            opened = self.opened(connection)
+            check_labels(connection, options.where)
+            parsed, question = self.parse(connection, opened, text)
+            allowed = allowed_rows(connection, options.where, parsed)
+            request = Request(parsed.tokens, question, allowed)
+            return self.answer(connection, opened, request, options)
+
+    def opened(self, connection: Connection) -> Opened:
+        """Return the index that is in use now."""
+        self._opened = open_engine(self.library, connection, self.index, self._opened)
+        return self._opened
+
+    def parse(
+        self, connection: Connection, opened: Opened, text: str
+    ) -> tuple[ParsedQuery, Question | None]:
+        """Take a query apart, and find its words in the index."""
+        tokeniser = self.tokeniser(connection)
+        parsed = parse_query(text, tokeniser)
+        if opened.engine is None:
+            return parsed, None
+        settings = TokeniserSettings.from_dict(opened.engine.index.manifest.tokeniser)
+        if settings == tokeniser.settings:
+            return parsed, opened.engine.ask(parsed.tokens)
+        # The index is older than the language of the library: it knows words as they were cut.
+        return parsed, opened.engine.ask(parse_query(text, self._tokeniser(settings)).tokens)
+
+    def tokeniser(self, connection: Connection) -> Tokeniser:
+        """Return the tokeniser of the library."""
+        return self._tokeniser(
+            TokeniserSettings.from_dict(stored_setting(connection, TOKENISER) or {})
+        )
+
+    def answer(
+        self, connection: Connection, opened: Opened, request: Request, options: SearchOptions
+    ) -> Answer:
+        """Rank the documents of the library and return those to show."""
+        if opened.engine is None or request.question is None:
+            by = "lexical"
+            ranking = _by_table(connection, request)
+        else:
+            by = options.by
+            ranking = _by_index(opened.engine, request.question, request, by)
+        selection = select(connection, ranking, options)
+        tokeniser = self.tokeniser(connection)
+        passages = Passages(tokeniser, request.tokens, opened.engine, request.question)
+        places = selection.places[options.offset :] if options.k else []
+        hits = as_hits(connection, ranking, places, options.offset + 1, passages.passage)
+        notes = [opened.note, _about_words(request, by), behind(connection, opened)]
+        if selection.changed:
+            notes.append(
+                "some documents changed after the index was built, and were passed over. "
+                "Next: lpisearch index"
+            )
+        return Answer(hits, by, tuple(filter(None, notes)))
+
+    def _tokeniser(self, settings: TokeniserSettings) -> Tokeniser:
+        if settings not in self._tokenisers:
+            self._tokenisers[settings] = Tokeniser(settings)
+        return self._tokenisers[settings]
+
+
+def check_options(options: SearchOptions) -> None:
+    """Refuse options that cannot work.
+
+    Raises
+    ------
+    BadOption
+    """
+    if options.by not in WAYS:
+        near = difflib.get_close_matches(options.by.casefold(), WAYS, 1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise BadOption("--by", f"there is no way “{options.by}”{hint}", WAYS)
+    if options.k < 0:
+        raise BadOption("-k", f"{options.k} is not a number of hits")
+    if options.offset < 0:
+        raise BadOption("--offset", f"{options.offset} is not a number of hits")
+
+
+def check_labels(connection: Connection, where: Filter) -> None:
+    """Refuse a label that no document has, and say which are near.
+
+    Raises
+    ------
+    BadOption
+    """
+    if not where.labels:
+        return
+    known = known_labels(connection)
+    for label in where.labels:
+        if label not in known:
+            near = difflib.get_close_matches(label, known, 3, cutoff=0.5)
+            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+            error = BadOption("--label", f"no document has the label “{label}”{hint}")
+            error.next_step = "lpisearch status  (shows the labels)"
+            raise error
+
+
+def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:
+    scores = engine.scores(question, by, pull=request.pull)
+    among = places_of(engine, request)
+    if not scores.found:
+        among = np.empty(0, np.int64)
+    elif by == "lexical":
+        found = np.flatnonzero(scores.by > 0)
+        among = found if among is None else np.intersect1d(found, among, assume_unique=True)
+    hashes = engine.index.arrays["content_hashes"]
+    return Ranking(engine.rows, scores, among, hashes, engine.vectors)
+
+
+def _by_table(connection: Connection, request: Request) -> Ranking:
+    """Rank by SQLite's own full-text index: it knows only the documents with a word."""
+    found = bm25_rows(connection, request.tokens, request.allowed) if request.tokens else []
+    kept = [pair for pair in found if pair[0] not in request.left_out]
+    bm25 = np.array([score for _, score in kept], np.float32)
+    rows = np.array([row for row, _ in kept], np.int64)
+    return Ranking(rows, Scores(bm25, bm25, None, found=bool(kept)))
+
+
+def places_of(engine: Engine, request: Request) -> NDArray[np.int64] | None:
+    """Return the places of the documents that may be found, or None for all."""
+    if request.allowed is None and not request.left_out:
+        return None
+    every = engine.rows.tolist() if request.allowed is None else request.allowed
+    rows = np.array(sorted(set(every) - request.left_out), np.int64)
+    # Keys ascend in an index, as they do in the library.
+    at = np.searchsorted(engine.rows, rows)
+    inside = at < len(engine.rows)
+    at, rows = at[inside], rows[inside]
+    return np.asarray(at[engine.rows[at] == rows])
+
+
+def _about_words(request: Request, by: str) -> str:
+    if not request.tokens:
+        return "the query has no words to look for"
+    unknown = request.question.unknown if request.question else ()
+    if unknown:
+        shown = ", ".join(f"“{word}”" for word in unknown[:_SHOWN_WORDS])
+        more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
+        return f"in no document: {shown}{more}"
+    if by == "semantic" and request.question and not request.question.has_place:
+        return "these words are too rare for the subspace; try --by lexical"
+    return ""
