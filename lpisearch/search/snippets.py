@@ -1,0 +1,223 @@
+"""The passage of a text that shows why it was found, on one line, its words marked.
+
+Words are told by the one tokeniser, so that "baking" marks "bakes". A window weighs what its
+distinct wanted tokens weigh; repeats add a fifth at most. It is found in two steps: stretches of
+text are tokenised whole, which is fast, and bound what a window in them can weigh; places are
+worked out only in the few stretches that may hold the best. The first `MOST_CHARACTERS` of a
+text are looked at, whatever its length.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lpisearch.records import Passage
+from lpisearch.terms.tokeniser import LONGEST_WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.store.index import SubspaceIndex
+    from lpisearch.terms.tokeniser import Tokeniser
+
+MOST_CHARACTERS = 200_000
+CUT = "…"
+_MOST_PAIRS = 6  # of stretches are looked at closely; one is usually enough
+_REPEATS = 0.2
+_MOST_FOR_REPEATS = 1 + _REPEATS
+_SENTENCE_ENDS = (". ", "! ", "? ", ": ", "。", "！", "？")  # noqa: RUF001 (full-width signs)
+
+
+def snippet(
+    text: str,
+    tokeniser: Tokeniser,
+    wanted: Mapping[str, float],
+    *,
+    length: int = 200,
+    title: str = "",
+    most_marked: int | None = None,
+) -> Passage:
+    """Return the passage that weighs most; without a wanted word, the beginning.
+
+    Parameters
+    ----------
+    text
+        Of the document.
+    tokeniser
+        The library's.
+    wanted
+        Tokens and what each weighs; those of no weight are not wanted.
+    length
+        At most so many characters, not counting the "…" at a cut.
+    title
+        Is shown beside the passage: where it begins the text, it is passed over.
+    most_marked
+        Mark only so many distinct tokens, those of the greatest weight; None marks all.
+    """
+    folded = _without_title(" ".join(text[:MOST_CHARACTERS].split()), " ".join(title.split()))
+    weights = {token: weight for token, weight in wanted.items() if weight > 0}
+    best = _best_window(folded, tokeniser, weights, length) if weights else []
+    start, end = _grown(folded, best, length) if best else (0, _cut_after(folded, 0, length))
+    before = CUT if start > 0 else ""
+    after = CUT if end < len(folded) or len(text) > MOST_CHARACTERS else ""
+    places = _places(folded, start, end, tokeniser, weights)
+    if most_marked is not None:
+        present = {place.token for place in places}
+        strongest = sorted(present, key=lambda token: (-weights[token], token))[:most_marked]
+        places = [place for place in places if place.token in strongest]
+    marks = _joined((place.start, place.end) for place in places)
+    shift = len(before) - start
+    return Passage(
+        f"{before}{folded[start:end]}{after}",
+        tuple((first + shift, last + shift) for first, last in marks),
+    )
+
+
+def semantic_weights(
+    index: SubspaceIndex, query_vector: NDArray[np.floating], tokens: Iterable[str]
+) -> dict[str, float]:
+    """Return how much each term of a document adds to its cosine with a query, if it does.
+
+    By the linear map, a document's vector is the sum of its terms' scaled loadings (documents
+    are ROWS; the papers write columns), so a cosine is the sum of one number for each term.
+
+    Parameters
+    ----------
+    index
+        The subspace.
+    query_vector
+        At unit length and scaled, as rows of `index.vectors` are.
+    tokens
+        Of the document.
+    """
+    columns, counts, _ = index.vocabulary.count(tokens)
+    rows = index.arrays["loadings"][columns] * index.arrays["scales"]
+    weights = index.weighting.weigh_query(columns, counts)
+    length = float(np.linalg.norm(weights @ rows)) or 1.0
+    shares = weights * (rows @ np.asarray(query_vector, rows.dtype)) / length
+    terms = index.vocabulary.terms
+    return {
+        terms[column]: share
+        for column, share in zip(columns.tolist(), shares.tolist(), strict=True)
+        if share > 0
+    }
+
+
+class _Place(NamedTuple):
+    """A wanted token in the folded text."""
+
+    start: int
+    end: int
+    token: str
+
+
+def _without_title(text: str, title: str) -> str:
+    if not title or not text.startswith(title):
+        return text
+    rest = text[len(title) :]
+    # "Bread" does not begin "Breadth first".
+    return rest.lstrip(" .:;,-–—|") or text if not rest[:1].isalnum() else text
+
+
+def _best_window(
+    text: str, tokeniser: Tokeniser, weights: Mapping[str, float], length: int
+) -> list[_Place]:
+    """Return the wanted tokens in the window that weighs most, the first of equals."""
+    bounds = list(_stretches(text, length))
+    found = [weights.keys() & tokeniser.tokens(text[start:end]) for start, end in bounds]
+    # No window is longer than a stretch, so that each lies in one or in two next to each other.
+    pairs = list(pairwise([*zip(bounds, found, strict=True), ((len(text), len(text)), set())]))
+    most = [sum(map(weights.__getitem__, first | second)) for (_, first), (_, second) in pairs]
+    best: list[_Place] = []
+    best_weight = 0.0
+    for number in sorted(range(len(pairs)), key=lambda number: -most[number])[:_MOST_PAIRS]:
+        if most[number] * _MOST_FOR_REPEATS <= best_weight:
+            break
+        ((start, _), _), ((_, end), _) = pairs[number]
+        places = _places(text, start, end, tokeniser, weights)
+        for window in _windows(places, length):
+            weight = _weight(window, weights)
+            if weight > best_weight:
+                best, best_weight = window, weight
+    return best
+
+
+def _stretches(text: str, length: int) -> Iterator[tuple[int, int]]:
+    """Cut a text at spaces, or where there is none for long, into parts longer than a window."""
+    start = 0
+    while start < len(text):
+        least, most = start + max(length, 1), start + max(length, 1) + LONGEST_WORD
+        space = text.find(" ", least, most)
+        end = min(space if space > 0 else most, len(text))
+        yield start, end
+        start = end
+
+
+def _places(
+    text: str, start: int, end: int, tokeniser: Tokeniser, weights: Mapping[str, float]
+) -> list[_Place]:
+    return [
+        _Place(start + first, start + last, token)
+        for first, last, token in tokeniser.spans(text[start:end])
+        if token in weights
+    ]
+
+
+def _windows(places: Sequence[_Place], length: int) -> Iterator[list[_Place]]:
+    """Yield the longest window from each place on."""
+    end = 0
+    for start, place in enumerate(places):
+        end = max(end, start + 1)  # a word longer than the window is a window all the same
+        while end < len(places) and places[end].end - place.start <= length:
+            end += 1
+        yield list(places[start:end])
+
+
+def _weight(window: Iterable[_Place], weights: Mapping[str, float]) -> float:
+    counts = Counter(place.token for place in window)
+    return sum(
+        weights[token] * (_MOST_FOR_REPEATS - _REPEATS / count) for token, count in counts.items()
+    )
+
+
+def _grown(text: str, best: Sequence[_Place], length: int) -> tuple[int, int]:
+    """Return a window of the full length around the words, from a sentence's beginning if near."""
+    start, end = best[0].start, best[-1].end
+    slack = max(length - (end - start), 0)
+    earliest = max(start - slack, 0)
+    found = ((text.rfind(sign, earliest, start), len(sign)) for sign in _SENTENCE_ENDS)
+    first = max((at + size for at, size in found if at >= 0), default=0)
+    if not first and earliest:
+        first = _cut_before(text, start - slack // 2, start)
+    return first, max(_cut_after(text, first, length), end)
+
+
+def _cut_before(text: str, at: int, start: int) -> int:
+    """Return where the first whole word begins, or the place itself where no space is."""
+    return text.find(" ", at - 1, start) + 1 or at
+
+
+def _cut_after(text: str, start: int, length: int) -> int:
+    """Return where the last whole word ends, or the place itself where no space is."""
+    end = start + length
+    if end >= len(text):
+        return len(text)
+    space = text.rfind(" ", start, end + 1)
+    return space if space > start else end
+
+
+def _joined(marks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join marks that overlap, as pairs of characters do in scripts without spaces."""
+    joined: list[tuple[int, int]] = []
+    for start, end in marks:
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
