@@ -85,18 +85,17 @@ class Engine:
         """
         if by == "lexical":
             bm25 = self._bm25.scores(question)
-            return Scores(bm25, bm25, None, found=bool(len(question.words)))
+            return Scores(bm25, bm25, None, question.is_known(by))
         cosines = self.vectors @ question.vector
         if by == "semantic":
-            return Scores(cosines, None, cosines, found=question.has_place)
+            return Scores(cosines, None, cosines, question.is_known(by))
         bm25, most = self._bm25.scores(question), self._bm25.most(question)
         fused = fuse(bm25, cosines, most)
         if pull:
             moved = pulled(question.vector, self.vectors, fused)
             if moved is not question.vector:
                 fused = fuse(bm25, self.vectors @ moved, most)
-        found = bool(len(question.words)) or question.has_place
-        return Scores(fused, bm25, cosines, found)
+        return Scores(fused, bm25, cosines, question.is_known(by))
 
     def batch(self, questions: Sequence[Question], by: str) -> Iterator[NDArray[np.float32]]:
         """Yield the scores of one question after the other, by which it is to be ranked.

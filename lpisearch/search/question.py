@@ -41,6 +41,11 @@ class Question:
     vector: NDArray[np.float32]
     unknown: tuple[str, ...] = ()
 
+    def is_known(self, by: str) -> bool:
+        """Whether a leg has anything to go by: "lexical" and "semantic" are one, "hybrid" both."""
+        words = bool(len(self.words)) and by != "semantic"
+        return words or (self.has_place and by != "lexical")
+
     @property
     def has_place(self) -> bool:
         """Whether it lies anywhere in the subspace."""

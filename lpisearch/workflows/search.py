@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lpisearch.workflows.batch import run_batch
+from lpisearch.workflows.likeness import run_feedback, run_similar
 from lpisearch.workflows.searcher import DEFAULTS, Searcher
 
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from lpisearch.records import Answer
     from lpisearch.settings import SearchOptions
 
-__all__ = ["Searcher", "run_search"]
+__all__ = ["Searcher", "run_batch", "run_feedback", "run_search", "run_similar"]
 
 
 def run_search(library: Path, text: str, options: SearchOptions = DEFAULTS) -> Answer:

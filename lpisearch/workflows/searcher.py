@@ -23,6 +23,7 @@ from lpisearch.workflows.opening import Opened, behind, open_engine
 from lpisearch.workflows.passages import Passages
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -72,7 +73,7 @@ class Searcher:
     def __init__(self, library: Path, database: Database, index: str) -> None:
         self.library = library
         self.index = index
-        self._database = database
+        self.database = database
         self._opened: Opened | None = None
         self._tokenisers: dict[TokeniserSettings, Tokeniser] = {}
 
@@ -95,7 +96,7 @@ class Searcher:
     def close(self) -> None:
         """Release the library."""
         self._opened = None
-        self._database.close()
+        self.database.close()
 
     def search(self, text: str, options: SearchOptions = DEFAULTS) -> Answer:
         """Answer a query.
@@ -108,7 +109,7 @@ class Searcher:
             The library has no index of the name.
         """
         check_options(options)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             opened = self.opened(connection)
             check_labels(connection, options.where)
             parsed, question = self.parse(connection, opened, text)
@@ -125,15 +126,15 @@ class Searcher:
         self, connection: Connection, opened: Opened, text: str
     ) -> tuple[ParsedQuery, Question | None]:
         """Take a query apart, and find its words in the index."""
-        tokeniser = self.tokeniser(connection)
-        parsed = parse_query(text, tokeniser)
-        if opened.engine is None:
-            return parsed, None
-        settings = TokeniserSettings.from_dict(opened.engine.index.manifest.tokeniser)
-        if settings == tokeniser.settings:
-            return parsed, opened.engine.ask(parsed.tokens)
-        # The index is older than the language of the library: it knows words as they were cut.
-        return parsed, opened.engine.ask(parse_query(text, self._tokeniser(settings)).tokens)
+        return self._ask(connection, opened, lambda tokeniser: parse_query(text, tokeniser))
+
+    def parse_plain(
+        self, connection: Connection, opened: Opened, text: str
+    ) -> tuple[ParsedQuery, Question | None]:
+        """Do the same with a text in which quotes and minus signs ask for nothing."""
+        return self._ask(
+            connection, opened, lambda tokeniser: ParsedQuery(tuple(tokeniser.tokens(text)))
+        )
 
     def tokeniser(self, connection: Connection) -> Tokeniser:
         """Return the tokeniser of the library."""
@@ -163,6 +164,19 @@ class Searcher:
                 "Next: lpisearch index"
             )
         return Answer(hits, by, tuple(filter(None, notes)))
+
+    def _ask(
+        self, connection: Connection, opened: Opened, parse: Callable[[Tokeniser], ParsedQuery]
+    ) -> tuple[ParsedQuery, Question | None]:
+        tokeniser = self.tokeniser(connection)
+        parsed = parse(tokeniser)
+        if opened.engine is None:
+            return parsed, None
+        settings = TokeniserSettings.from_dict(opened.engine.index.manifest.tokeniser)
+        if settings == tokeniser.settings:
+            return parsed, opened.engine.ask(parsed.tokens)
+        # The index is older than the language of the library: it knows words as they were cut.
+        return parsed, opened.engine.ask(parse(self._tokeniser(settings)).tokens)
 
     def _tokeniser(self, settings: TokeniserSettings) -> Tokeniser:
         if settings not in self._tokenisers:
@@ -208,14 +222,9 @@ def check_labels(connection: Connection, where: Filter) -> None:
 
 def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:
     scores = engine.scores(question, by, pull=request.pull)
-    among = places_of(engine, request)
-    if not scores.found:
-        among = np.empty(0, np.int64)
-    elif by == "lexical":
-        found = np.flatnonzero(scores.by > 0)
-        among = found if among is None else np.intersect1d(found, among, assume_unique=True)
+    places = among(engine, request, scores, by)
     hashes = engine.index.arrays["content_hashes"]
-    return Ranking(engine.rows, scores, among, hashes, engine.vectors)
+    return Ranking(engine.rows, scores, places, hashes, engine.vectors)
 
 
 def _by_table(connection: Connection, request: Request) -> Ranking:
@@ -227,8 +236,18 @@ def _by_table(connection: Connection, request: Request) -> Ranking:
     return Ranking(rows, Scores(bm25, bm25, None, found=bool(kept)))
 
 
-def places_of(engine: Engine, request: Request) -> NDArray[np.int64] | None:
+def among(engine: Engine, request: Request, scores: Scores, by: str) -> NDArray[np.int64] | None:
     """Return the places of the documents that may be found, or None for all."""
+    if not scores.found:
+        return np.empty(0, np.int64)
+    places = _allowed_places(engine, request)
+    if by != "lexical":
+        return places
+    with_words = scores.by > 0
+    return np.flatnonzero(with_words) if places is None else places[with_words[places]]
+
+
+def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | None:
     if request.allowed is None and not request.left_out:
         return None
     every = engine.rows.tolist() if request.allowed is None else request.allowed
