@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         IndexReport,
         IngestReport,
         Progress,
+        TopicReport,
     )
 
 DEFAULT_PATH = "lpisearch.db"
@@ -138,6 +139,38 @@ class Library:
         if isinstance(what, Path):
             return next(classify(self.path, [str(what)], options))
         return Judge(self.path, options).text(what)
+
+    def topics(
+        self,
+        number: int | None = None,
+        *,
+        terms: int = 8,
+        documents: int = 3,
+        seed: int = 0,
+        index: str = "default",
+    ) -> TopicReport:
+        """Find what the library is about: clusters of documents in the subspace.
+
+        Parameters
+        ----------
+        number
+            Of topics; None reads it off the spectrum of the index.
+        terms, documents
+            How many of each to show for a topic.
+        seed
+            Of every random choice.
+        index
+            The name of the index.
+
+        Examples
+        --------
+        >>> [topic.size for topic in library.topics(2).topics]
+        [1, 1]
+        """
+        from lpisearch.settings import TopicOptions
+        from lpisearch.workflows.topics import find_topics
+
+        return find_topics(self.path, TopicOptions(number, terms, documents, seed, index))
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.

@@ -388,7 +388,8 @@ class Topic:
     documents
         The typical ones, nearest to the centre first.
     labels
-        The shares of its labelled documents' labels, largest first.
+        What share of its labelled documents has each label, largest first; a document with
+        several labels has each of them.
     """
 
     number: int

@@ -77,14 +77,14 @@ def open_index(library: Path, name: str = "default") -> SubspaceIndex:
     ------
     IndexNotFound, IndexDamaged, IndexTooNew, LibraryError
     """
-    from lpisearch.store.folder import open_folder
     from lpisearch.store.index import SubspaceIndex
+    from lpisearch.store.verification import open_verified
 
     with open_library(library) as database:
         entry = _entry(database, name)
         while True:
             try:
-                return SubspaceIndex(*open_folder(index_folder(library) / entry.folder))
+                return SubspaceIndex(*open_verified(index_folder(library) / entry.folder))
             except SubspaceError as error:
                 before, entry = entry, _entry(database, name)
                 if entry.folder == before.folder:  # else a build replaced it just now

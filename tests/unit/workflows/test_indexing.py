@@ -24,6 +24,7 @@ from lpisearch.errors import (
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
 from lpisearch.store import folder as store
+from lpisearch.store import verification
 from lpisearch.store.manifest import Manifest
 from lpisearch.workflows.indexing import build_index, open_index
 from lpisearch.workflows.subspace import fit_subspace
@@ -347,14 +348,14 @@ def test_a_reader_that_loses_its_folder_takes_the_new_one(
 ) -> None:
     """A build that ends between the look into the library and the opening is no damage."""
     build(method="lsi")
-    opens = store.open_folder
+    opens = verification.open_verified
 
     def rebuilt(folder: Path) -> Any:
         monkeypatch.undo()
         build(method="lsi", dims=2)
         return opens(folder)
 
-    monkeypatch.setattr(store, "open_folder", rebuilt)
+    monkeypatch.setattr(verification, "open_verified", rebuilt)
     assert open_index(library).vectors.shape[1] == 2
 
 

@@ -1,0 +1,260 @@
+"""Documents to topics: how many, which documents are in each, and which terms stand out.
+
+In go the vectors of an index (documents as ROWS at unit length, leading dimensions first), its
+eigenvalues and its postings; out come arrays. NumPy alone is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.search.classification import unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from lpisearch.store.postings import Postings
+
+    Floats = NDArray[np.floating[Any]]
+    Whole = NDArray[np.integer[Any]]
+
+NO_TOPIC = -1
+MOST_TOPICS = 100
+STARTS = 10
+MAX_ROUNDS = 50
+SAMPLE = 20_000
+"""Of more documents, so many are drawn to find the best start; all take part from there on."""
+_BLOCK = 8192
+_FEW_MOVES = 0.0005
+_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Documents in clusters, the largest cluster first.
+
+    Attributes
+    ----------
+    assignments
+        The number of each document's cluster from 0, or `NO_TOPIC` for a row of zeros.
+    sizes
+        How many documents each cluster has; none is empty.
+    """
+
+    assignments: Whole
+    sizes: Whole
+
+
+def choose_number(eigenvalues: Floats, n_documents: int) -> int:
+    """Choose how many topics there are from the spectrum of the index.
+
+    The eigenvalues are without the one of the constant direction, so K - 1 of them lie before
+    the gap that separates K clusters. It is the widest gap among the numbers from half to twice
+    the cube root of the number of documents, and at most 100: the gaps before that only part
+    the library in halves and quarters.
+    """
+    root = float(np.cbrt(max(n_documents, 1)))
+    most = min(int(2 * root), MOST_TOPICS, len(eigenvalues), n_documents)
+    least = max(2, min(round(root / 2), most))
+    if most <= least:
+        return min(least, max(n_documents, 1))
+    gaps = eigenvalues[least - 2 : most - 1] - eigenvalues[least - 1 : most]
+    return least + int(np.argmax(gaps))
+
+
+def count_placed(vectors: Floats) -> int:
+    """Count the documents that have a direction: those with a word that the index knows."""
+    return int(np.count_nonzero(_filled(vectors)))
+
+
+def cluster(vectors: Floats, number: int, dims: int, seed: int) -> Clusters:
+    """Cluster documents by the cosine in the leading dimensions: spherical k-means++.
+
+    Parameters
+    ----------
+    vectors
+        Documents as rows; rows of zeros are set apart.
+    number
+        Of clusters. There are fewer if fewer documents differ.
+    dims
+        How many dimensions take part; those beyond the number of clusters only add noise.
+    seed
+        Of the ten starts, the best of which is kept.
+    """
+    placed = np.flatnonzero(_filled(vectors))
+    points = unit(np.asarray(vectors[placed, :dims], np.float32))
+    rng = np.random.default_rng(seed)
+    some = points
+    if len(points) > SAMPLE:
+        some = points[np.sort(rng.choice(len(points), SAMPLE, replace=False))]
+    runs = [_iterate(some, _plus_plus(some, number, rng)) for _ in range(STARTS)]
+    centres = max(runs, key=lambda run: run[1])[0]
+    if some is not points:
+        centres, _ = _iterate(points, centres)
+    found, _, _ = _nearest(points, centres)
+    sizes = np.bincount(found, minlength=len(centres))
+    order = np.argsort(-sizes, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    assignments = np.full(len(vectors), NO_TOPIC, np.int64)
+    assignments[placed] = rank[found]
+    return Clusters(assignments, sizes[order][sizes[order] > 0])
+
+
+def typical_documents(
+    vectors: Floats, clusters: Clusters, count: int
+) -> list[list[tuple[int, float]]]:
+    """Return for each cluster its documents nearest to the centre, in all dimensions.
+
+    Returns
+    -------
+    list
+        (place, cosine) pairs for each cluster, nearest first.
+    """
+    found = []
+    for number in range(len(clusters.sizes)):
+        own = np.flatnonzero(clusters.assignments == number)
+        total = np.zeros(vectors.shape[1])
+        for start in range(0, len(own), _BLOCK):
+            total += vectors[own[start : start + _BLOCK]].sum(axis=0, dtype=np.float64)
+        centre = unit(total[np.newaxis])[0].astype(np.float32)
+        blocks = [vectors[own[at : at + _BLOCK]] @ centre for at in range(0, len(own), _BLOCK)]
+        cosines = np.concatenate(blocks)
+        best = np.argsort(-cosines, kind="stable")[:count]
+        found.append([(int(own[each]), float(min(cosines[each], 1))) for each in best])
+    return found
+
+
+def document_counts(postings: Postings, clusters: Clusters, n_terms: int) -> Whole:
+    """Count in how many documents of each cluster each term of the subspace occurs.
+
+    Returns
+    -------
+    numpy.ndarray
+        Terms (by column) x clusters, int32. A few million postings are read at a time.
+    """
+    n_clusters = len(clusters.sizes)
+    counts = np.zeros((n_terms, n_clusters), np.int32)
+    starts, columns = postings.posting_starts, postings.lexicon_columns
+    for first, last in _stretches(starts):
+        entries = clusters.assignments[postings.posting_places[starts[first] : starts[last]]]
+        term = np.repeat(columns[first:last], np.diff(starts[first : last + 1]))
+        counted = (term >= 0) & (entries >= 0)
+        cells, times = np.unique(
+            term[counted].astype(np.int64) * n_clusters + entries[counted], return_counts=True
+        )
+        counts.reshape(-1)[cells] += times.astype(np.int32)
+    return counts
+
+
+def characteristic_terms(counts: Whole, clusters: Clusters, number: int) -> list[list[int]]:
+    """Return for each cluster the terms that stand out against the whole library, best first.
+
+    A term in the share p of a cluster's documents and in the share q of all has the score
+    p log(p / q): its part of the Kullback-Leibler divergence. In a cluster of several documents
+    a term counts only if at least two of them have it.
+    """
+    shares = counts / clusters.sizes
+    overall = counts.sum(axis=1, keepdims=True) / clusters.sizes.sum()
+    ratio = np.divide(shares, overall, out=np.ones_like(shares), where=shares > 0)
+    scores = shares * np.log(ratio)
+    scores[counts < np.minimum(clusters.sizes, 2)] = 0
+    best = np.argsort(-scores, axis=0, kind="stable")[:number]
+    return [
+        [int(term) for term in best[:, each] if scores[term, each] > 0]
+        for each in range(len(clusters.sizes))
+    ]
+
+
+def purity_and_information(table: Floats) -> tuple[float, float]:
+    """Compare clusters with labels.
+
+    Parameters
+    ----------
+    table
+        Clusters x labels: how many documents have both; each document once.
+
+    Returns
+    -------
+    tuple
+        Purity: the share of documents with the commonest label of their cluster. Normalised
+        mutual information: over the larger of the two entropies, 1 where both are 0.
+    """
+    joint = table / table.sum()
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    there = joint > 0
+    by_chance = np.outer(rows, columns)[there]
+    shared = float(np.sum(joint[there] * np.log(joint[there] / by_chance)))
+    largest = max(_entropy(rows), _entropy(columns))
+    return float(joint.max(axis=1).sum()), shared / largest if largest > 0 else 1.0
+
+
+def _entropy(shares: Floats) -> float:
+    known = shares[shares > 0]
+    return float(-np.sum(known * np.log(known)))
+
+
+def _filled(vectors: Floats) -> NDArray[np.bool_]:
+    blocks = [vectors[at : at + _BLOCK].any(axis=1) for at in range(0, len(vectors), _BLOCK)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, np.bool_)
+
+
+def _plus_plus(points: Floats, number: int, rng: np.random.Generator) -> Floats:
+    """Draw starts far from each other: k-means++, each the best of a few candidates."""
+    candidates = 2 + int(np.log(number))
+    chosen = [int(rng.integers(len(points)))]
+    distances = 1 - points @ points[chosen[0]]
+    while len(chosen) < number:
+        weights = np.maximum(distances, 0).astype(np.float64)
+        if not weights.sum() > 0:
+            break  # every document is where a start is
+        drawn = rng.choice(len(points), candidates, p=weights / weights.sum())
+        nearer = np.minimum(distances[:, np.newaxis], 1 - points @ points[drawn].T)
+        best = int(np.argmin(nearer.sum(axis=0)))
+        chosen.append(int(drawn[best]))
+        distances = nearer[:, best]
+    return points[chosen]
+
+
+def _iterate(points: Floats, centres: Floats) -> tuple[Floats, float]:
+    """Move centres to the mean direction of their documents until hardly any changes its own."""
+    found, sums, objective = _nearest(points, centres)
+    for _ in range(MAX_ROUNDS):
+        filled = sums.any(axis=1, keepdims=True)
+        centres = np.where(filled, unit(sums), centres).astype(np.float32)
+        before = found
+        found, sums, objective = _nearest(points, centres)
+        if np.count_nonzero(found != before) <= len(points) * _FEW_MOVES:
+            break
+    return centres, objective
+
+
+def _nearest(points: Floats, centres: Floats) -> tuple[Whole, Floats, float]:
+    """Return the centre of each document, the sum of each centre's, and that of the cosines."""
+    found = np.empty(len(points), np.int64)
+    sums = np.zeros(centres.shape)
+    objective = 0.0
+    for start in range(0, len(points), _BLOCK):
+        block = points[start : start + _BLOCK]
+        cosines = block @ centres.T
+        nearest = cosines.argmax(axis=1)
+        found[start : start + _BLOCK] = nearest
+        belongs = nearest[:, np.newaxis] == np.arange(len(centres))
+        sums += belongs.T.astype(np.float32) @ block  # several times as fast as adding rows
+        objective += float(cosines.max(axis=1).sum(dtype=np.float64))
+    return found, sums, objective
+
+
+def _stretches(starts: Whole) -> Iterator[tuple[int, int]]:
+    """Cut the terms into stretches of not many more than a few million postings."""
+    first, n_terms = 0, len(starts) - 1
+    while first < n_terms:
+        last = int(np.searchsorted(starts, starts[first] + _ENTRIES, "right")) - 1
+        last = min(max(last, first + 1), n_terms)
+        yield first, last
+        first = last
