@@ -97,10 +97,11 @@ def semantic_weights(
         Of the document.
     """
     columns, counts, _ = index.vocabulary.count(tokens)
-    rows = index.arrays["loadings"][columns] * index.arrays["scales"]
+    scales = np.asarray(index.arrays["scales"], np.float64)  # the square of a small float32 is 0
+    rows = index.arrays["loadings"][columns] * scales
     weights = index.weighting.weigh_query(columns, counts)
     length = float(np.linalg.norm(weights @ rows)) or 1.0
-    shares = weights * (rows @ np.asarray(query_vector, rows.dtype)) / length
+    shares = weights * (rows @ query_vector) / length
     terms = index.vocabulary.terms
     return {
         terms[column]: share
@@ -164,8 +165,7 @@ def _places(
 ) -> list[_Place]:
     return [
         _Place(start + first, start + last, token)
-        for first, last, token in tokeniser.spans(text[start:end])
-        if token in weights
+        for first, last, token in tokeniser.spans(text[start:end], weights)
     ]
 
 
