@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.integer[Any]]
 
 NO_TOPIC = -1
-MOST_TOPICS = 100
+LARGEST_ROOT = 50
 STARTS = 10
 MAX_ROUNDS = 50
 SAMPLE = 20_000
@@ -55,11 +55,11 @@ def choose_number(eigenvalues: Floats, n_documents: int) -> int:
 
     The eigenvalues are without the one of the constant direction, so K - 1 of them lie before
     the gap that separates K clusters. It is the widest gap among the numbers from half to twice
-    the cube root of the number of documents, and at most 100: the gaps before that only part
-    the library in halves and quarters.
+    the cube root of the number of documents, itself taken as 50 at most: the gaps before that
+    only part the library in halves and quarters.
     """
-    root = float(np.cbrt(max(n_documents, 1)))
-    most = min(int(2 * root), MOST_TOPICS, len(eigenvalues), n_documents)
+    root = min(float(np.cbrt(max(n_documents, 1))), LARGEST_ROOT)
+    most = min(round(2 * root), len(eigenvalues), n_documents)
     least = max(2, min(round(root / 2), most))
     if most <= least:
         return min(least, max(n_documents, 1))

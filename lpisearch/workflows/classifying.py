@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, ClassifierNotFound
 from lpisearch.readers.registry import READERS
+from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Classification, Document, LabelShare, Problem
 from lpisearch.search.classification import CLASSIFIERS, Classifier
 from lpisearch.settings import ClassifyOptions, ReadOptions
@@ -50,6 +51,14 @@ def classify(
     if not _mean_files(arguments):
         yield judge.text(" ".join(arguments))
         return
+    count = 0
+    for count, each in enumerate(_of_files(judge, arguments), start=1):  # noqa: B007 (counted)
+        yield each
+    if not count:
+        raise NothingThere(" ".join(arguments))
+
+
+def _of_files(judge: Judge, arguments: Sequence[str]) -> Iterator[Classification]:
     discovery = Discovery(lambda _path: False)
     with spooled_input(arguments) as piped:
         found = discovery.files(path for path in arguments if path != STDIN)
@@ -85,9 +94,9 @@ class Judge:
         """Judge each document of a file."""
         name = _name(extracted.file)
         if extracted.source is not None and extracted.reader is None:
-            empty = not extracted.file.size
-            reason = "is empty" if empty else "not a document that lpisearch can read"
-            yield Classification(name, note=reason, failed=True)
+            if extracted.file.named:  # of a folder, only what is known to be a document is read
+                reason = "not a document that lpisearch can read" if extracted.file.size else EMPTY
+                yield Classification(name, note=reason, failed=True)
             return
         many = extracted.reader is not None and extracted.reader.many
         for position, item in enumerate(_documents(extracted), start=1):

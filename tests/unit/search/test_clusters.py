@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
+
+from lpisearch.search import clusters
+from lpisearch.search.classification import unit
+from lpisearch.search.clusters import NO_TOPIC, Clusters
+from lpisearch.store.postings import Postings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def _planted(sizes: list[int], dims: int = 6, noise: float = 0.15) -> tuple[Any, Any]:
+    """Make unit vectors around orthogonal centres, and say whose each is."""
+    rng = np.random.default_rng(3)
+    truth = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    points = np.eye(len(sizes), dims)[truth] + noise * rng.normal(size=(len(truth), dims))
+    return unit(points).astype(np.float32), truth
+
+
+def test_planted_clusters_are_found() -> None:
+    """Documents around a few directions are put together, the largest cluster first."""
+    vectors, truth = _planted([30, 50, 10, 20])
+    found = clusters.cluster(vectors, 4, 6, seed=0)
+    assert found.sizes.tolist() == [50, 30, 20, 10]
+    assert found.assignments.tolist() == np.array([1, 0, 3, 2])[truth].tolist()
+
+
+def test_the_same_seed_gives_the_same_clusters() -> None:
+    """Every random choice comes from the seed."""
+    vectors, _ = _planted([60, 60, 60], noise=1.0)
+    first, second = (clusters.cluster(vectors, 5, 4, seed=7) for _ in range(2))
+    assert first.assignments.tolist() == second.assignments.tolist()
+
+
+def test_the_objective_is_as_good_as_that_of_a_peer() -> None:
+    """On shapeless data the sum of cosines is within a hundredth of what scikit-learn finds."""
+    points = unit(np.random.default_rng(4).normal(size=(500, 8))).astype(np.float32)
+
+    def objective(labels: NDArray[Any]) -> float:
+        return sum(
+            float(np.linalg.norm(points[labels == each].sum(axis=0))) for each in np.unique(labels)
+        )
+
+    ours = objective(clusters.cluster(points, 12, 8, seed=0).assignments)
+    theirs = objective(KMeans(12, n_init=10, random_state=0).fit_predict(points))
+    assert ours > 0.99 * theirs
+
+
+def test_rows_of_zeros_are_set_apart() -> None:
+    """A document without a known word is in no cluster."""
+    vectors, _ = _planted([10, 10])
+    vectors[[3, 7]] = 0
+    found = clusters.cluster(vectors, 2, 6, seed=0)
+    assert np.flatnonzero(found.assignments == NO_TOPIC).tolist() == [3, 7]
+    assert found.sizes.sum() == 18 == clusters.count_placed(vectors)
+
+
+def test_only_leading_dimensions_take_part() -> None:
+    """What lies beyond them makes no difference."""
+    vectors, truth = _planted([40, 40])
+    noise = np.random.default_rng(5).normal(size=(80, 30)).astype(np.float32)
+    found = clusters.cluster(unit(np.hstack([vectors, 3 * noise])), 2, 6, seed=0)
+    assert len(set(zip(found.assignments, truth, strict=True))) == 2
+
+
+def test_more_clusters_than_different_documents() -> None:
+    """Equal documents cannot be parted: there are fewer clusters, and none is empty."""
+    vectors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)
+    found = clusters.cluster(vectors, 8, 3, seed=0)
+    assert found.sizes.tolist() == [4, 4, 4]
+
+
+def test_one_cluster() -> None:
+    """A single cluster holds all."""
+    vectors, _ = _planted([5, 5])
+    assert clusters.cluster(vectors, 1, 2, seed=0).sizes.tolist() == [10]
+
+
+def test_starts_are_sought_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many documents a sample finds the starts, and all are assigned."""
+    monkeypatch.setattr(clusters, "SAMPLE", 40)
+    vectors, truth = _planted([300, 200, 100])
+    found = clusters.cluster(vectors, 3, 6, seed=0)
+    assert found.sizes.tolist() == [300, 200, 100]
+    assert found.assignments.tolist() == truth.tolist()
+
+
+def test_typical_documents() -> None:
+    """They are the nearest to the mean direction of their cluster, with their cosines."""
+    vectors = unit(np.array([[1, 0.3], [1, 0], [1, -0.4], [-1, 0]])).astype(np.float32)
+    found = Clusters(np.array([0, 0, 0, 1]), np.array([3, 1]))
+    nearest = clusters.typical_documents(vectors, found, 2)
+    assert [[place for place, _ in own] for own in nearest] == [[1, 0], [3]]
+    centre = unit(vectors[:3].sum(axis=0, keepdims=True))[0]
+    assert nearest[0][0][1] == pytest.approx(float(centre @ vectors[1]))
+    assert nearest[1][0][1] == pytest.approx(1)
+
+
+def _spectrum(gap_after: int, length: int = 60) -> NDArray[Any]:
+    """Make eigenvalues that fall slowly, but fast after some number of them."""
+    values = 0.9 - 0.002 * np.arange(length)
+    values[gap_after:] -= 0.1
+    return values
+
+
+@pytest.mark.parametrize("number", [5, 8, 11, 19])
+def test_the_number_is_read_off_the_widest_gap(number: int) -> None:
+    """K clusters show as K - 1 eigenvalues before a gap."""
+    assert clusters.choose_number(_spectrum(number - 1), 1000) == number
+
+
+def test_gaps_beyond_the_range_do_not_count() -> None:
+    """For 1,000 documents there are from 5 to 20 topics."""
+    early, late = (
+        clusters.choose_number(_spectrum(1), 1000),
+        clusters.choose_number(_spectrum(40), 1000),
+    )
+    assert 5 <= early <= 20
+    assert 5 <= late <= 20
+
+
+@pytest.mark.parametrize(
+    ("n_eigenvalues", "n_documents", "number"),
+    [(0, 0, 1), (1, 1, 1), (1, 2, 2), (2, 3, 2), (150, 10**9, 25)],
+)
+def test_the_number_for_odd_sizes(n_eigenvalues: int, n_documents: int, number: int) -> None:
+    """Very small and very large libraries have a number too, never more than documents."""
+    values = np.linspace(0.9, 0.1, n_eigenvalues) ** 2
+    assert clusters.choose_number(values, n_documents) == number
+
+
+@pytest.mark.parametrize("entries", [1, 7, 4_000_000])
+def test_documents_of_terms(monkeypatch: pytest.MonkeyPatch, entries: int) -> None:
+    """Counts over postings, read a stretch at a time, equal those of a dense table."""
+    from scipy.sparse import csr_array
+
+    monkeypatch.setattr(clusters, "_ENTRIES", entries)
+    rng = np.random.default_rng(6)
+    table = rng.integers(0, 3, size=(20, 9)) * (rng.random((20, 9)) < 0.4)
+    names = [f"t{number}" for number in range(9)]
+    columns = {name: 6 - number for number, name in enumerate(names) if number < 7}
+    counts = csr_array(table.astype(np.float32))
+    postings = Postings.build(names, counts, table.sum(axis=1).astype(np.int32), columns)
+    assignments = rng.integers(-1, 3, size=20)
+    found = Clusters(assignments, np.bincount(assignments[assignments >= 0]))
+    expected = [
+        [np.count_nonzero(table[assignments == each, 6 - column]) for each in range(3)]
+        for column in range(7)
+    ]
+    assert clusters.document_counts(postings, found, 7).tolist() == expected
+
+
+def test_characteristic_terms() -> None:
+    """A term that its cluster has and others lack comes first; one that all have never does."""
+    found = Clusters(np.repeat([0, 1], 10), np.array([10, 10]))
+    counts = np.array([[10, 10], [9, 0], [4, 0], [1, 0], [1, 8]])
+    assert clusters.characteristic_terms(counts, found, 3) == [[1, 2], [4]]
+
+
+def test_terms_of_a_single_document() -> None:
+    """A cluster of one document is described by its words all the same."""
+    found = Clusters(np.array([0, 0, 1]), np.array([2, 1]))
+    assert clusters.characteristic_terms(np.array([[2, 0], [0, 1]]), found, 5) == [[0], [1]]
+
+
+def test_agreement_with_labels() -> None:
+    """Purity by hand, and mutual information as scikit-learn has it."""
+    rng = np.random.default_rng(8)
+    ours, labels = rng.integers(4, size=300), rng.integers(3, size=300)
+    labels[ours == 2] = 1
+    table = np.zeros((4, 3))
+    np.add.at(table, (ours, labels), 1)
+    purity, information = clusters.purity_and_information(table)
+    assert purity == pytest.approx(table.max(axis=1).sum() / 300)
+    expected = normalized_mutual_info_score(labels, ours, average_method="max")
+    assert information == pytest.approx(expected)
+
+
+def test_perfect_and_trivial_agreement() -> None:
+    """One cluster a label is 1; one cluster of one label is 1 too."""
+    assert clusters.purity_and_information(np.diag([3, 4])) == pytest.approx((1, 1))
+    assert clusters.purity_and_information(np.array([[5]])) == pytest.approx((1, 1))
