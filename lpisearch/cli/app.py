@@ -22,6 +22,7 @@ from lpisearch.cli import (
     index,
     ingest,
     status,
+    topics,
 )
 from lpisearch.errors import LpiSearchError
 from lpisearch.library import default_path
@@ -130,6 +131,7 @@ def lpisearch(
 app.command("ingest")(ingest.ingest)
 app.command("index")(index.index)
 app.command("classify")(classify.classify)
+app.command("topics")(topics.topics)
 app.command("status")(status.status)
 app.add_typer(documents.app, name="docs")
 app.command("doctor")(doctor.doctor)
