@@ -91,7 +91,7 @@ class Collection:
         texts = dict(read_queries(DATA / name / "queries.jsonl.gz"))
         with Searcher.open(library) as searcher, searcher.database.reading() as connection:
             opened = searcher.opened(connection)
-            asked = [searcher.parse_plain(connection, opened, texts[query])[0] for query in judged]
+            asked = [searcher.parse_plain(opened, texts[query])[0] for query in judged]
         questions = [engine.ask(parsed.tokens) for parsed in asked]
         relevant = [{places[each] for each in told if each in places} for told in judged.values()]
         bm25 = [Bm25(engine.postings).scores(question) for question in questions]

@@ -92,7 +92,7 @@ class _Batch:
             yield name, self._ranked(engine, request, scores)
 
     def _request(self, text: str) -> Request:
-        parsed, question = self._searcher.parse_plain(self._connection, self._opened, text)
+        parsed, question = self._searcher.parse_plain(self._opened, text)
         return Request(parsed.tokens, question, self._allowed, self._left_out)
 
     def _ranked(

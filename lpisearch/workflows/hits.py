@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MORE = 10
 _AT_ONCE = 100
+_READ_AT_ONCE = 50  # up to so many documents are read with their texts as they are chosen
 _TEXT = 200_000  # characters that are compared, and looked through for a passage
 
 
@@ -60,10 +61,13 @@ class Selection:
         In order, those before the offset too.
     changed
         How many were passed over since they changed or went after they were ranked.
+    details
+        Of the places, if they were read with their texts.
     """
 
     places: list[int] = field(default_factory=list)
     changed: int = 0
+    details: dict[int, Details] = field(default_factory=dict)
 
 
 def select(connection: Connection, ranking: Ranking, options: SearchOptions) -> Selection:
@@ -80,15 +84,20 @@ def select(connection: Connection, ranking: Ranking, options: SearchOptions) -> 
 def as_hits(
     connection: Connection,
     ranking: Ranking,
-    places: list[int],
-    first_rank: int,
+    selection: Selection,
+    options: SearchOptions,
     passage: Callable[..., Passage],
 ) -> tuple[Hit, ...]:
     """Return what is shown of the chosen documents; `passage` is told `has_word`."""
-    details = hit_details(connection, [int(ranking.rows[place]) for place in places])
+    places = selection.places[options.offset :]
+    read = {int(ranking.rows[place]): selection.details.get(place) for place in places}
+    unread = [row for row, details in read.items() if details is None]
+    details = read | (hit_details(connection, unread, _TEXT) if unread else {})
     hits = []
-    for rank, place in enumerate(places, start=first_rank):
+    for rank, place in enumerate(places, start=options.offset + 1):
         shown = details[int(ranking.rows[place])]
+        if shown is None:
+            continue
         bm25, bm25_rank = _leg(ranking.scores.bm25, place, ranking.among)
         cosine, cosine_rank = _leg(ranking.scores.cosines, place, ranking.among)
         hits.append(
@@ -120,16 +129,17 @@ def _select(
 
     selection = Selection()
     alike = _Alike(ranking) if options.collapse else None
+    with_text = options.collapse or wanted <= _READ_AT_ONCE
     places = best(ranking.scores.by, count, ranks_of_ids, ranking.among)
-    for place, details in _details(
-        connection, ranking, places.tolist(), with_text=options.collapse
-    ):
+    for place, details in _details(connection, ranking, places.tolist(), with_text=with_text):
         if options.min_score is not None and _score(ranking.scores.by, place) < options.min_score:
             break
         if details is None:
             selection.changed += 1
         elif alike is None or alike.is_new(place, details):
             selection.places.append(place)
+            if with_text:
+                selection.details[place] = details
         if len(selection.places) == wanted:
             break
     return selection

@@ -69,7 +69,7 @@ def similar(
             tokens = corpus.tokens_of(connection, [row])[0].split()
         else:
             read = document if isinstance(document, Document) else _read(os.fspath(document))
-            tokens = document_tokens(searcher.tokeniser(connection), read).split()
+            tokens = document_tokens(searcher.tokeniser, read).split()
         request = Request(
             tokens=_frequent(tokens),
             question=_question(opened, tokens),
@@ -111,7 +111,7 @@ def feedback(
         check_labels(connection, options.where)
         wanted = [only_row(connection, name) for name in like]
         unwanted = [only_row(connection, name) for name in unlike]
-        parsed, question = searcher.parse(connection, opened, text)
+        parsed, question = searcher.parse(opened, text)
         words = [tokens.split() for tokens in corpus.tokens_of(connection, wanted)]
         if opened.engine is not None and question is not None:
             others = [tokens.split() for tokens in corpus.tokens_of(connection, unwanted)]

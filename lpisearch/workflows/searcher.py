@@ -75,6 +75,7 @@ class Searcher:
         self.index = index
         self.database = database
         self._opened: Opened | None = None
+        self._settings = TokeniserSettings()
         self._tokenisers: dict[TokeniserSettings, Tokeniser] = {}
 
     @classmethod
@@ -112,35 +113,30 @@ class Searcher:
         with self.database.reading() as connection:
             opened = self.opened(connection)
             check_labels(connection, options.where)
-            parsed, question = self.parse(connection, opened, text)
+            parsed, question = self.parse(opened, text)
             allowed = allowed_rows(connection, options.where, parsed)
             request = Request(parsed.tokens, question, allowed)
             return self.answer(connection, opened, request, options)
 
     def opened(self, connection: Connection) -> Opened:
         """Return the index that is in use now."""
+        stored = stored_setting(connection, TOKENISER) or {}
+        self._settings = TokeniserSettings.from_dict(stored)
         self._opened = open_engine(self.library, connection, self.index, self._opened)
         return self._opened
 
-    def parse(
-        self, connection: Connection, opened: Opened, text: str
-    ) -> tuple[ParsedQuery, Question | None]:
+    def parse(self, opened: Opened, text: str) -> tuple[ParsedQuery, Question | None]:
         """Take a query apart, and find its words in the index."""
-        return self._ask(connection, opened, lambda tokeniser: parse_query(text, tokeniser))
+        return self._ask(opened, lambda tokeniser: parse_query(text, tokeniser))
 
-    def parse_plain(
-        self, connection: Connection, opened: Opened, text: str
-    ) -> tuple[ParsedQuery, Question | None]:
+    def parse_plain(self, opened: Opened, text: str) -> tuple[ParsedQuery, Question | None]:
         """Do the same with a text in which quotes and minus signs ask for nothing."""
-        return self._ask(
-            connection, opened, lambda tokeniser: ParsedQuery(tuple(tokeniser.tokens(text)))
-        )
+        return self._ask(opened, lambda tokeniser: ParsedQuery(tuple(tokeniser.tokens(text))))
 
-    def tokeniser(self, connection: Connection) -> Tokeniser:
-        """Return the tokeniser of the library."""
-        return self._tokeniser(
-            TokeniserSettings.from_dict(stored_setting(connection, TOKENISER) or {})
-        )
+    @property
+    def tokeniser(self) -> Tokeniser:
+        """The tokeniser of the library."""
+        return self._tokeniser(self._settings)
 
     def answer(
         self, connection: Connection, opened: Opened, request: Request, options: SearchOptions
@@ -153,10 +149,8 @@ class Searcher:
             by = options.by
             ranking = _by_index(opened.engine, request.question, request, by)
         selection = select(connection, ranking, options)
-        tokeniser = self.tokeniser(connection)
-        passages = Passages(tokeniser, request.tokens, opened.engine, request.question)
-        places = selection.places[options.offset :] if options.k else []
-        hits = as_hits(connection, ranking, places, options.offset + 1, passages.passage)
+        passages = Passages(self.tokeniser, request.tokens, opened.engine, request.question)
+        hits = as_hits(connection, ranking, selection, options, passages.passage)
         notes = [opened.note, _about_words(request, by), behind(connection, opened)]
         if selection.changed:
             notes.append(
@@ -166,9 +160,9 @@ class Searcher:
         return Answer(hits, by, tuple(filter(None, notes)))
 
     def _ask(
-        self, connection: Connection, opened: Opened, parse: Callable[[Tokeniser], ParsedQuery]
+        self, opened: Opened, parse: Callable[[Tokeniser], ParsedQuery]
     ) -> tuple[ParsedQuery, Question | None]:
-        tokeniser = self.tokeniser(connection)
+        tokeniser = self.tokeniser
         parsed = parse(tokeniser)
         if opened.engine is None:
             return parsed, None
