@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lpisearch.records import Filter
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lpisearch.records import (
         Classification,
         Document,
         Entry,
         Finding,
+        Hit,
         IndexReport,
         IngestReport,
         Progress,
@@ -110,6 +111,60 @@ class Library:
 
         wanted = replace(options or IndexOptions(), method=method)
         return build_index(self.path, wanted, on_stage)
+
+    def query(
+        self,
+        text: str,
+        *,
+        k: int = 10,
+        by: str = "hybrid",
+        label: str | Sequence[str] = (),
+        options: SearchOptions | None = None,
+    ) -> list[Hit]:
+        """Find documents by meaning and by words, best first.
+
+        Parameters
+        ----------
+        text
+            The question. A "quoted phrase" must occur, a -word must not.
+        k
+            How many hits.
+        by
+            "hybrid", "semantic" or "lexical".
+        label
+            Only documents with this label, or with one of these.
+        options
+            All the rest, such as an offset or other filters.
+
+        Examples
+        --------
+        >>> [hit.id for hit in library.query("letter", by="lexical")]
+        ['first.txt']
+        """
+        from lpisearch.workflows.search import run_search
+
+        return list(run_search(self.path, text, _search_options(k, by, label, options)).hits)
+
+    def similar(
+        self,
+        document: str | Path | Document,
+        *,
+        k: int = 10,
+        by: str = "hybrid",
+        label: str | Sequence[str] = (),
+        options: SearchOptions | None = None,
+    ) -> list[Hit]:
+        """Find documents that are like one: of the library by id or path, any other, or a file.
+
+        Examples
+        --------
+        >>> [hit.id for hit in library.similar("first.txt", by="semantic")]
+        ['second.txt']
+        """
+        from lpisearch.workflows.search import run_similar
+
+        wanted = _search_options(k, by, label, options)
+        return list(run_similar(self.path, document, wanted).hits)
 
     def classify(
         self,
@@ -231,3 +286,12 @@ class Library:
         from lpisearch.workflows.maintenance import back_up_library
 
         return back_up_library(self.path, target)
+
+
+def _search_options(
+    k: int, by: str, label: str | Sequence[str], options: SearchOptions | None
+) -> SearchOptions:
+    chosen = options or SearchOptions()
+    labels = (label,) if isinstance(label, str) else tuple(label)
+    where = replace(chosen.where, labels=labels) if labels else chosen.where
+    return replace(chosen, k=k, by=by, where=where)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
+
+few_values = st.lists(st.sampled_from([0.0, 0.5, 0.5000001, 1.0]), max_size=12)
+
+
+@given(few_values, st.integers(0, 14), st.data())
+def test_the_best_in_order(values: list[float], count: int, data: st.DataObject) -> None:
+    """It is a whole sort by score to six decimals, then by id from the end, cut to the count."""
+    scores = np.array(values, np.float32)
+    ids = [f"d{number}" for number in data.draw(st.permutations(range(len(values))))]
+    among = sorted(
+        data.draw(st.sets(st.sampled_from(range(len(values)))) if values else st.just(set()))
+    )
+    ranks = alphabet_ranks(ids)
+    expected = sorted(among, key=lambda at: (round(float(scores[at]), 6), ids[at]), reverse=True)
+    found = best(scores, count, ranks.__getitem__, np.array(among, np.int64))
+    assert found.tolist() == expected[:count]
+
+
+def test_more_than_there_are() -> None:
+    """All places come, and none for a count of 0."""
+    scores = np.array([1, 3, 2], np.float32)
+    assert best(scores, 99, np.asarray).tolist() == [1, 2, 0]
+    assert best(scores, 0, np.asarray).tolist() == []
+
+
+def test_ids_are_asked_only_of_ties() -> None:
+    """Without equal scores nobody is asked for ids."""
+    assert best(np.array([1, 2], np.float32), 2, lambda _: 1 / 0).tolist() == [1, 0]  # type: ignore[arg-type,return-value]
+
+
+def test_ranks_and_rounding() -> None:
+    """A rank is one more than the number of better scores; scores have six decimals, never -0."""
+    scores = np.array([0.9, 0.5, 0.5, 0.1], np.float32)
+    assert [rank_of(scores, float(score), None) for score in scores] == [1, 2, 2, 4]
+    assert rank_of(scores, float(scores[3]), np.array([1, 3])) == 2
+    assert str(rounded(np.array([-1e-9, 0.12345678], np.float32)).tolist()) == "[0.0, 0.123457]"
+
+
+def test_nearly_the_same() -> None:
+    """Two documents are alike from a cosine of .98; with nothing shown, none is."""
+    one = np.array([1, 0], np.float32)
+    assert is_near(one, np.array([[0, 1], [0.99, 0.141]], np.float32))
+    assert not is_near(one, np.array([[0.97, 0.243]], np.float32))
+    assert not is_near(one, np.empty((0, 2), np.float32))
