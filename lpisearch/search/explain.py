@@ -1,0 +1,257 @@
+"""Why a document is near a query: its cosine as an exact sum.
+
+The map into the subspace is linear: the vector of a text is the sum over its terms of weight times
+loading, each dimension scaled (texts are ROWS here; the papers write them as columns). So with the
+query's terms s and the document's terms t,
+
+    cosine(q, d) = Σₛ Σₜ w_q(s) · w_d(t) · ⟨a(s), a(t)⟩ / (|q| |d|),  a(t) = loadings[t] · scales,
+
+and by dimensions j it is the sum of q(j) d(j) / (|q| |d|). Nothing is approximated. In go counts of
+terms, so that a document taken in later, or one that is in no library, is explained the same way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.search.snippets import MOST_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from lpisearch.store.index import SubspaceIndex
+    from lpisearch.terms.tokeniser import Tokeniser
+    from lpisearch.terms.vocabulary import TermCounts
+
+    Floats = NDArray[np.float64]
+
+# Contributions are held for so many terms of the one and the other side at a time: 8 MB.
+_BLOCK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A term of the query and one of the document; what the two add to the cosine."""
+
+    query_term: str
+    document_term: str
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTopic:
+    """A dimension in which query and document lie on the same side.
+
+    Attributes
+    ----------
+    dimension
+        From 0.
+    contribution
+        What it adds to the cosine.
+    terms
+        Characteristic of that side of the dimension, as stems.
+    """
+
+    dimension: int
+    contribution: float
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A cosine, taken apart.
+
+    Attributes
+    ----------
+    cosine
+        Of the query's and the document's vectors; 0 if either has no known word.
+    total
+        The sum over all pairs of terms. It equals the cosine but for rounding.
+    pairs
+        Those that matter most, the largest contribution first, whether for or against.
+    by_query_term
+        What each term of the query adds, the largest first. The sum is the cosine.
+    topics
+        Dimensions that add most.
+    """
+
+    cosine: float
+    total: float
+    pairs: tuple[Pair, ...] = ()
+    by_query_term: tuple[tuple[str, float], ...] = ()
+    topics: tuple[SharedTopic, ...] = ()
+
+    def worded(
+        self, query_forms: Mapping[str, str], document_forms: Mapping[str, str]
+    ) -> Explanation:
+        """Return the explanation in words: stems as the query and the document write them."""
+        both = {**query_forms, **document_forms}
+        return replace(
+            self,
+            pairs=tuple(
+                replace(
+                    pair,
+                    query_term=query_forms.get(pair.query_term, pair.query_term),
+                    document_term=document_forms.get(pair.document_term, pair.document_term),
+                )
+                for pair in self.pairs
+            ),
+            by_query_term=tuple((query_forms.get(s, s), share) for s, share in self.by_query_term),
+            topics=tuple(
+                replace(topic, terms=tuple(both.get(term, term) for term in topic.terms))
+                for topic in self.topics
+            ),
+        )
+
+
+def explain(
+    index: SubspaceIndex,
+    query_counts: TermCounts,
+    document_counts: TermCounts,
+    *,
+    pairs: int = 10,
+    topics: int = 3,
+) -> Explanation:
+    """Take the cosine of a query and a document apart.
+
+    Parameters
+    ----------
+    index
+        The subspace.
+    query_counts, document_counts
+        As `index.vocabulary.count` gives them for the tokens of each.
+    pairs, topics
+        How many to name. All are in the sum.
+    """
+    query, document = _Side(index, query_counts), _Side(index, document_counts)
+    if not query.length or not document.length:
+        return Explanation(0.0, 0.0)
+    by_dimension = query.unit * document.unit
+    total, strongest = _strongest_pairs(query, document, pairs)
+    terms = index.vocabulary.terms
+    by_term = query.contributions(document.unit)
+    return Explanation(
+        cosine=float(by_dimension.sum()),
+        total=total,
+        pairs=tuple(Pair(terms[s], terms[t], share) for share, s, t in strongest),
+        by_query_term=tuple(
+            (terms[query.columns[place]], float(by_term[place]))
+            for place in np.argsort(-by_term, kind="stable")
+        ),
+        topics=tuple(
+            SharedTopic(
+                dimension,
+                float(by_dimension[dimension]),
+                dimension_terms(index, dimension, side=float(query.unit[dimension])),
+            )
+            for dimension in np.argsort(-by_dimension, kind="stable")[:topics].tolist()
+            if by_dimension[dimension] > 0
+        ),
+    )
+
+
+def dimension_terms(
+    index: SubspaceIndex, dimension: int, n: int = 8, *, side: float = 0.0
+) -> tuple[str, ...]:
+    """Return the terms that characterise a dimension, or the positive or negative side of it.
+
+    They are those that move the documents most: |loading| · idf · √(documents with the term),
+    the root of what the term by itself adds to the sum of squared coordinates over the corpus.
+    By the loading alone, words of a single document would come first.
+
+    Parameters
+    ----------
+    index
+        The subspace.
+    dimension
+        From 0.
+    n
+        How many; fewer, where no more terms have a loading of that sign.
+    side
+        Above 0, below 0, or 0 for both.
+    """
+    loadings = np.asarray(index.arrays["loadings"][:, dimension], np.float64)
+    towards = np.abs(loadings) if side == 0 else loadings * np.sign(side)
+    documents = index.vocabulary.document_frequencies
+    moves = towards * index.weighting.idf * np.sqrt(documents)
+    n = min(n, len(moves))
+    best = np.argpartition(-moves, n - 1)[:n] if n else np.array([], int)
+    best = best[np.lexsort((best, -moves[best]))]
+    return tuple(index.vocabulary.terms[column] for column in best if moves[column] > 0)
+
+
+def surface_forms(text: str, tokeniser: Tokeniser) -> dict[str, str]:
+    """Return for each token of a text the form in which the text writes it most often.
+
+    Capitals make no difference to the count; of the ways to write a form, the most frequent is
+    given. Looked at is as much of a text as for a snippet.
+    """
+    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    written: Counter[str] = Counter()
+    for chunk, count in Counter(text[:MOST_CHARACTERS].split()).items():
+        for start, end, token in tokeniser.spans(chunk):
+            forms[token][chunk[start:end].casefold()] += count
+            written[chunk[start:end]] += count
+    spelled: dict[str, str] = {}
+    for form in sorted(written, key=lambda form: (written[form], form)):
+        spelled[form.casefold()] = form
+    return {
+        token: spelled[max(counts, key=lambda form: (counts[form], form))]
+        for token, counts in forms.items()
+    }
+
+
+class _Side:
+    """The query or the document: its weighted terms and where they lead."""
+
+    def __init__(self, index: SubspaceIndex, counts: TermCounts) -> None:
+        self.columns = counts.indices
+        self._weights = index.weighting.weigh_query(counts.indices, counts.counts)
+        self._loadings = index.arrays["loadings"]
+        self._scales = np.asarray(index.arrays["scales"], np.float64)
+        vector = np.zeros(len(self._scales))
+        for _, rows in self.blocks():
+            vector += rows.sum(axis=0)
+        self.length = float(np.linalg.norm(vector))
+        self.unit: Floats = vector / (self.length or 1.0)
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int32], Floats]]:
+        """Yield some columns, and the vector that each adds to the text's."""
+        for start in range(0, len(self.columns), _BLOCK):
+            columns = self.columns[start : start + _BLOCK]
+            weights = self._weights[start : start + _BLOCK, np.newaxis]
+            yield columns, self._loadings[columns] * self._scales * weights
+
+    def contributions(self, other: Floats) -> Floats:
+        """Return what each term adds to the cosine with a unit vector."""
+        return np.concatenate([rows @ other for _, rows in self.blocks()]) / self.length
+
+
+def _strongest_pairs(
+    query: _Side, document: _Side, number: int
+) -> tuple[float, list[tuple[float, int, int]]]:
+    """Return the sum over all pairs, and (contribution, columns) of those that matter most."""
+    lengths = query.length * document.length
+    total = 0.0
+    best: list[tuple[float, int, int]] = []
+    for query_columns, query_rows in query.blocks():
+        for columns, rows in document.blocks():
+            shares = query_rows @ rows.T / lengths
+            total += float(shares.sum())
+            flat = shares.ravel()
+            most = min(number, flat.size)
+            if not most:
+                continue
+            places = np.argpartition(-np.abs(flat), most - 1)[:most]
+            s, t = np.unravel_index(places, shares.shape)
+            best += zip(
+                flat[places].tolist(), query_columns[s].tolist(), columns[t].tolist(), strict=True
+            )
+        best = sorted(best, key=lambda pair: (-abs(pair[0]), *pair[1:]))[:number]
+    return total, best

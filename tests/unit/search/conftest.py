@@ -1,0 +1,88 @@
+"""A small subspace of a random corpus, by any method and weighting."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from lpisearch.projections.registry import PROJECTIONS
+from lpisearch.store.index import SubspaceIndex, document_arrays, scaled_rows, term_array
+from lpisearch.store.manifest import Manifest
+from lpisearch.terms.counts import build_counts
+from lpisearch.terms.weighting import Weighting, normalise_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from lpisearch.terms.vocabulary import Vocabulary
+
+N_DOCUMENTS = 60
+_TOPICS = ("sea ship fish wave", "bread oven yeast bake", "car engine road wheel")
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[str]:
+    """Return joined tokens of documents, each mostly on one of three topics."""
+    chance = random.Random(0)  # noqa: S311 (a test corpus needs no secrets)
+    every = " ".join(_TOPICS).split()
+    return [
+        " ".join(
+            chance.choices(_TOPICS[number % 3].split(), k=8)
+            + chance.choices(every, k=3)
+            + [f"w{chance.randrange(40)}" for _ in range(4)]
+        )
+        for number in range(N_DOCUMENTS)
+    ]
+
+
+@pytest.fixture(scope="session")
+def subspace(texts: list[str]) -> Callable[..., SubspaceIndex]:
+    """Return a maker of indexes: the name of a projection, and of a weighting."""
+
+    def make(method: str, weighting: str = "log-tfidf", dims: int = 6) -> SubspaceIndex:
+        vocabulary, counts = build_counts([texts])
+        weights = Weighting.fit(counts.matrix, weighting)
+        X = normalise_rows(weights.apply(counts.matrix))
+        projection = PROJECTIONS[method](n_components=dims)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the graph of so few documents may fall apart
+            projection.fit(X)
+        vectors = scaled_rows(projection.transform(X), projection.scales_)
+        arrays: dict[str, NDArray[Any]] = {
+            "terms": term_array(vocabulary),
+            "document_frequencies": vocabulary.document_frequencies,
+            "idf": weights.idf,
+            "loadings": np.ascontiguousarray(projection.components_.T),
+            "eigenvalues": projection.eigenvalues_,
+            "scales": projection.scales_,
+            **document_arrays(vectors, range(N_DOCUMENTS), [bytes(16)] * N_DOCUMENTS),
+        }
+        return SubspaceIndex(_manifest(method, weights, vocabulary), arrays)
+
+    return make
+
+
+def _manifest(method: str, weights: Weighting, vocabulary: Vocabulary) -> Manifest:
+    return Manifest(
+        name="default",
+        method=method,
+        parameters={},
+        tokeniser={"language": "english"},
+        weighting={
+            "name": weights.name,
+            "mean_length": weights.mean_length,
+            "k1": weights.k1,
+            "b": weights.b,
+        },
+        result={"documents": vocabulary.n_documents},
+        folded={"documents": 0, "words": 0, "unknown": 0},
+        fingerprint="",
+        versions={},
+        created="2026-01-01T00:00:00+00:00",
+    )
