@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Run = tuple[str, list[tuple[str, float]]]
 _AT_ONCE = 512
+_EQUAL = 0.999  # stricter than for hits, whose words are compared too
 
 
 def run_batch(
@@ -144,6 +145,6 @@ def _unlike(
     for place in places.tolist():
         if len(kept) == wanted:
             break
-        if not is_near(vectors[place], vectors[kept]):
+        if not is_near(vectors[place], vectors[kept], _EQUAL):
             kept.append(place)
     return np.array(kept, np.int64)

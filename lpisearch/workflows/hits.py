@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lpisearch.settings import SearchOptions
 
 _MORE = 10
+_COMMON_WORDS = 0.6  # of two documents that are nearly the same
 _AT_ONCE = 100
 _READ_AT_ONCE = 50  # up to so many documents are read with their texts as they are chosen
 _TEXT = 200_000  # characters that are compared, and looked through for a passage
@@ -166,7 +167,7 @@ class _Alike:
 
     def __init__(self, ranking: Ranking) -> None:
         self._vectors = ranking.vectors
-        self._shown: list[int] = []
+        self._shown: dict[int, frozenset[str]] = {}
         self._texts: set[tuple[str, str]] = set()
 
     def is_new(self, place: int, details: Details) -> bool:
@@ -174,12 +175,19 @@ class _Alike:
         text = (details.title, details.text)
         if text in self._texts:
             return False
+        words = frozenset(f"{details.title} {details.text}".casefold().split())
         if self._vectors is not None:
-            if is_near(self._vectors[place], self._vectors[self._shown]):
+            # In a subspace all documents of one topic may lie close together: words must agree.
+            alike = [at for at, seen in self._shown.items() if _share(words, seen) >= _COMMON_WORDS]
+            if is_near(self._vectors[place], self._vectors[alike]):
                 return False
-            self._shown.append(place)
+            self._shown[place] = words
         self._texts.add(text)
         return True
+
+
+def _share(words: frozenset[str], others: frozenset[str]) -> float:
+    return len(words & others) / max(len(words | others), 1)
 
 
 def _score(scores: NDArray[np.float32], place: int) -> float:
