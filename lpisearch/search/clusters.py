@@ -75,6 +75,10 @@ def count_placed(vectors: Floats) -> int:
 def cluster(vectors: Floats, number: int, dims: int, seed: int) -> Clusters:
     """Cluster documents by the cosine in the leading dimensions: spherical k-means++.
 
+    Lengths in the subspace are not used. They were measured to help where a few classes are far
+    larger than the rest (tdt2: NMI .90 instead of .84), and to harm more where documents differ in
+    length (20 Newsgroups: .45 instead of .57; sample corpus: .80 instead of .87).
+
     Parameters
     ----------
     vectors

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def indexed(shelf: Path, cli: Cli) -> Path:
+    """Return a library of labelled records with an index."""
+    assert cli("index").exit_code == 0
+    return shelf
+
+
+def _value(done: Result, status: int = 0) -> Any:
+    assert (done.exit_code, done.stderr) == (status, "")
+    return json.loads(done.stdout)
+
+
+def _error(done: Result, status: int = 1) -> str:
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert done.stderr.startswith("Error: ")
+    assert " Next: " in done.stderr
+    return done.stderr
+
+
+@pytest.mark.usefixtures("indexed")
+def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
+    """One input gives a list of one, with shares that sum to 1."""
+    (found,) = _value(cli("classify", records[0]["text"], "--json"))
+    assert set(found) == {"input", "labels"}
+    assert found["input"] == records[0]["text"]
+    assert found["labels"][0]["label"] == records[0]["labels"][0]
+    assert sum(each["share"] for each in found["labels"]) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.usefixtures("indexed")
+@pytest.mark.parametrize("classifier", ["centroid", "knn", "svm"])
+def test_a_text_in_a_pipe(cli: Cli, records: list[dict[str, Any]], classifier: str) -> None:
+    """Labels and shares are tab-separated lines."""
+    done = cli("classify", records[0]["text"], "-k", "2", "--classifier", classifier)
+    assert done.exit_code == 0
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert lines[0] == ["label", "share"]
+    assert lines[1][0] == records[0]["labels"][0]
+    assert lines[1][1].endswith("%")
+    assert len(lines) == 3
+
+
+@pytest.mark.usefixtures("indexed")
+def test_files_and_standard_input(
+    cli: Cli, records: list[dict[str, Any]], folder: Callable[..., Path]
+) -> None:
+    """Several inputs are lines of a table; standard input is called -."""
+    root = folder({"a.txt": records[0]["text"], "b.txt": "zyzzyva", "c.txt": ""})
+    done = cli("classify", root / "a.txt", root / "b.txt", root / "c.txt", "-", text="!?")
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert lines[0] == ["input", "label", "share", "or", "note"]
+    assert lines[1][:2] == ["-", ""]
+    assert lines[2][:2] == [str(root / "a.txt"), records[0]["labels"][0]]
+    assert lines[3][1:] == ["", "", "", "the index knows none of its words"]
+    assert lines[4][1:] == ["", "", "", "is empty"]
+    assert done.exit_code == 0
+
+
+@pytest.mark.usefixtures("indexed")
+def test_standard_input_alone(cli: Cli, records: list[dict[str, Any]]) -> None:
+    """A text can be piped in."""
+    (found,) = _value(cli("classify", "-", "--json", text=records[0]["text"]))
+    assert found["input"] == "-"
+    assert found["labels"][0]["label"] == records[0]["labels"][0]
+
+
+@pytest.mark.usefixtures("indexed")
+def test_no_answer(cli: Cli) -> None:
+    """A text without known words is no error: it has no label, and the reason is said."""
+    done = cli("classify", "zyzzyva")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "No label: the index knows none of its words.\n"
+    (found,) = _value(cli("classify", "", "--json"))
+    assert found == {"input": "", "labels": [], "note": "the text has no words"}
+
+
+@pytest.mark.usefixtures("indexed")
+def test_stated_errors(cli: Cli, folder: Callable[..., Path]) -> None:
+    """What cannot be done is one line with the next step."""
+    root = folder({"a.bin": b"\x00\x01"})
+    assert "nothing at nowhere.txt" in _error(cli("classify", "nowhere.txt"))
+    assert "not a document" in _error(cli("classify", root / "a.bin"))
+    assert "did you mean svm?" in _error(cli("classify", "x", "--classifier", "svn"), 2)
+    assert "-k: 0 is not" in _error(cli("classify", "x", "-k", "0"), 2)
+    assert "no index “other”" in _error(cli("classify", "x", "--index", "other"))
+    (found,) = _value(cli("classify", root / "a.bin", "--json"), status=1)
+    assert found["note"] == "not a document that lpisearch can read"
+
+
+@pytest.mark.usefixtures("shelf")
+def test_before_there_is_an_index(cli: Cli) -> None:
+    """Both verbs name the command that builds one."""
+    assert "Next: lpisearch index" in _error(cli("classify", "ship"))
+    assert "Next: lpisearch index" in _error(cli("topics"))
+
+
+def test_before_there_is_a_library(cli: Cli) -> None:
+    """Both verbs say that there is no library."""
+    assert "There is no library" in _error(cli("classify", "ship"))
+    assert "There is no library" in _error(cli("topics"))
+
+
+@pytest.mark.usefixtures("shelf")
+def test_what_index_says(cli: Cli) -> None:
+    """`index` reports what was learned, and takes the documents to learn from."""
+    assert "classifier\t4 labels, learned from 32 documents\n" in cli("index").stdout
+    assert _value(cli("index", "--train", "all", "--json"))["classifier"]["documents"] == 40
+    assert "classifier\tnone\n" in cli("index", "--train", "none").stdout
+    assert "no document is in the split “dev”" in cli("index", "--train", "dev").stderr
+
+
+@pytest.mark.usefixtures("indexed")
+def test_topics_as_json(cli: Cli) -> None:
+    """A topic has its size, terms, typical documents and labels."""
+    found = _value(cli("topics", "-n", "4", "--json"))
+    assert set(found) == {"topics", "documents", "unplaced", "chosen", "purity", "nmi"}
+    assert [topic["size"] for topic in found["topics"]] == [10, 10, 10, 10]
+    first = found["topics"][0]
+    assert set(first) == {"number", "size", "terms", "documents", "labels"}
+    assert set(first["documents"][0]) == {"id", "title", "cosine"}
+    assert first["labels"][0]["share"] == 1
+    assert _value(cli("topics", "--json"))["chosen"]
+
+
+@pytest.mark.usefixtures("indexed")
+def test_topics_in_a_pipe(cli: Cli) -> None:
+    """Topics are tab-separated lines; the comparison with the labels goes to stderr."""
+    done = cli("topics", "-n", "4", "--terms", "2", "--documents", "1")
+    assert done.exit_code == 0
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert lines[0] == ["topic", "documents", "terms", "typical documents", "labels"]
+    assert [line[:2] for line in lines[1:]] == [[str(n), "10"] for n in range(1, 5)]
+    assert "100.0%" in done.stderr
+
+
+@pytest.mark.usefixtures("indexed")
+@pytest.mark.parametrize("number", ["0", "-1", "41", "many", "2.5"])
+def test_numbers_of_topics_that_cannot_work(cli: Cli, number: str) -> None:
+    """They are refused as wrong usage."""
+    assert "-n: " in _error(cli("topics", "-n", number), 2)
