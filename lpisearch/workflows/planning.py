@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpisearch.database.corpus import corpus_size
@@ -11,7 +12,7 @@ from lpisearch.database.schema import open_library
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.records import Filter, IndexPlan
 from lpisearch.terms.vocabulary import VocabularyLimits
-from lpisearch.workflows.subspace import check_options
+from lpisearch.workflows.subspace import DIMENSIONS, check_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,11 +22,42 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[\w.][\w.-]*")
 _LONGEST_NAME = 100  # in bytes: it becomes part of a folder's name
 _CHARACTERS_A_WORD = 7
-# Measured on 20 Newsgroups with benchmarks/index.py: rough, but of the right order.
-_BYTES_A_WORD = 60
-_BYTES_A_DOCUMENT = 6000
-_BASE_MEGABYTES = 150
-_WORDS_A_SECOND = 250_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What a method takes beyond counting.
+
+    Attributes
+    ----------
+    blocks
+        How many arrays of (documents + terms) x dimensions it holds at once.
+    more
+        Dimensions that it works with beyond those that it keeps.
+    has_graph
+        Whether all documents are compared with each other.
+    """
+
+    blocks: float
+    more: int
+    has_graph: bool
+
+
+# Measured on 286, 5,000 and 18,846 documents at 40, 150 and 400 dimensions, with two cores: the
+# estimates were 0.7 to 1.5 times what it took on a quiet machine.
+_COSTS = {
+    "rlpi": _Cost(1.5, 0, has_graph=True),
+    "olpi": _Cost(5.5, 100, has_graph=True),
+    "lpi": _Cost(6, 200, has_graph=True),
+    "lsi": _Cost(5.3, 0, has_graph=False),
+}
+_BASE_MEGABYTES = 210
+_BYTES_A_NUMBER = 4  # float32
+_BYTES_A_WORD = 65
+_BASE_SECONDS = 2
+_SECONDS_A_WORD = 0.25e-6
+_SECONDS_A_WORD_AND_DIMENSION = 0.004e-6
+_SECONDS_A_PAIR = 2e-9
 
 
 def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
@@ -44,8 +76,21 @@ def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
         terms = min(found, limits.max_terms or found)
     _refuse_too_few(documents, options)
     words = characters // _CHARACTERS_A_WORD
-    memory = _BASE_MEGABYTES + (words * _BYTES_A_WORD + documents * _BYTES_A_DOCUMENT) / 1e6
-    return IndexPlan(documents, words, terms, memory, 1 + words / _WORDS_A_SECOND)
+    return IndexPlan(documents, words, terms, *_estimates(documents, words, terms, options))
+
+
+def _estimates(
+    documents: int, words: int, terms: int, options: IndexOptions
+) -> tuple[float, float]:
+    """Return megabytes and seconds."""
+    cost = _COSTS.get(options.method, _COSTS["lpi"])
+    dims = (options.dims or min(DIMENSIONS, documents - 1)) + cost.more
+    arrays = cost.blocks * (documents + terms) * dims * _BYTES_A_NUMBER
+    seconds = words * (_SECONDS_A_WORD + dims * _SECONDS_A_WORD_AND_DIMENSION)
+    if cost.has_graph:
+        seconds += documents**2 * _SECONDS_A_PAIR
+    megabytes = _BASE_MEGABYTES + (words * _BYTES_A_WORD + arrays) / 1e6
+    return megabytes, _BASE_SECONDS + seconds
 
 
 def _check_name(name: str) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LABEL_CHOICES = ("ignore", "use")
 _ONE_THREAD_DOCUMENTS = 2000
-_DIMENSIONS = 150
+DIMENSIONS = 150
 # Between a whole library's documents and short queries, a little less than the estimators' 2 was
 # measured to be better everywhere: docs/ranking.md.
 _EIGENVALUE_POWER = 1.5
@@ -213,7 +213,7 @@ def _threads(n_documents: int) -> AbstractContextManager[object]:
 
 def _arguments(cls: type[Projection], options: IndexOptions, n_documents: int) -> dict[str, Any]:
     """Return our options under the names that the estimator has for them."""
-    most = min(_DIMENSIONS, n_documents - 1)
+    most = min(DIMENSIONS, n_documents - 1)
     wanted = {
         "n_components": options.dims or ("auto" if "n_components" in cls.chooses else most),
         "alpha": "auto" if options.alpha is None else options.alpha,

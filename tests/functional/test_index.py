@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Put = Callable[..., Any]
 
 _SIGKILLED = -9
-_MOMENTS = 20
+_MOMENTS = 15
 _METHODS = ("rlpi", "olpi", "lpi", "lsi")
 
 
