@@ -71,6 +71,21 @@ def test_weights_decide() -> None:
     assert marked(snippet(text, ENGLISH, {"sea": 2.0, "bread": 1.0})) == ["sea"]
 
 
+def test_words_far_apart_are_no_window() -> None:
+    """Words that stand near each other are found behind a place where they nearly do."""
+    nearly = f"bread {FILLER * 8} sea "
+    text = f"{nearly}{FILLER * 20}{nearly}{FILLER * 20} bread and sea {FILLER * 20}"
+    assert marked(snippet(text, ENGLISH, wanted("bread sea"))) == ["bread", "sea"]
+
+
+@pytest.mark.parametrize("shift", range(0, 280, 20))
+def test_a_window_is_found_wherever_it_lies(shift: int) -> None:
+    """Where a text is cut to look through it makes no difference."""
+    decoys = f"bread {FILLER * 15}" * 12
+    text = f"{decoys}{'filler ' * (shift // 7)} bread {FILLER * 4} sea {FILLER * 20}"
+    assert marked(snippet(text, ENGLISH, wanted("bread sea"))) == ["bread", "sea"]
+
+
 def test_equal_windows() -> None:
     """Of windows that weigh the same the first is shown."""
     text = f"{FILLER * 20} first sea {FILLER * 20} second sea {FILLER * 20}"
