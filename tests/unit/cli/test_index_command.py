@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from lpisearch.cli import index as command
 from lpisearch.records import Filter
+from lpisearch.settings import IndexOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,3 +227,9 @@ def test_a_number_or_auto() -> None:
     assert command._number("--dims", "auto", int) is None
     assert command._number("--dims", "12", int) == 12
     assert command._number("--alpha", "1e-3", float) == 0.001
+
+
+def test_every_option_of_an_index_can_be_typed() -> None:
+    """The command that builds an index anew can name all that it was built with."""
+    named = {each.name for each in fields(IndexOptions)} - {"wait_seconds"}
+    assert named | {"wait", "json", "context"} == set(signature(command.index).parameters)
