@@ -219,8 +219,9 @@ class Library:
 
         Examples
         --------
-        >>> [topic.size for topic in library.topics(2).topics]
-        [1, 1]
+        >>> report = library.topics()
+        >>> report.topics[0].terms[:3]
+        ('telescope', 'moon', 'stars')
         """
         from lpisearch.settings import TopicOptions
         from lpisearch.workflows.topics import find_topics

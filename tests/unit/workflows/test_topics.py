@@ -165,12 +165,13 @@ def test_documents_deleted_since(indexed: Path) -> None:
     assert len(shown) == 12
 
 
-def test_two_documents(put: Callable[..., IngestReport], library: Path) -> None:
-    """The smallest library that can be indexed has topics too."""
-    put([{"id": "a", "text": "ship sea"}, {"id": "b", "text": "ship oven"}])
-    build_index(library, IndexOptions())
-    assert [topic.size for topic in lpisearch.open(library).topics(2).topics] == [1, 1]
-    assert sum(topic.size for topic in find_topics(library).topics) == 2
+def test_a_handful_of_documents(put: Callable[..., IngestReport], library: Path) -> None:
+    """A very small library has topics too."""
+    texts = ("ship sea wave", "ship sea sail", "bread oven", "bread oven flour")
+    put([{"id": str(number), "text": text} for number, text in enumerate(texts)])
+    build_index(library, IndexOptions(method="lsi"))
+    assert [topic.size for topic in lpisearch.open(library).topics(2).topics] == [2, 2]
+    assert sum(topic.size for topic in find_topics(library).topics) == 4
 
 
 def test_equal_documents(put: Callable[..., IngestReport], library: Path) -> None:
