@@ -21,6 +21,7 @@ from lpisearch.cli import (
     documents,
     index,
     ingest,
+    query,
     status,
     topics,
 )
@@ -130,6 +131,8 @@ def lpisearch(
 
 app.command("ingest")(ingest.ingest)
 app.command("index")(index.index)
+app.command("query")(query.query)
+app.command("similar")(query.similar)
 app.command("classify")(classify.classify)
 app.command("topics")(topics.topics)
 app.command("status")(status.status)

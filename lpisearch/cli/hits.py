@@ -1,0 +1,245 @@
+"""How hits look: on a terminal, in a pipe, as JSON, CSV or a TREC run."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from lpisearch.cli.render import note, print_json, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from lpisearch.records import Answer, Hit
+    from lpisearch.search.explain import Explanation
+    from lpisearch.settings import SearchOptions
+
+_COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet")
+_RUN_NAME = "lpisearch"
+
+
+class Output(Enum):
+    """What to print."""
+
+    PLAIN = "plain"
+    JSON = "json"
+    CSV = "csv"
+    TREC = "trec"
+
+    @classmethod
+    def of(cls, *, json: bool = False, csv: bool = False, trec: bool = False) -> Output:
+        """Return the one that was asked for.
+
+        Raises
+        ------
+        BadOption
+            More than one was.
+        """
+        asked = [
+            output for output, on in ((cls.JSON, json), (cls.CSV, csv), (cls.TREC, trec)) if on
+        ]
+        if len(asked) > 1:
+            from lpisearch.errors import BadOption
+
+            raise BadOption("output", "choose one of --json, --csv and --trec")
+        return asked[0] if asked else cls.PLAIN
+
+
+def print_answer(
+    answer: Answer,
+    output: Output,
+    query: str = "",
+    explanations: Mapping[str, Explanation] | None = None,
+) -> None:
+    """Print the hits of one query, and why they are near where that was asked."""
+    why = explanations or {}
+    for remark in answer.notes:
+        note(remark)
+    if output is Output.JSON:
+        print_json([hit_record(hit, why.get(hit.id)) for hit in answer.hits])
+    elif output is Output.CSV:
+        _print_csv(answer.hits)
+    elif output is Output.TREC:
+        print_run([(query or "1", [(hit.id, hit.score) for hit in answer.hits])])
+    elif sys.stdout.isatty():
+        _print_blocks(answer)
+    else:
+        print_table(_COLUMNS, [_row(hit) for hit in answer.hits])
+    if output is Output.PLAIN:
+        for hit in answer.hits:
+            if hit.id in why:
+                _print_explanation(hit, why[hit.id])
+
+
+def hit_record(hit: Hit, why: Explanation | None = None) -> dict[str, Any]:
+    """Return a hit as the JSON object that stands for it."""
+    explained = {} if why is None else {"explanation": _explanation_record(why)}
+    return {
+        "rank": hit.rank,
+        "id": hit.id,
+        "title": hit.title,
+        "score": hit.score,
+        "cosine": hit.cosine,
+        "bm25": hit.bm25,
+        "cosine_rank": hit.cosine_rank,
+        "bm25_rank": hit.bm25_rank,
+        "labels": list(hit.labels),
+        "path": hit.path,
+        "date": hit.date,
+        "snippet": hit.snippet.text,
+        "marks": [list(mark) for mark in hit.snippet.marks],
+        **explained,
+    }
+
+
+def _explanation_record(why: Explanation) -> dict[str, Any]:
+    return {
+        "cosine": why.cosine,
+        "pairs": [
+            {"query": one.query_term, "document": one.document_term, "share": one.contribution}
+            for one in why.pairs
+        ],
+        "words": [{"query": word, "share": share} for word, share in why.by_query_term],
+        "topics": [
+            {"dimension": one.dimension, "share": one.contribution, "terms": list(one.terms)}
+            for one in why.topics
+        ],
+    }
+
+
+def _print_explanation(hit: Hit, why: Explanation) -> None:
+    """Print the strongest meetings of words: "car → automobile, engine"."""
+    typer.echo(f"\n{hit.rank}. {_plain(hit.title or hit.id)}: cosine {why.cosine:.3f}, of which")
+    met: dict[str, list[str]] = {}
+    for pair in why.pairs:
+        met.setdefault(pair.query_term, []).append(f"{pair.document_term} {pair.contribution:+.3f}")
+    for word, others in met.items():
+        typer.echo(f"   {_plain(word)} → {_plain(', '.join(others))}")
+    for topic in why.topics:
+        typer.echo(f"   topic {topic.dimension} {topic.contribution:+.3f}: {' '.join(topic.terms)}")
+
+
+def print_run(runs: Iterable[tuple[str, list[tuple[str, float]]]]) -> None:
+    """Print a TREC run: scores strictly decreasing, so that no reader has to break a tie."""
+    for query, ranked in runs:
+        ceiling = float("inf")
+        for rank, (document, score) in enumerate(ranked, start=1):
+            ceiling = _below(score, ceiling)
+            typer.echo(f"{query} Q0 {_word(document)} {rank} {ceiling:.9g} {_RUN_NAME}")
+
+
+def print_batch(library: Path, queries: Path, options: SearchOptions, output: Output) -> None:
+    """Answer the queries of a file, in its order."""
+    from lpisearch.workflows.query_files import read_queries
+    from lpisearch.workflows.search import run_batch
+
+    runs = run_batch(library, read_queries(queries), options)
+    if output is Output.TREC:
+        print_run(runs)
+    elif output is Output.JSON:
+        print_json([{"query": query, "hits": _ranked(found)} for query, found in runs])
+    else:
+        columns = ("query", "rank", "id", "score")
+        rows = [
+            (query, rank, document, _number(score))
+            for query, found in runs
+            for rank, (document, score) in enumerate(found, start=1)
+        ]
+        if output is Output.CSV:
+            _write_csv(columns, rows)
+        else:
+            print_table(columns, rows)
+
+
+def _ranked(found: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [
+        {"rank": rank, "id": document, "score": score}
+        for rank, (document, score) in enumerate(found, start=1)
+    ]
+
+
+def _below(score: float, ceiling: float) -> float:
+    """Return the score, or the next smaller one that trec_eval, which reads float32, can tell."""
+    import numpy as np
+
+    single = np.float32(score)
+    if float(single) < ceiling:
+        return float(single)
+    return float(np.nextafter(np.float32(ceiling), np.float32(-np.inf)))
+
+
+def _word(name: str) -> str:
+    """Return an id as one word: a run has its fields between spaces."""
+    return "_".join(name.split()) or "_"
+
+
+def _print_csv(hits: Iterable[Hit]) -> None:
+    _write_csv(_COLUMNS, [_row(hit) for hit in hits])
+
+
+def _write_csv(columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+
+
+def _row(hit: Hit) -> tuple[object, ...]:
+    return (
+        hit.rank,
+        _number(hit.score),
+        hit.id,
+        hit.title,
+        "; ".join(hit.labels),
+        _number(hit.cosine),
+        _number(hit.bm25),
+        hit.snippet.text,
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _print_blocks(answer: Answer) -> None:
+    """Print hits for reading: title and place, the legs, the passage with its words marked."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for hit in answer.hits:
+        head = Text(f"{hit.rank:>2}  ")
+        head.append(_plain(hit.title or hit.id), style="bold")
+        if hit.labels:
+            head.append(f"  {_plain(', '.join(hit.labels))}", style="green")
+        console.print(head)
+        for line in (_plain(hit.id), _legs(hit)):
+            console.print(Padding(Text(line, style="dim", overflow="fold"), (0, 0, 0, 4)))
+        if hit.snippet.text:
+            passage = Text(_plain(hit.snippet.text))
+            for start, end in hit.snippet.marks:
+                passage.stylize("bold yellow", start, end)
+            console.print(Padding(passage, (0, 0, 1, 4)))
+
+
+def _legs(hit: Hit) -> str:
+    parts = [f"score {hit.score:.2f}"]
+    if hit.cosine is not None and hit.bm25 is not None:
+        parts.append(f"cosine {hit.cosine:.2f}{_place(hit.cosine_rank)}")
+        parts.append(f"BM25 {hit.bm25:.1f}{_place(hit.bm25_rank)}")
+    return " · ".join(parts)
+
+
+def _place(rank: int | None) -> str:
+    return "" if rank is None else f" (#{rank:,})"
+
+
+def _plain(text: str) -> str:
+    """Replace control characters, which could take over the terminal; lengths stay the same."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -1,0 +1,246 @@
+"""`lpisearch query` and `lpisearch similar`: find documents."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lpisearch.cli.hits import Output, print_answer, print_batch
+from lpisearch.cli.render import Json, note
+
+if TYPE_CHECKING:
+    from lpisearch.records import Answer
+    from lpisearch.search.explain import Explanation
+    from lpisearch.settings import SearchOptions
+
+_HITS = 10
+_RUN_DEPTH = 1000
+
+By = Annotated[
+    str, typer.Option("--by", metavar="hybrid|semantic|lexical", help="What ranks the documents.")
+]
+Count = Annotated[int, typer.Option("-k", metavar="N", min=0, help="How many hits.")]
+Offset = Annotated[
+    int, typer.Option("--offset", metavar="N", min=0, help="How many of the best to pass over.")
+]
+Labels = Annotated[
+    list[str] | None, typer.Option("--label", metavar="LABEL", help="Only this label (repeatable).")
+]
+PathGlob = Annotated[str, typer.Option("--path", metavar="GLOB", help="Only these paths or ids.")]
+Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Only this split.")]
+Since = Annotated[str, typer.Option("--since", metavar="DATE", help="Dated on or after: 2024-05.")]
+Until = Annotated[str, typer.Option("--until", metavar="DATE", help="Dated on or before.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="KEY=VALUE", help="Only with this metadata (repeatable)."),
+]
+MinScore = Annotated[
+    float | None, typer.Option("--min-score", metavar="X", help="Leave out hits below it.")
+]
+Collapse = Annotated[
+    bool, typer.Option("--collapse", help="Show one of several that are nearly the same.")
+]
+Name = Annotated[str, typer.Option("--index", metavar="NAME", help="Which index to use.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
+Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show which words make each hit near.")]
+
+
+def query(
+    context: typer.Context,
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TEXT", help='The question. A "quoted phrase" must occur, a -word must not.'
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", metavar="N", min=0, help="How many hits (10; with --trec 1000)."),
+    ] = None,
+    by: By = "hybrid",
+    label: Labels = None,
+    path: PathGlob = "",
+    split: Split = "",
+    since: Since = "",
+    until: Until = "",
+    where: Where = None,
+    min_score: MinScore = None,
+    collapse: Collapse = False,
+    offset: Offset = 0,
+    explain: Explain = False,
+    like: Annotated[
+        list[str] | None,
+        typer.Option("--like", metavar="ID", help="More like this document (repeatable)."),
+    ] = None,
+    unlike: Annotated[
+        list[str] | None,
+        typer.Option("--unlike", metavar="ID", help="Less like this document (repeatable)."),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries",
+            metavar="FILE",
+            help="Answer a batch: JSON Lines or TSV. Quotes and - ask for nothing there.",
+        ),
+    ] = None,
+    trec: Trec = False,
+    index: Name = "default",
+    csv: Csv = False,
+    json: Json = False,
+) -> None:
+    """Find documents by meaning and by words. Without TEXT, on a terminal, asks for questions."""
+    options = search_options(
+        by=by,
+        k=k if k is not None else (_RUN_DEPTH if trec else _HITS),
+        offset=offset,
+        labels=label,
+        path=path,
+        split=split,
+        since=since,
+        until=until,
+        where=where,
+        min_score=min_score,
+        collapse=collapse,
+        index=index,
+    )
+    output = Output.of(json=json, csv=csv, trec=trec)
+    library: Path = context.obj.library
+    if queries is not None:
+        print_batch(library, queries, options, output)
+    elif text or like or unlike:
+        words = " ".join(text or ())
+        _answer(library, words, options, output, explain=explain, like=like, unlike=unlike)
+    elif sys.stdin.isatty():
+        _prompt(library, options, explain=explain)
+    else:
+        raise typer.BadParameter("what to look for?", param_hint="TEXT")
+
+
+def similar(
+    context: typer.Context,
+    document: Annotated[
+        str, typer.Argument(metavar="DOCUMENT", help="An id, a path, or any file.")
+    ],
+    k: Count = 10,
+    by: By = "hybrid",
+    label: Labels = None,
+    path: PathGlob = "",
+    split: Split = "",
+    since: Since = "",
+    until: Until = "",
+    where: Where = None,
+    min_score: MinScore = None,
+    collapse: Collapse = False,
+    offset: Offset = 0,
+    index: Name = "default",
+    csv: Csv = False,
+    json: Json = False,
+) -> None:
+    """Find documents that are like one: a document of the library, or any other file."""
+    from lpisearch.workflows.search import run_similar
+
+    options = search_options(
+        by=by,
+        k=k,
+        offset=offset,
+        labels=label,
+        path=path,
+        split=split,
+        since=since,
+        until=until,
+        where=where,
+        min_score=min_score,
+        collapse=collapse,
+        index=index,
+    )
+    print_answer(run_similar(context.obj.library, document, options), Output.of(json=json, csv=csv))
+
+
+def search_options(
+    *,
+    by: str,
+    k: int,
+    offset: int,
+    labels: list[str] | None,
+    path: str,
+    split: str,
+    since: str,
+    until: str,
+    where: list[str] | None,
+    min_score: float | None,
+    collapse: bool,
+    index: str,
+) -> SearchOptions:
+    """Gather the options of a search.
+
+    Raises
+    ------
+    BadOption
+        A condition is not KEY=VALUE.
+    """
+    from lpisearch.errors import BadOption
+    from lpisearch.records import Filter
+    from lpisearch.settings import SearchOptions
+
+    metadata = []
+    for condition in where or []:
+        key, equals, value = condition.partition("=")
+        if not equals or not key:
+            raise BadOption("--where", f"“{condition}” is not KEY=VALUE")
+        metadata.append((key, value))
+    wanted = Filter(tuple(labels or ()), path, split, since, until, tuple(metadata))
+    return SearchOptions(by, k, offset, wanted, min_score, collapse, index)
+
+
+def _answer(
+    library: Path,
+    text: str,
+    options: SearchOptions,
+    output: Output,
+    *,
+    explain: bool,
+    like: list[str] | None,
+    unlike: list[str] | None,
+) -> None:
+    from lpisearch.workflows.search import run_search
+
+    if like or unlike:
+        from lpisearch.workflows.search import run_feedback
+
+        answer = run_feedback(library, text, like or [], unlike or [], options)
+    else:
+        answer = run_search(library, text, options)
+    print_answer(answer, output, text, _why(library, text, answer, options) if explain else None)
+
+
+def _why(
+    library: Path, text: str, answer: Answer, options: SearchOptions
+) -> dict[str, Explanation]:
+    from lpisearch.workflows.explaining import explain_hits
+
+    return explain_hits(library, text, [hit.id for hit in answer.hits], options)
+
+
+def _prompt(library: Path, options: SearchOptions, *, explain: bool) -> None:
+    """Ask for questions until the input ends; the index stays open between them."""
+    import readline  # noqa: F401 (gives input() its history and its editing)
+
+    from lpisearch.workflows.search import Searcher
+
+    note("Type a question; Ctrl-D ends.")
+    with Searcher.open(library, options.index) as searcher:
+        while True:
+            try:
+                text = input("? ")
+            except EOFError:
+                typer.echo()
+                return
+            if text.strip():
+                answer = searcher.search(text, options)
+                why = _why(library, text, answer, options) if explain else None
+                print_answer(answer, Output.PLAIN, text, why)

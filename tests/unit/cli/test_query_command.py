@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from lpisearch.cli.hits import print_run
+from lpisearch.settings import shipped_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+
+_PROMISED = {"rank", "id", "title", "score", "cosine", "bm25", "labels", "path", "snippet"}
+
+
+@pytest.fixture
+def corpus(library: Path, cli: Cli, ingest: Callable[..., Any]) -> Path:
+    """Bring the sample corpus in, and build an index."""
+    ingest(shipped_folder("sample_corpus") / "documents", labels="folder")
+    assert cli("index").exit_code == 0
+    return library
+
+
+def _hits(done: Result) -> list[dict[str, Any]]:
+    assert (done.exit_code, done.stderr) == (0, "")
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.usefixtures("corpus")
+@pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
+def test_hits_as_json(cli: Cli, by: str) -> None:
+    """Each way gives a list of hits with all that is promised, best first."""
+    hits = _hits(cli("query", "sourdough leaven", "-k", "5", "--by", by, "--json"))
+    assert [hit["rank"] for hit in hits] == [1, 2, 3, 4, 5]
+    assert all(set(hit) >= _PROMISED for hit in hits)
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+    assert (hits[0]["cosine"] is None) == (by == "lexical")
+    assert (hits[0]["bm25"] is None) == (by == "semantic")
+    assert {hit["labels"][0] for hit in hits} == {"baking"}
+
+
+@pytest.mark.usefixtures("corpus")
+def test_marks_are_words_of_the_query(cli: Cli) -> None:
+    """The marked parts of a snippet are forms of the words asked for."""
+    hit = _hits(cli("query", "physicians", "-k", "1", "--by", "lexical", "--json"))[0]
+    marked = {hit["snippet"][start:end].casefold() for start, end in hit["marks"]}
+    assert marked
+    assert marked <= {"physician", "physicians"}
+
+
+@pytest.mark.usefixtures("corpus")
+def test_filters_and_paging(cli: Cli) -> None:
+    """Filters hold before ranking, and an offset goes on where the page before ended."""
+    every = _hits(cli("query", "winter", "-k", "6", "--label", "sailing", "--json"))
+    assert len(every) == 6
+    assert all(hit["labels"] == ["sailing"] for hit in every)
+    page = _hits(cli("query", "winter", "-k", "3", "--offset", "3", "--label", "sailing", "--json"))
+    assert [hit["id"] for hit in page] == [hit["id"] for hit in every[3:]]
+    assert [hit["rank"] for hit in page] == [4, 5, 6]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_lines_in_a_pipe(cli: Cli) -> None:
+    """Not on a terminal, a hit is a line of tab-separated values below a header."""
+    done = cli("query", "sourdough", "-k", "2")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[0].split("\t")[:3] == ["rank", "score", "id"]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_comma_separated_values(cli: Cli) -> None:
+    """`--csv` gives what any reader of CSV reads."""
+    rows = list(csv.DictReader(io.StringIO(cli("query", "sourdough", "-k", "2", "--csv").stdout)))
+    assert [row["rank"] for row in rows] == ["1", "2"]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_a_batch_as_a_run(cli: Cli) -> None:
+    """`--queries FILE --trec` gives a run with strictly falling scores, 1,000 deep or all."""
+    queries = shipped_folder("sample_corpus") / "queries.jsonl"
+    done = cli("query", "--queries", str(queries), "--trec")
+    assert done.exit_code == 0
+    by_query: dict[str, list[float]] = {}
+    for number, line in enumerate(done.stdout.splitlines()):
+        query, zero, document, rank, score, name = line.split(" ")
+        scores = by_query.setdefault(query, [])
+        scores.append(float(score))
+        assert (zero, name, int(rank)) == ("Q0", "lpisearch", len(scores)), number
+        assert document
+    assert len(by_query) == 49
+    for scores in by_query.values():
+        assert len(scores) == 236
+        assert np.all(np.diff(np.array(scores, np.float32)) < 0)
+
+
+def test_ties_fall_strictly(capsys: pytest.CaptureFixture[str]) -> None:
+    """Equal scores stay in order for a reader that sorts single-precision numbers."""
+    print_run([("q", [("a b", 20.0), ("c", 20.0), ("d", 20.0), ("e", -1.5), ("f", -1.5)])])
+    lines = [line.split(" ") for line in capsys.readouterr().out.splitlines()]
+    assert [line[2] for line in lines] == ["a_b", "c", "d", "e", "f"]
+    scores = np.array([line[4] for line in lines], np.float32)
+    assert np.all(np.diff(scores) < 0)
+
+
+@pytest.mark.usefixtures("corpus")
+def test_similar_documents(cli: Cli, tmp_path: Path) -> None:
+    """A document of the library, or any file, finds what is like it, but not itself."""
+    name = "sailing/letter-from-a-lightship.odt"
+    hits = _hits(cli("similar", name, "-k", "5", "--json"))
+    assert name not in {hit["id"] for hit in hits}
+    assert sum(hit["labels"] == ["sailing"] for hit in hits) >= 3
+    other = tmp_path / "note.txt"
+    other.write_text("A bicycle chain wears, and then the sprockets with it.")
+    assert _hits(cli("similar", str(other), "-k", "1", "--json"))[0]["labels"] == ["bicycles"]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_more_like_this(cli: Cli) -> None:
+    """`--like` alone is a query; with a text it moves it."""
+    liked = ["--like", "baking/leaven-by-post.txt"]
+    hits = _hits(cli("query", *liked, "-k", "5", "--json"))
+    assert {hit["labels"][0] for hit in hits} == {"baking"}
+    plain, moved = (
+        _hits(cli("query", "winter", *more, "-k", "10", "--json")) for more in ([], liked)
+    )
+    baking = [sum(hit["labels"] == ["baking"] for hit in found) for found in (plain, moved)]
+    assert baking[1] >= baking[0]
+    assert [hit["id"] for hit in moved] != [hit["id"] for hit in plain]
+
+
+@pytest.mark.usefixtures("corpus")
+def test_an_explanation(cli: Cli) -> None:
+    """`--explain` shows which words of the document the words of the query meet."""
+    done = cli("query", "sourdough", "-k", "1", "--explain")
+    assert done.exit_code == 0
+    assert "→" in done.stdout
+    words = ["sourdough", "-k", "1", "--by", "semantic", "--explain", "--json"]
+    hit = _hits(cli("query", *words))[0]
+    assert hit["explanation"]["pairs"][0]["query"] == "sourdough"
+    assert hit["explanation"]["cosine"] == pytest.approx(hit["cosine"], abs=1e-4)
+
+
+@pytest.mark.usefixtures("corpus")
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["x", "--by", "semantik"], 2, "did you mean semantic"),
+        (["x", "--label", "baknig"], 2, "did you mean baking"),
+        (["x", "--where", "nothing"], 2, "KEY=VALUE"),
+        (["x", "--json", "--csv"], 2, "choose one of"),
+        (["x", "--index", "nowhere"], 1, "no index “nowhere”"),
+        (["--like", "nowhere"], 1, "“nowhere”"),
+        (["--queries", "/nowhere"], 1, "/nowhere"),
+        ([], 2, "what to look for"),
+        (["x", "--since", "yesterday"], 2, "--since"),
+    ],
+)
+def test_what_cannot_work_is_stated(cli: Cli, words: list[str], status: int, says: str) -> None:
+    """Each mistake has its message and exit status, and no traceback."""
+    done = cli("query", *words)
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("corpus")
+@pytest.mark.parametrize(
+    "text", ["", " ", "the of", "zzzzqqqq", "*", "AND", '"multi-agent"', "🎻", "שלום", "a\0b", "-"]
+)
+def test_odd_queries_are_answered(cli: Cli, text: str) -> None:
+    """Whatever is asked, the answer is a list of hits, perhaps an empty one."""
+    done = cli("query", "--json", "--", text)
+    assert done.exit_code == 0
+    assert isinstance(json.loads(done.stdout), list)
+
+
+def test_without_an_index_words_answer(
+    library: Path, cli: Cli, folder: Callable[..., Path], ingest: Callable[..., Any]
+) -> None:
+    """A library without an index answers by words, and says what to type."""
+    ingest(folder({"a.txt": "A ship in the harbour.", "b.txt": "Bread."}))
+    done = cli("query", "harbours", "--json")
+    assert [hit["id"] for hit in json.loads(done.stdout)] == ["a.txt"]
+    assert "lpisearch index" in done.stderr
+    assert library.exists()
