@@ -245,6 +245,20 @@ def test_labels_make_a_dimension_fewer_than_classes(
     assert build(labels="ignore", neighbours=5, dims=9).dims == 9
 
 
+def test_labels_belong_to_their_documents(
+    put: Callable[..., Any],
+    records: list[dict[str, Any]],
+    build: Callable[..., IndexReport],
+    library: Path,
+) -> None:
+    """Each document lies with those of its label, even where labels cut across the topics."""
+    put([record | {"labels": ["few" if at < 13 else "many"]} for at, record in enumerate(records)])
+    assert build(labels="use", alpha=0.001).dims == 1
+    place = open_index(library).vectors[:, 0]
+    assert set(place[:13]) == {-place[13]}
+    assert len(set(place[13:])) == 1
+
+
 @pytest.mark.parametrize("method", ["rlpi", "olpi", "lpi"])
 def test_labels_for_some_and_several_labels(
     put: Callable[..., Any],
