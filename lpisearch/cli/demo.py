@@ -14,14 +14,19 @@ import typer
 
 from lpisearch.settings import shipped_folder
 
+_INGEST = ("ingest",)
 _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Bring in a folder of documents; the names of its folders become labels.", ("ingest",)),
-    ("A second time, nothing is read again.", ("ingest",)),
-    ("What is in the library?", ("status",)),
+    ("Bring in a folder of documents; the names of its folders become labels.", _INGEST),
+    ("A second time, nothing is read again.", _INGEST),
+    ("Learn from the documents which words belong together.", ("index",)),
     (
-        "One document, whatever its format was.",
-        ("docs", "show", "sailing/letter-from-a-lightship.odt"),
+        "Ask in your own words: a hit need not have them.",
+        ("query", "why does my bread stay flat", "-k", "3"),
     ),
+    ("By meaning alone, and why.", ("query", "leaven", "-k", "1", "--by", "semantic", "--explain")),
+    ("What is like this letter?", ("similar", "sailing/letter-from-a-lightship.odt", "-k", "3")),
+    ("Which label would a new text have?", ("classify", "my chain slips on the smallest sprocket")),
+    ("What is all this about?", ("topics",)),
     ("Is everything sound?", ("doctor",)),
 )
 
@@ -41,7 +46,7 @@ def demo(
         folder.mkdir(parents=True, exist_ok=True)
         library = folder / "demo.db"
         for purpose, verb in _STEPS:
-            _step(library, purpose, [*verb, *(documents if verb == ("ingest",) else ())])
+            _step(library, purpose, [*verb, *(documents if verb is _INGEST else ())])
     typer.secho("\nNow with your own documents:  lpisearch ingest FOLDER", bold=True)
 
 
