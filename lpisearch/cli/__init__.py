@@ -6,7 +6,7 @@ import sys
 from io import TextIOWrapper
 
 INTERRUPTED = 130
-STOPPED = "\nStopped. What was finished is kept; the same command goes on."
+STOPPED = "\nStopped. What was finished is kept; run the same command again."
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ def writer_lock(library: Path, purpose: str, wait_seconds: float) -> Iterator[No
     with stream:
         deadline = time.monotonic() + wait_seconds
         while not _try_lock(stream):
-            if time.monotonic() >= deadline:
+            if not time.monotonic() < deadline:  # so that "nan" does not wait for ever
                 raise LibraryLocked(library, _holder(stream))
             time.sleep(_PAUSE_SECONDS)
         _sign(stream, purpose)

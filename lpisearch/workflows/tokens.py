@@ -48,7 +48,7 @@ def document_tokens(tokeniser: Tokeniser, document: Document) -> str:
     """Return the tokens of title and text; the words of the title count twice.
 
     A title that also begins the text is not added a second time, so that it makes no difference
-    where a format keeps it. Weighing the title double was measured to help (docs/performance.md).
+    where a format keeps it. Weighing the title double was measured to help (docs/ranking.md).
     """
     title, text = document.title, document.text
     if not title:

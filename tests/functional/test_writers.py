@@ -106,7 +106,7 @@ def test_an_interrupt_keeps_finished_batches(
     assert output == ""
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert errors.strip() == "Stopped. What was finished is kept; the same command goes on."
+        assert errors.strip() == "Stopped. What was finished is kept; run the same command again."
     else:
         assert process.returncode in {-signal.SIGTERM, 128 + signal.SIGTERM}
     assert kept <= _count(program) < 25_000

@@ -1,0 +1,59 @@
+"""What it brings to count the words of a title twice: average precision, three ways side by side.
+
+Run `python benchmarks/titles.py`. Each collection is ingested and indexed by default options.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from retrieval import _library, _program  # type: ignore[import-not-found]  # beside this file
+
+from lpisearch.workflows import ingest
+from lpisearch.workflows.tokens import _begins_with, document_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpisearch.records import Document
+    from lpisearch.terms.tokeniser import Tokeniser
+
+COLLECTIONS = ("cranfield", "cisi")  # the documents of med have no titles
+
+
+def once(tokeniser: Tokeniser, document: Document) -> str:
+    """Count a title once, also where the text begins with it."""
+    if _begins_with(document.text, document.title):
+        return tokeniser.joined(document.text)
+    return tokeniser.joined(f"{document.title}\n{document.text}")
+
+
+def added(tokeniser: Tokeniser, document: Document) -> str:
+    """Put the title before the text, whatever that begins with."""
+    return tokeniser.joined(f"{document.title}\n{document.text}")
+
+
+def main() -> None:
+    """Print a line for each way."""
+    ways: dict[str, Callable[[Tokeniser, Document], str]] = {
+        "once": once,
+        "put before the text": added,
+        "twice (in use)": document_tokens,
+    }
+    columns = [f"{name} {by}" for name in COLLECTIONS for by in ("lexical", "semantic", "hybrid")]
+    print(" " * 22 + "".join(f"{column:>20}" for column in columns))
+    for label, way in ways.items():
+        found = []
+        for name in COLLECTIONS:
+            with tempfile.TemporaryDirectory() as folder:
+                with patch.object(ingest, "document_tokens", way):
+                    library = _library(name, Path(folder))
+                found += [_program(library, name, by) for by in ("lexical", "semantic", "hybrid")]
+        print(f"{label:22}" + "".join(f"{value:20.3f}" for value in found))
+
+
+if __name__ == "__main__":
+    main()
