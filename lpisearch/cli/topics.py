@@ -31,7 +31,10 @@ def topics(
     index: Annotated[str, typer.Option(metavar="NAME", help="Which index to use.")] = "default",
     json: Json = False,
 ) -> None:
-    """Show the topics of the library: clusters of documents near each other in the subspace."""
+    """Show what the library is about.
+
+    A topic is a cluster of documents that are near each other in the subspace of the index.
+    """
     from lpisearch.errors import BadOption
     from lpisearch.settings import TopicOptions
     from lpisearch.workflows.topics import find_topics

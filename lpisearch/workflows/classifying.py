@@ -7,6 +7,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from lpisearch.database.indexes import IndexEntry
 from lpisearch.errors import BadOption, ClassifierNotFound
 from lpisearch.readers.registry import READERS
 from lpisearch.readers.streams import EMPTY
@@ -18,6 +19,7 @@ from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.workflows.discovery import Discovery, NothingThere, expand
 from lpisearch.workflows.extraction import extract
 from lpisearch.workflows.indexing import open_index
+from lpisearch.workflows.rebuild import rebuild_command
 from lpisearch.workflows.stdin import spooled_input
 from lpisearch.workflows.tokens import document_tokens
 
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.store.index import SubspaceIndex
+    from lpisearch.store.manifest import Manifest
     from lpisearch.workflows.discovery import FoundFile
     from lpisearch.workflows.extraction import Extracted
 
 STDIN = "-"
+NONE = "none"
 _DEFAULTS = ClassifyOptions()
 
 
@@ -135,11 +139,14 @@ def _check(options: ClassifyOptions) -> None:
 
 def _classifier(index: SubspaceIndex, by: str) -> Classifier:
     """Take the classifier out of an index, or say why it has none."""
-    facts = index.manifest.result.get("classifier")
-    name = index.manifest.name
-    rebuild = "lpisearch index" if name == "default" else f"lpisearch index --name {name}"
-    if index.manifest.parameters.get("train") == "none":
+    manifest = index.manifest
+    name, rebuild = manifest.name, _rebuild_command(manifest)
+    if "classifier" not in manifest.result:
+        what = f"The index “{name}” was written by an earlier lpisearch, without a classifier."
+        raise ClassifierNotFound(what, rebuild)
+    if manifest.parameters.get("train") == NONE:
         raise ClassifierNotFound(f"The index “{name}” was built with --train none.", rebuild)
+    facts = manifest.result["classifier"]
     if facts is None:
         raise ClassifierNotFound(
             f"The index “{name}” was built without labels to classify by.",
@@ -156,6 +163,15 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
             "lpisearch classify --classifier centroid",
         )
     return Classifier.from_index(index.arrays, facts["temperatures"])
+
+
+def _rebuild_command(manifest: Manifest) -> str:
+    """Return the command that builds the index anew, this time with a classifier."""
+    parameters = {name: value for name, value in manifest.parameters.items() if name != "train"}
+    entry = IndexEntry(
+        manifest.name, manifest.method, parameters, manifest.fingerprint, "", manifest.created
+    )
+    return rebuild_command(entry)
 
 
 def _mean_files(arguments: Sequence[str]) -> bool:

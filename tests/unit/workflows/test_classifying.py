@@ -200,10 +200,11 @@ def test_one_label(put: Callable[..., IngestReport], library: Path) -> None:
 
 def test_no_training(shelf: Path) -> None:
     """An index built without a classifier says so."""
-    report = build_index(shelf, IndexOptions(train="none"))
+    report = build_index(shelf, IndexOptions(method="lsi", train="none"))
     assert report.classifier is None
-    with pytest.raises(ClassifierNotFound, match="--train none"):
+    with pytest.raises(ClassifierNotFound, match="--train none") as caught:
         Judge(shelf)
+    assert caught.value.next_step == "lpisearch index --method lsi"
 
 
 def test_an_unknown_split(shelf: Path) -> None:
@@ -228,9 +229,9 @@ def test_an_index_of_an_earlier_version(indexed: Path) -> None:
     result = {name: value for name, value in index.manifest.result.items() if name != "classifier"}
     index.manifest.result.clear()
     index.manifest.result.update(result)
-    with pytest.raises(ClassifierNotFound) as caught:
+    with pytest.raises(ClassifierNotFound, match="by an earlier lpisearch") as caught:
         classifying._classifier(index, "centroid")
-    assert "lpisearch index" in caught.value.next_step
+    assert caught.value.next_step == "lpisearch index"
 
 
 @pytest.mark.parametrize("method", ["lsi", "olpi", "lpi"])
