@@ -186,6 +186,12 @@ class Library:
             "centroid", "knn" or "svm".
         index
             The name of the index, which has learned the labels.
+
+        Examples
+        --------
+        >>> judged = library.classify("my chain slips on the smallest sprocket")
+        >>> judged.labels[0].label
+        'bicycles'
         """
         from lpisearch.settings import ClassifyOptions
         from lpisearch.workflows.classifying import Judge, classify
@@ -221,7 +227,7 @@ class Library:
         --------
         >>> report = library.topics()
         >>> report.topics[0].terms[:3]
-        ('telescope', 'moon', 'stars')
+        ('star', 'telescope', 'sun')
         """
         from lpisearch.settings import TopicOptions
         from lpisearch.workflows.topics import find_topics

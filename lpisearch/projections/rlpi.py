@@ -91,10 +91,10 @@ class RLPI(GraphProjection):
     >>> from lpisearch.projections.rlpi import RLPI
     >>> X = np.array([[1.0, 0, 0], [0.9, 0.1, 0], [0, 0.2, 1], [0, 0.1, 0.9]])
     >>> RLPI(n_components=1, n_neighbors=1).fit_transform(X).round(1)
-    array([[-0.5],
-           [-0.5],
+    array([[ 0.7],
            [ 0.6],
-           [ 0.5]])
+           [-0.7],
+           [-0.6]])
     """
 
     chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "alpha"})

@@ -1,0 +1,73 @@
+"""Run every example of every docstring."""
+
+from __future__ import annotations
+
+import doctest
+import pkgutil
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import lpisearch
+from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_ON_THE_SAMPLE_CORPUS = {"lpisearch.library.Library.classify", "lpisearch.library.Library.topics"}
+
+
+def _examples() -> Iterator[doctest.DocTest]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for module in pkgutil.walk_packages(lpisearch.__path__, "lpisearch."):
+        if module.name != "lpisearch.__main__":
+            found = finder.find(import_module(module.name), module.name)
+            yield from (example for example in found if example.examples)
+    yield from finder.find(lpisearch, "lpisearch")[:1]
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> lpisearch.Library:
+    """Return the sample corpus with an index."""
+    library = lpisearch.open(tmp_path_factory.mktemp("sample") / "sample.db")
+    documents = shipped_folder("sample_corpus") / "documents"
+    library.ingest(documents, options=IngestOptions(read=ReadOptions(labels="folder")))
+    library.index()
+    return library
+
+
+def _letters(folder: Path) -> lpisearch.Library:
+    letters = folder / "letters"
+    letters.mkdir()
+    (letters / "first.txt").write_text("A letter\n\nThe ship lies in the harbour.\n")
+    (letters / "second.txt").write_text("An answer\n\nThe harbour is full of ships.\n")
+    library = lpisearch.open("notes.db")
+    library.ingest("letters")
+    library.index(method="lsi")
+    return library
+
+
+@pytest.mark.parametrize("example", list(_examples()), ids=lambda example: example.name)
+def test_an_example_is_true(
+    example: doctest.DocTest,
+    sample: lpisearch.Library,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a docstring shows is what happens, in a folder with a few letters."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"lpisearch": lpisearch}
+    if example.name in _ON_THE_SAMPLE_CORPUS:
+        names["library"] = sample
+    elif example.name == "lpisearch.library.Library.ingest":
+        _letters(tmp_path)
+        (tmp_path / "notes.db").unlink()
+    elif example.name.startswith("lpisearch.library.Library"):
+        names["library"] = _letters(tmp_path)
+    example.globs |= names
+    lines: list[str] = []
+    results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=lines.append)
+    assert results.attempted
+    assert not results.failed, "".join(lines)
