@@ -1,0 +1,58 @@
+"""The average precision that the documentation claims, on the public collections."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.workflows.indexing import build_index
+from lpisearch.workflows.ingest import run_ingest
+from lpisearch.workflows.query_files import read_queries
+from lpisearch.workflows.search import run_batch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LEAST = {
+    "med": {"lexical": 0.53, "semantic": 0.71, "hybrid": 0.71},
+    "cranfield": {"lexical": 0.305, "semantic": 0.345, "hybrid": 0.37},
+    "cisi": {"lexical": 0.225, "semantic": 0.27, "hybrid": 0.285},
+}
+
+
+def _average_precision(ranked: list[str], relevant: set[str]) -> float:
+    found = 0
+    total = 0.0
+    for rank, document in enumerate(ranked, start=1):
+        if document in relevant:
+            found += 1
+            total += found / rank
+    return total / len(relevant)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", _LEAST)
+def test_average_precision_at_the_defaults(data: Path, library: Path, name: str) -> None:
+    """One setting for all collections reaches what is promised of each way to rank."""
+    run_ingest(library, [str(data / name / "docs.jsonl.gz")], IngestOptions())
+    build_index(library, IndexOptions())
+    relevant: dict[str, set[str]] = defaultdict(set)
+    for line in (data / name / "qrels.tsv").read_text().splitlines():
+        query, _, document, grade = line.split("\t")
+        if int(grade) > 0:
+            relevant[query].add(document)
+    queries = [
+        query for query in read_queries(data / name / "queries.jsonl.gz") if query[0] in relevant
+    ]
+    for by, least in _LEAST[name].items():
+        runs = run_batch(library, queries, SearchOptions(by=by, k=10_000))
+        found = [
+            _average_precision([document for document, _ in ranked], relevant[query])
+            for query, ranked in runs
+        ]
+        assert len(found) == len(queries)
+        assert fmean(found) >= least, by
