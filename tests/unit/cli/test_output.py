@@ -48,7 +48,7 @@ def test_failures_are_listed(cli: Cli, folder: Callable[..., Path]) -> None:
     """Each failure is a line with its file, place and reason; many are cut short."""
     root = folder({"a.jsonl": '{"text": "x"}\n' + "{broken\n" * 30})
     errors = cli("ingest", root).stderr
-    assert f"{root}/a.jsonl, line 2: not valid JSON" in errors
+    assert f"{root}/a.jsonl\tline 2\tnot valid JSON" in errors
     assert "and 10 more" in errors
 
 

@@ -285,6 +285,8 @@ def test_interrupt_ends_parent_and_workers(source: SourceFile) -> None:
     with _parent(source, "hang") as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
+        assert parent.stdout.readline().strip() == "asked"
+        time.sleep(0.1)
         parent.send_signal(signal.SIGINT)
         parent.wait(timeout=10)
     assert _wait_for_end(pid, 5)
