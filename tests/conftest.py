@@ -33,6 +33,11 @@ _COMMON = "morning letter friend road window garden winter story table paper"
 _READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a case of bytes after its argument: packed bytes hold the time they were packed."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture
 def data() -> Path:
     """Return the folder of the public collections, where there is one."""
