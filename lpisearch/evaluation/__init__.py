@@ -1,0 +1,1 @@
+"""Measures as pure functions on arrays, labels, runs and judgements."""

@@ -1,0 +1,167 @@
+"""What searching, classifying and looking for topics give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Part of a text that shows why a document was found.
+
+    Attributes
+    ----------
+    text
+        On one line; "…" where it was cut.
+    marks
+        (start, end) of the words that match, within `text`.
+    """
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One document that was found.
+
+    Attributes
+    ----------
+    rank
+        From 1.
+    id, title, labels, path, date
+        Of the document.
+    score
+        What the ranking is by: the fused score, the cosine, or BM25.
+    cosine, bm25
+        Each leg's score; None if the leg was not asked. BM25 is 0 where no word matches.
+    cosine_rank, bm25_rank
+        The place that each leg alone would give it; None if the leg has no such place.
+    snippet
+        The passage to show.
+    """
+
+    rank: int
+    id: str
+    title: str
+    labels: tuple[str, ...]
+    path: str
+    date: str
+    score: float
+    cosine: float | None = None
+    bm25: float | None = None
+    cosine_rank: int | None = None
+    bm25_rank: int | None = None
+    snippet: Passage = field(default_factory=lambda: Passage(""))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query gave.
+
+    Attributes
+    ----------
+    hits
+        Best first.
+    by
+        How it was answered: "hybrid", "semantic" or "lexical".
+    notes
+        What the user should know: no index yet, unknown words, an index that is behind.
+    """
+
+    hits: tuple[Hit, ...]
+    by: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelShare:
+    """A label, and how probable it is: the shares of all labels sum to 1."""
+
+    label: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """What a text was judged to be.
+
+    Attributes
+    ----------
+    input
+        The text, or the file and the document in it.
+    labels
+        Most probable first; empty where there is no answer.
+    note
+        Why there is no answer.
+    failed
+        Whether the input could not be read.
+    """
+
+    input: str
+    labels: tuple[LabelShare, ...] = ()
+    note: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDocument:
+    """A document that is typical of a topic, and its cosine with the centre."""
+
+    id: str
+    title: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One cluster of the library.
+
+    Attributes
+    ----------
+    number
+        From 1, largest cluster first.
+    size
+        How many documents are in it.
+    terms
+        Words that stand out against the rest of the library.
+    documents
+        The typical ones, nearest to the centre first.
+    labels
+        What share of its labelled documents has each label, largest first; a document with
+        several labels has each of them.
+    """
+
+    number: int
+    size: int
+    terms: tuple[str, ...]
+    documents: tuple[TopicDocument, ...]
+    labels: tuple[LabelShare, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReport:
+    """The topics of a library.
+
+    Attributes
+    ----------
+    topics
+        Largest first.
+    documents
+        How many there are, those in no topic too.
+    unplaced
+        How many have no word that the index knows.
+    chosen
+        Whether the number of topics was read off the spectrum.
+    purity, nmi
+        Against the labels, over documents that have just one: the share that has the
+        commonest label of its topic; mutual information over the larger entropy. None without
+        labels.
+    """
+
+    topics: tuple[Topic, ...]
+    documents: int
+    unplaced: int
+    chosen: bool
+    purity: float | None = None
+    nmi: float | None = None

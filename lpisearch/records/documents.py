@@ -1,0 +1,199 @@
+"""What readers find, and what an ingest says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document as a reader found it.
+
+    Attributes
+    ----------
+    title, text
+        Plain text. Either may be empty.
+    id
+        The identity the source itself states (a JSON field, a column), else None: the
+        workflow then derives one from the path.
+    labels
+        Topics, in the order of the source, each once.
+    split
+        "train", "test", another word of the source, or "".
+    date
+        ISO 8601 date or date-time, or "".
+    path
+        Where the document first came from, if the source says so (an exported library does).
+    media_type
+        Of the document before its text was extracted, e.g. "application/pdf".
+    metadata
+        Anything else that the source states: JSON values only.
+    """
+
+    title: str
+    text: str
+    id: str | None = None
+    labels: tuple[str, ...] = ()
+    split: str = ""
+    date: str = ""
+    path: str = ""
+    media_type: str = "text/plain"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One record of a source that could not be read, or something worth a warning.
+
+    Attributes
+    ----------
+    reason
+        A short sentence without a full stop: "not valid JSON: …".
+    where
+        The place within the source: "line 5000", "message 3", or "" for the whole file.
+    warning
+        True when the document was read all the same.
+    """
+
+    reason: str
+    where: str = ""
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document in a listing: everything but its text and metadata."""
+
+    id: str
+    title: str
+    labels: tuple[str, ...]
+    split: str
+    date: str
+    path: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents are meant: those that pass every condition given.
+
+    Attributes
+    ----------
+    labels
+        Any of these labels.
+    path
+        A glob over the path or the id, such as "*/letters/*".
+    split
+        This split.
+    since, until
+        Dated on or after, on or before: ISO dates, or the beginning of one ("2024", "2024-05").
+        A document without a date of its own passes neither.
+    metadata
+        (key, value) pairs, all of which its metadata must have.
+    """
+
+    labels: tuple[str, ...] = ()
+    path: str = ""
+    split: str = ""
+    since: str = ""
+    until: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `lpisearch doctor` looked at.
+
+    Attributes
+    ----------
+    check
+        What was looked at, in a few words.
+    ok
+        Whether all is well.
+    detail
+        What was found.
+    next_step
+        What to do about it; "" where nothing need be done.
+    """
+
+    check: str
+    ok: bool
+    detail: str
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A file, or a record of it, that could not be read; or a warning about one that was.
+
+    Attributes
+    ----------
+    path
+        The file.
+    reason
+        A short sentence without a full stop.
+    where
+        The place within the file, or "".
+    """
+
+    path: str
+    reason: str
+    where: str = ""
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """What an ingest did. The counts are of documents; `failures` has one entry for each.
+
+    Attributes
+    ----------
+    added, updated, unchanged, removed
+        Documents by what became of them.
+    missing
+        Documents whose file, or whose record in it, is gone; they stay without `--prune`.
+    skipped
+        Files in folders that are of no known format, by suffix.
+    failures, warnings
+        What could not be read, and what was read with a remark.
+    index_notes
+        Why an index could not take in the new documents.
+    seconds
+        How long it took.
+    """
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    missing: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    failures: list[Trouble] = field(default_factory=list)
+    warnings: list[Trouble] = field(default_factory=list)
+    index_notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        """How many files and records could not be read."""
+        return len(self.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come, for a progress bar.
+
+    Attributes
+    ----------
+    documents
+        Seen so far.
+    done, total
+        Bytes of files.
+    """
+
+    documents: int
+    done: int
+    total: int

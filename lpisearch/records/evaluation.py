@@ -1,0 +1,98 @@
+"""What an evaluation found: tables, figures, and how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Cell: TypeAlias = "str | int | float | bool | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of one evaluation.
+
+    Attributes
+    ----------
+    name
+        The evaluation: "similarity", "classify", …
+    title
+        One line for people.
+    rows
+        Each names its cells; shares lie between 0 and 1. Rows need not have the same cells.
+    notes
+        What is to be known beside the figures: documents left out, pairs sampled, ….
+    """
+
+    name: str
+    title: str
+    rows: tuple[Mapping[str, Cell], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all cells, in the order of their first appearance."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of a figure: values of y at values of x, and how far they spread (±)."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    spread: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measure against a parameter, a line for each method.
+
+    Attributes
+    ----------
+    name
+        Of its file, without suffix.
+    title, x_label, y_label
+        For people.
+    series
+        The lines.
+    log_x
+        Whether x is drawn on a logarithmic scale.
+    """
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    log_x: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one evaluation found.
+
+    Attributes
+    ----------
+    title
+        One line for people.
+    command
+        What was typed.
+    parameters
+        What the figures depend on, by name.
+    versions
+        Of the libraries that computed them.
+    tables, figures
+        The findings.
+    """
+
+    title: str
+    command: str
+    parameters: Mapping[str, Cell]
+    versions: Mapping[str, str]
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""Findings as text and pictures: CSV, Markdown, HTML, plots."""
