@@ -18,6 +18,7 @@ Fitting twice with the same `random_state` gives the same bits.
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -39,34 +40,30 @@ class FewerDimensions(UserWarning):
     """The documents do not have as many dimensions as were asked for."""
 
 
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
-    """A linear map from terms to a subspace. Subclasses implement `fit`."""
+class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    """What linear maps and other embeddings share: documents in, places out."""
 
-    components_: Floats
-    eigenvalues_: Floats
     n_components_: int
 
     # Parameters that the class can choose by itself, given as "auto".
     chooses: ClassVar[frozenset[str]] = frozenset()
 
+    @abstractmethod
+    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
+        """Learn from documents (rows of X), their labels, or a ready graph."""
+
+    @abstractmethod
     def transform(self, X: Any) -> Floats:
-        """Project documents (rows): `X @ components_.T`, without centring or scaling."""
-        check_is_fitted(self, "components_")
-        X = self._documents(X, reset=False)
-        return np.asarray(X @ self.components_.T.astype(X.dtype, copy=False))
+        """Place documents."""
 
     def fit_transform(
         self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None
     ) -> Floats:
-        """Fit, then project the same documents."""
+        """Fit, then place the same documents."""
         return self.fit(X, y, affinity=affinity).transform(X)
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Learn the map from documents (rows of X), their labels, or a ready graph."""
-        raise NotImplementedError
-
     def embed(self, X: Any) -> Floats:
-        """Project, scale each dimension by `scales_`, and bring each row to unit length.
+        """Place, scale each dimension by `scales_`, and bring each row to unit length.
 
         The cosine of two documents is the inner product of their rows. A document without a
         known term stays a row of zeros.
@@ -76,11 +73,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def scales_(self) -> Floats:
         """The weight of each dimension where documents are compared by cosine: here 1."""
-        return np.ones(self.n_components_, dtype=self.components_.dtype)
+        return np.ones(self.n_components_, dtype=np.float32)
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.components_)
+        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -106,6 +103,24 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if reset and not (matrix.data if sparse.issparse(matrix) else matrix).any():
             raise ValueError(f"None of the {matrix.shape[0]} documents has a term: X is all zeros.")
         return matrix
+
+
+class Projection(DocumentTransformer):
+    """A linear map from terms to a subspace. Subclasses implement `fit`."""
+
+    components_: Floats
+    eigenvalues_: Floats
+
+    def transform(self, X: Any) -> Floats:
+        """Project documents (rows): `X @ components_.T`, without centring or scaling."""
+        check_is_fitted(self, "components_")
+        X = self._documents(X, reset=False)
+        return np.asarray(X @ self.components_.T.astype(X.dtype, copy=False))
+
+    @property
+    def scales_(self) -> Floats:
+        """The weight of each dimension where documents are compared by cosine: here 1."""
+        return np.ones(self.n_components_, dtype=self.components_.dtype)
 
     def _keep(self, components: Floats, eigenvalues: Floats, asked: int) -> None:
         """Store the learned map with its signs fixed; warn if it is smaller than asked."""
