@@ -7,24 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lpisearch.graphs import memberships
-from lpisearch.projections.base import (
-    GraphProjection,
-    check_count,
-    check_not_negative,
-    generator,
-)
-from lpisearch.projections.choices import MOST_DIMENSIONS, choose_alpha, choose_dimensions
-from lpisearch.projections.eigen import GraphVectors, graph_vectors
+from lpisearch.projections.base import check_count, check_not_negative, generator
+from lpisearch.projections.choices import choose_alpha
 from lpisearch.projections.least_squares import ridge
+from lpisearch.projections.responses import ResponseProjection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpisearch.graphs.affinity import Floats, Matrix
 
-
-class RLPI(GraphProjection):
+class RLPI(ResponseProjection):
     """Regularised locality preserving indexing by spectral regression.
 
     1. A graph W joins each document to its nearest (or to those of its class).
@@ -144,7 +136,7 @@ class RLPI(GraphProjection):
         check_not_negative("tolerance", self.tolerance)
         X = self._documents(X)
         rng = generator(self.random_state)
-        responses, asked = self._responses(X, y, affinity, rng)
+        responses = self._responses(X, y, affinity, rng)
         began = perf_counter()
         weights = np.maximum(responses.values, 0) ** (2 * self.eigenvalue_power)
         if isinstance(self.alpha, str):
@@ -153,68 +145,5 @@ class RLPI(GraphProjection):
             self.alpha_ = float(self.alpha)
         solved = ridge(X, responses.vectors, self.alpha_, weights=weights)
         self.seconds_["regression"] = perf_counter() - began
-        self._keep(solved.coefficients.T, responses.values, asked)
+        self._keep(solved.coefficients.T, responses.values, responses.asked)
         return self
-
-    def _responses(
-        self, X: Matrix, y: Sequence[Any] | None, affinity: Any, rng: np.random.Generator
-    ) -> tuple[GraphVectors, int]:
-        """Find what each document should be mapped to, and how many dimensions were asked for."""
-        began = perf_counter()
-        if affinity is None and self._graph_name(y, X.shape[0]) == "same_label":
-            found = label_responses(y, X.shape[0], X.dtype)
-            count = self._wanted(found.values)
-            self.n_graph_components_ = found.vectors.shape[1] + 1
-            self.n_isolated_ = int(np.count_nonzero(~found.vectors.any(axis=1)))
-            self.seconds_ = {"graph": 0.0, "eigenvectors": perf_counter() - began}
-            asked = min(count, len(found.values))
-            return _first(found, asked), asked
-        W = self._affinity(X, y, affinity)
-        self.seconds_ = {"graph": perf_counter() - began}
-        began = perf_counter()
-        automatic = isinstance(self.n_components, str)
-        found = graph_vectors(
-            W,
-            MOST_DIMENSIONS if automatic else int(self.n_components),
-            rng=rng,
-            start=X,
-            solver=self.solver,
-            power=self.eigenvalue_power,
-            tolerance=self.tolerance,
-            dtype=X.dtype,
-        )
-        self.seconds_["eigenvectors"] = perf_counter() - began
-        asked = self._wanted(found.values)
-        return _first(found, asked), asked
-
-    def _wanted(self, eigenvalues: Floats) -> int:
-        """How many dimensions were asked for, given the spectrum if the choice is ours."""
-        if isinstance(self.n_components, str):
-            return choose_dimensions(eigenvalues, self.eigenvalue_power)
-        return int(self.n_components)
-
-
-def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> GraphVectors:
-    """Make class indicators orthogonal to the constant vector and to each other.
-
-    This is the Gram-Schmidt process of rlpi-2007, section 3.3, starting with the vector of ones,
-    which is then dropped; so is an indicator that depends on those before it, as the last one
-    does where everybody has one label. Every eigenvalue is 1. A typical entry is 1, and 0 for
-    documents without a label, which take no part.
-    """
-    shares, names = memberships(y, n_documents)
-    known = np.flatnonzero(np.diff(shares.indptr))
-    indicators = np.column_stack([np.ones(len(known)), shares[known].toarray()])
-    basis, triangle = np.linalg.qr(indicators)
-    pivots = np.abs(np.diagonal(triangle))
-    independent = pivots > np.sqrt(np.finfo(float).eps * len(known))
-    independent[0] = False
-    vectors = np.zeros((n_documents, np.count_nonzero(independent)))
-    vectors[known] = basis[:, : len(pivots)][:, independent] * np.sqrt(len(known))
-    if vectors.shape[1] == 0:
-        raise ValueError(f"All documents have the same label ({names[0]!r}): {len(names)} class.")
-    return GraphVectors(vectors.astype(dtype), np.ones(vectors.shape[1], dtype=dtype), 0)
-
-
-def _first(found: GraphVectors, count: int) -> GraphVectors:
-    return GraphVectors(found.vectors[:, :count], found.values[:count], found.rounds)

@@ -13,7 +13,8 @@ from scipy.linalg import eigh, subspace_angles
 
 from lpisearch.graphs import nearest
 from lpisearch.projections.lpi import LPI
-from lpisearch.projections.rlpi import RLPI, label_responses
+from lpisearch.projections.responses import label_responses
+from lpisearch.projections.rlpi import RLPI
 
 TINY = 1e-11
 
