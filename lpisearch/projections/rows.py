@@ -1,0 +1,101 @@
+"""Weighted documents as sparse rows, in NumPy alone.
+
+A query is placed without SciPy, which is slow to import. So the rules of
+`lpisearch.projections.placements` take their documents as `SparseRows`: a whole matrix of them,
+or the one row of a query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+    Integers = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SparseRows:
+    """Documents as rows: entry j of `indices` and `data` belongs to row i if it lies between them.
+
+    Attributes
+    ----------
+    indptr
+        Where each row begins, and the end: row i is entries indptr[i] to indptr[i + 1].
+    indices, data
+        The term of each entry and its weight; no term twice in a row.
+    n_terms
+        How many terms there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpisearch.projections.rows import SparseRows
+    >>> rows = SparseRows.of_query(np.array([0, 2]), np.array([0.6, 0.8]), n_terms=3)
+    >>> rows.product(np.array([[1.0, 0.0], [5.0, 5.0], [0.0, 1.0]]))
+    array([[0.6, 0.8]])
+    """
+
+    indptr: Integers
+    indices: Integers
+    data: Floats
+    n_terms: int
+
+    @classmethod
+    def of_matrix(cls, X: Any) -> SparseRows:
+        """Take the rows of a csr_array (its arrays are shared), or of a dense array."""
+        if isinstance(X, np.ndarray):
+            rows, terms = np.nonzero(X)
+            indptr = np.searchsorted(rows, np.arange(len(X) + 1))
+            return cls(indptr, terms, X[rows, terms], X.shape[1])
+        return cls(X.indptr, X.indices, X.data, X.shape[1])
+
+    @classmethod
+    def of_query(cls, columns: Integers, weights: Floats, n_terms: int) -> SparseRows:
+        """Make one row of a query's columns and their weights."""
+        return cls(np.array([0, len(columns)]), columns, weights, n_terms)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __iter__(self) -> Iterator[tuple[Integers, Floats]]:
+        """Give the terms and the weights of each row."""
+        bounds = self.indptr.tolist()
+        for start, stop in pairwise(bounds):
+            yield self.indices[start:stop], self.data[start:stop]
+
+    @property
+    def row_numbers(self) -> NDArray[np.intp]:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """The Euclidean length of each row."""
+        squares = np.square(self.data.astype(np.float64))
+        return np.sqrt(np.bincount(self.row_numbers, squares, minlength=len(self)))
+
+    def unit(self) -> SparseRows:
+        """Bring each row to length one; a row of zeros stays."""
+        lengths = self.lengths
+        scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        data = (self.data * scale[self.row_numbers]).astype(self.data.dtype)
+        return SparseRows(self.indptr, self.indices, data, self.n_terms)
+
+    def product(self, dense: Floats) -> Floats:
+        """Multiply by a matrix with a row for each term.
+
+        Each row is a product of its own, so its bits do not depend on the rows beside it.
+        """
+        out = np.empty((len(self), dense.shape[1]), np.result_type(self.data, dense))
+        for place, (terms, weights) in zip(out, self, strict=True):
+            np.matmul(weights, dense[terms], out=place)
+        return out
