@@ -40,6 +40,16 @@ class FewerDimensions(UserWarning):
     """The documents do not have as many dimensions as were asked for."""
 
 
+class NotConverged(UserWarning):
+    """An iteration ended at its limit before its residual was as small as asked."""
+
+    def __init__(self, what: str, steps: int, residual: float, tolerance: float) -> None:
+        super().__init__(
+            f"{what} did not converge in {steps} steps: "
+            f"its residual is {residual:.2g}, asked is {tolerance:.2g}."
+        )
+
+
 class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
     """What linear maps and other embeddings share: documents in, places out."""
 
