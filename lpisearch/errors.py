@@ -16,6 +16,7 @@ LpiSearchError                 what happened, and the next command to type
 │   ├── IndexUnwritable        its folder cannot be written
 │   ├── ClassifierNotFound     the index has learned no labels
 │   └── NothingToIndex         no documents, or none that differ
+├── NothingToEvaluate          no labels, or none that differ
 ├── DocumentNotFound           no document has that id
 ├── SeveralDocuments           the file of that path holds more than one
 ├── ReaderError                one file could not be read; the run goes on
@@ -158,6 +159,10 @@ class ClassifierNotFound(SubspaceError):
 
 class NothingToIndex(SubspaceError):
     """There is nothing from which a subspace could be learned."""
+
+
+class NothingToEvaluate(LpiSearchError):
+    """There are no labels or judgements that an evaluation could compare with."""
 
 
 class DocumentNotFound(LpiSearchError):
