@@ -114,6 +114,20 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             raise ValueError(f"None of the {matrix.shape[0]} documents has a term: X is all zeros.")
         return matrix
 
+    def _check_found(self, found: int, asked: int, n_terms: int) -> None:
+        """Refuse to go without a dimension; warn if there are fewer than asked."""
+        if found == 0:
+            raise ValueError(
+                "Nothing tells the documents apart, so there is no dimension to keep "
+                f"({n_terms} feature(s))."
+            )
+        if found < asked:
+            warnings.warn(
+                f"{asked} dimensions were asked for, but the documents have only {found}.",
+                FewerDimensions,
+                stacklevel=4,
+            )
+
 
 class Projection(DocumentTransformer):
     """A linear map from terms to a subspace. Subclasses implement `fit`."""
@@ -135,25 +149,14 @@ class Projection(DocumentTransformer):
     def _keep(self, components: Floats, eigenvalues: Floats, asked: int) -> None:
         """Store the learned map with its signs fixed; warn if it is smaller than asked."""
         found = len(components)
-        if found == 0:
-            n_terms = components.shape[1]
-            raise ValueError(
-                "Nothing tells the documents apart, so there is no dimension to keep "
-                f"({n_terms} feature(s))."
-            )
-        if found < asked:
-            warnings.warn(
-                f"{asked} dimensions were asked for, but the documents have only {found}.",
-                FewerDimensions,
-                stacklevel=3,
-            )
+        self._check_found(found, asked, components.shape[1])
         self.components_ = with_fixed_signs(components)
         self.eigenvalues_ = eigenvalues.astype(components.dtype)
         self.n_components_ = found
 
 
-class GraphProjection(Projection):
-    """A projection that learns from who is a neighbour of whom.
+class GraphTransformer(DocumentTransformer):
+    """What learns from who is a neighbour of whom, whether the map is linear or not.
 
     Subclasses have the parameters `graph`, `n_neighbors`, `radius`, `edge_weights` and
     `heat_scale`, and call `_affinity` in `fit`.
@@ -165,6 +168,7 @@ class GraphProjection(Projection):
     edge_weights: str
     heat_scale: float
     eigenvalue_power: float
+    eigenvalues_: Floats
 
     @property
     def scales_(self) -> Floats:
@@ -201,6 +205,10 @@ class GraphProjection(Projection):
             return "nearest"
         shares, _ = memberships(y, n_documents)
         return "same_label" if np.diff(shares.indptr).all() else "blend"
+
+
+class GraphProjection(GraphTransformer, Projection):
+    """A linear map that learns from who is a neighbour of whom."""
 
 
 def with_fixed_signs(components: Floats) -> Floats:

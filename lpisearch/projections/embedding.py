@@ -61,3 +61,10 @@ class Embedding(DocumentTransformer):
     @abstractmethod
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers that the rule takes, by name."""
+
+    def _keep_places(self, places: Floats, asked: int) -> None:
+        """Store the places of the fitted documents; warn if there are fewer dimensions."""
+        found = places.shape[1]
+        self._check_found(found, asked, self.n_features_in_)
+        self.embedding_ = places
+        self.n_components_ = found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.graphs import memberships
-from lpisearch.projections.base import GraphProjection
+from lpisearch.projections.base import GraphProjection, GraphTransformer
 from lpisearch.projections.choices import MOST_DIMENSIONS, choose_dimensions
 from lpisearch.projections.eigen import GraphVectors, graph_vectors
 
@@ -34,10 +34,10 @@ class Responses(NamedTuple):
     asked: int
 
 
-class ResponseProjection(GraphProjection):
-    """A projection that regresses responses on the terms: `fit` begins with `_responses`.
+class ResponseTransformer(GraphTransformer):
+    """What begins `fit` with `_responses`, whether the map that follows is linear or not.
 
-    Subclasses have the parameters of `GraphProjection` and `n_components`, which may be "auto".
+    Subclasses have the parameters of `GraphTransformer` and `n_components`, which may be "auto".
     `solver` and `tolerance` of the eigenproblem are attributes that a subclass may make
     parameters.
     """
@@ -73,6 +73,10 @@ class ResponseProjection(GraphProjection):
         )
         self.seconds_["eigenvectors"] = perf_counter() - began
         return responses
+
+
+class ResponseProjection(ResponseTransformer, GraphProjection):
+    """A linear map: a regression of the responses on the terms."""
 
 
 def graph_responses(
