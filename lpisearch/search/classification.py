@@ -157,15 +157,17 @@ def neighbour_votes(
 ) -> Floats:
     """Let the k nearest training documents vote, each by its cosine if that is above 0.
 
+    Points and vectors have rows of unit length, and may both be sparse.
+
     Returns
     -------
     numpy.ndarray
         Points x classes; a row sums to 1, or to 0 if no training document is near.
     """
-    votes = np.zeros((len(points), n_classes))
-    k = min(k, len(vectors))
-    for block in _blocks(len(points)):
-        cosines = points[block] @ vectors.T
+    votes = np.zeros((points.shape[0], n_classes))
+    k = min(k, vectors.shape[0])
+    for block in _blocks(points.shape[0]):
+        cosines = _dense(points[block] @ vectors.T)
         near = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
         voices = np.maximum(np.take_along_axis(cosines, near, axis=1), 0).ravel()
         chosen = members.of(near.ravel())
@@ -219,6 +221,11 @@ def unit(rows: Floats) -> Floats:
     """Bring each row to unit length; a row of zeros stays."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
+
+
+def _dense(product: Any) -> Floats:
+    """Return a product as an array; that of two sparse matrices is one."""
+    return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 
 def _blocks(count: int) -> Iterator[slice]:

@@ -12,6 +12,7 @@ from lpisearch.database.matching import allowed_rows, bm25_rows
 from lpisearch.records import Filter
 from lpisearch.search.engine import Scores
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rounded
+from lpisearch.workflows.opening import Opened
 from lpisearch.workflows.searcher import (
     DEFAULTS,
     Request,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from lpisearch.search.engine import Engine
     from lpisearch.settings import SearchOptions
-    from lpisearch.workflows.opening import Opened
 
 Run = tuple[str, list[tuple[str, float]]]
 _AT_ONCE = 512
@@ -38,12 +38,21 @@ _EQUAL = 0.999  # stricter than for hits, whose words are compared too
 
 
 def run_batch(
-    library: Path, queries: Iterable[tuple[str, str]], options: SearchOptions = DEFAULTS
+    library: Path,
+    queries: Iterable[tuple[str, str]],
+    options: SearchOptions = DEFAULTS,
+    *,
+    engine: Engine | None = None,
 ) -> Iterator[Run]:
     """Answer queries, given as (id, text); yield (query id, [(document id, score), …]).
 
     The answers are those of `run_search`, up to the rounding of a matrix product; but the queries
     of a file are prose, and quotes and minus signs in them ask for nothing.
+
+    Parameters
+    ----------
+    engine
+        Over the same documents, to be used in place of the index of the library.
 
     Raises
     ------
@@ -57,6 +66,8 @@ def run_batch(
     ):
         check_labels(connection, options.where)
         opened = searcher.opened(connection)
+        if engine is not None:
+            opened = Opened(None, engine)
         batch = _Batch(searcher, connection, opened, options)
         while some := list(islice(remaining, _AT_ONCE)):
             yield from batch.answer(some)

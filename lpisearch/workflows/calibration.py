@@ -118,17 +118,17 @@ def _fit_subspace(
 
 
 def _svm(X: csr_array, truth: Floats, folds: list[Rows], seed: int) -> tuple[Arrays, float]:
-    weights, intercepts = _fit_svm(X, truth, seed)
+    weights, intercepts = fit_svm(X, truth, seed)
     scores = []
     for fold in folds:
         seen = _others(X, fold)
-        part, offsets = _fit_svm(X[seen], truth[seen], seed)
+        part, offsets = fit_svm(X[seen], truth[seen], seed)
         scores.append(np.asarray(X[fold] @ part + offsets))
     temperature = best_temperature(np.concatenate(scores), truth[np.concatenate(folds)])
     return {"svm_weights": weights, "svm_intercepts": intercepts}, temperature
 
 
-def _fit_svm(X: csr_array, truth: Floats, seed: int) -> tuple[Floats, Floats]:
+def fit_svm(X: csr_array, truth: Floats, seed: int) -> tuple[Floats, Floats]:
     """Fit a linear SVM for each class against the others; give weights (terms x classes)."""
     from sklearn.svm import LinearSVC
 

@@ -57,10 +57,7 @@ def build_index(
     plan_index(library, options)
     check_writable(index_folder(library))
     stages = Stages(on_stage)
-    # Opened only to read: others may write to the library while the index is worked out.
-    with open_library(library) as database, _corpus(database, options) as documents:
-        fitted = fit_subspace(documents, options, stages)
-    index = _as_index(fitted, documents, options)
+    index = fit_index(library, options, stages)
     with (
         stages.stage("writing"),
         writer_lock(library, "lpisearch index", options.wait_seconds),
@@ -68,6 +65,20 @@ def build_index(
     ):
         folder = put_in_use(library, database, index)
     return _report(index, stages, folder)
+
+
+def fit_index(library: Path, options: IndexOptions, stages: Stages) -> SubspaceIndex:
+    """Work out an index in memory; nothing is written.
+
+    The library is opened only to read: others may write to it meanwhile.
+
+    Raises
+    ------
+    BadOption, NothingToIndex, LibraryError
+    """
+    with open_library(library) as database, _corpus(database, options) as documents:
+        fitted = fit_subspace(documents, options, stages)
+    return _as_index(fitted, documents, options)
 
 
 def open_index(library: Path, name: str = "default") -> SubspaceIndex:

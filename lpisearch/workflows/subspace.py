@@ -186,7 +186,7 @@ def _fit_projection(
         if labels is None and "n_neighbors" in _parameters(cls):
             with stages.stage("linking neighbours"):
                 affinity = GRAPHS["nearest"](X, None, GraphOptions(options.neighbours))
-        with stages.stage("projecting"), _threads(X.shape[0]), warnings.catch_warnings():
+        with stages.stage("projecting"), one_thread_if_small(X.shape[0]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what came out is in the report
             projection.fit(X, labels, affinity=affinity)
     except ValueError as error:
@@ -197,7 +197,7 @@ def _fit_projection(
     return projection
 
 
-def _threads(n_documents: int) -> AbstractContextManager[object]:
+def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
     """Keep small problems on one thread.
 
     BLAS threads wait for each other by spinning: on small matrices that brings nothing, and on
