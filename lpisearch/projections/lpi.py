@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from scipy import linalg
-
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
-from lpisearch.projections.document_space import kept_dimensions
-from lpisearch.projections.singular import full_svd, truncated_svd
+from lpisearch.projections.locality import locality_directions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpisearch.graphs.affinity import Affinity, Floats
-
-# The share of the largest eigenvalue below which a constraint direction counts as absent.
-RANK_TOLERANCE = 1e-10
-CONSTANT_TOLERANCE = 1e-6
-
 
 class LPI(GraphProjection):
-    """Locality preserving indexing, also known as LPP.
+    """Locality preserving indexing: LPP on documents as they are, not about their mean.
 
     With documents as rows, X = U S Vᵀ. In the space of the decomposition, Z = U S, the maximising
     form of the problem (rlpi-2007, equation 6; the papers have documents as columns) is
@@ -107,39 +97,12 @@ class LPI(GraphProjection):
             check_count("svd_components", self.svd_components, auto=True)
         X = self._documents(X)
         W = self._affinity(X, y, affinity)
-        most = min(X.shape)
-        limit = kept_dimensions(self.svd_components, most, self.n_components)
-        if limit == most:
-            svd = full_svd(X)
-        else:
-            svd = truncated_svd(X, limit, rng=generator(self.random_state))
-        Z = (svd.documents * svd.values).astype(np.float64)
-        values, B = _maximise(Z, W, self.n_components)
-        self._keep((B.T @ svd.terms).astype(X.dtype), values, self.n_components)
+        found = locality_directions(
+            X,
+            W,
+            self.n_components,
+            rng=generator(self.random_state),
+            svd_components=self.svd_components,
+        )
+        self._keep(found.components, found.values, self.n_components)
         return self
-
-
-def _maximise(Z: Floats, W: Affinity, count: int) -> tuple[Floats, Floats]:
-    """Solve Zᵀ W Z b = λ Zᵀ D Z b for the largest λ, the direction of the constant taken out.
-
-    The constraint Zᵀ D Z is diagonalised first, so that directions in which only isolated
-    documents lie, and no other, drop out rather than divide by zero.
-    """
-    degrees = np.where(W.component_labels >= 0, W.degrees, 0)
-    Z = Z * (degrees > 0)[:, np.newaxis]
-    weighted = Z * np.sqrt(degrees)[:, np.newaxis]
-    variances, directions = linalg.eigh(weighted.T @ weighted)
-    kept = variances > RANK_TOLERANCE * variances[-1:].max(initial=0)
-    white = directions[:, kept] / np.sqrt(variances[kept])
-    moment = white.T @ (Z.T @ degrees)
-    # Where some direction maps every document to one number, it is `moment`, and its share of
-    # the total weight is 1: the squared length of `moment` over the sum of the degrees.
-    total = max(float(degrees.sum()), np.finfo(float).tiny)
-    objective = white.T @ (Z.T @ (W @ (Z @ white)))
-    objective = (objective + objective.T) / 2
-    if moment @ moment > (1 - CONSTANT_TOLERANCE) * total:
-        objective -= 3 * np.outer(moment, moment) / (moment @ moment)
-    values, vectors = linalg.eigh(objective)
-    least = len(values) * np.finfo(np.float64).eps
-    top = np.flatnonzero(values > least)[::-1][:count]
-    return values[top], (white @ vectors[:, top]) * np.sqrt(total)

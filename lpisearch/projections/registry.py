@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lpisearch.projections.eigenmaps import Eigenmaps
 from lpisearch.projections.lpi import LPI
 from lpisearch.projections.lpp import LPP
 from lpisearch.projections.lsi import LSI
@@ -26,6 +27,8 @@ PROJECTIONS: Mapping[str, type[Projection]] = {
     "lpp": LPP,
 }
 
-EMBEDDINGS: Mapping[str, type[Embedding]] = {}
+EMBEDDINGS: Mapping[str, type[Embedding]] = {
+    "eigenmaps": Eigenmaps,
+}
 
 METHODS: Mapping[str, type[DocumentTransformer]] = {**PROJECTIONS, **EMBEDDINGS}

@@ -1,6 +1,7 @@
-"""Singular value decompositions of the document matrix, shared by LSI, LPI and OLPI.
+"""Singular value decompositions of the document matrix, shared by LSI, LPI, LPP and PCA.
 
-Documents are rows: X = documents @ diag(values) @ terms.
+Documents are rows: X = documents @ diag(values) @ terms. With a mean m it is X - 1 mᵀ that is
+decomposed, without writing it down: a sparse X stays sparse.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import LinearOperator, svds
 
 from lpisearch.projections.blocks import orthonormal, product, transposed
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from lpisearch.graphs.affinity import Floats, Matrix
 
 SOLVERS = ("auto", "block", "arpack", "dense")
@@ -35,48 +38,80 @@ class Singular(NamedTuple):
     terms: Floats
 
 
-def full_svd(X: Matrix) -> Singular:
+def full_svd(X: Matrix, *, mean: Floats | None = None) -> Singular:
     """Decompose X to its numerical rank, in double precision: for a few thousand documents."""
+    centre = np.zeros(X.shape[1]) if mean is None else mean.astype(np.float64)
     if X.shape[0] * X.shape[1] <= DENSE_ENTRIES:
         dense = X.toarray() if sparse.issparse(X) else X
-        U, s, Vt = linalg.svd(dense.astype(np.float64), full_matrices=False, lapack_driver="gesdd")
+        full = dense.astype(np.float64) - centre
+        U, s, Vt = linalg.svd(full, full_matrices=False, lapack_driver="gesdd")
         tolerance = max(X.shape) * np.finfo(np.float64).eps
         return _to_rank(Singular(U, s, Vt), tolerance)
     X = X.astype(np.float64)
     wide = X.shape[0] <= X.shape[1]
     gram = X @ X.T if wide else X.T @ X
     gram = gram.toarray() if sparse.issparse(gram) else gram
+    _centre_gram(gram, np.asarray(X @ centre), centre, wide=wide)
     squares, vectors = linalg.eigh(gram, overwrite_a=True, driver="evd")
     keep = np.flatnonzero(squares > (GRAM_TOLERANCE**2) * squares[-1])[::-1]
     s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
+    scaled = vectors / s
     if wide:
-        return Singular(vectors, s, np.asarray(X.T @ (vectors / s)).T)
-    return Singular(np.asarray(X @ (vectors / s)), s, vectors.T)
+        terms = np.asarray(X.T @ scaled) - np.outer(centre, scaled.sum(axis=0))
+        return Singular(vectors, s, terms.T)
+    return Singular(np.asarray(X @ scaled) - centre @ scaled, s, vectors.T)
 
 
 def truncated_svd(
-    X: Matrix, rank: int, *, rng: np.random.Generator, solver: str = "auto"
+    X: Matrix,
+    rank: int,
+    *,
+    rng: np.random.Generator,
+    solver: str = "auto",
+    mean: Floats | None = None,
 ) -> Singular:
     """Find the `rank` leading singular triplets, or fewer if X has not so many.
 
     "block" multiplies a random block by X Xᵀ a few times and solves the small problem on what
     it spans; "arpack" is the reference; "dense" decomposes all of X; "auto" is dense when X is
-    small or nearly all of it is asked for, else block.
+    small or nearly all of it is asked for, else block. The mean, where given, is of the rows.
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
     smaller = min(X.shape)
     small = smaller <= DENSE_SIDE or rank + OVERSAMPLING >= smaller // 2
     if solver == "dense" or rank >= smaller or (solver == "auto" and small):
-        return _leading(full_svd(X), rank, X.dtype)
+        return _leading(full_svd(X, mean=mean), rank, X.dtype)
+    operator = X if mean is None else _centred(X, mean)
     if solver == "arpack":
         start = rng.standard_normal(smaller).astype(X.dtype)
-        U, s, Vt = svds(X, k=rank, v0=start, solver="arpack")
+        U, s, Vt = svds(operator, k=rank, v0=start, solver="arpack")
         return _to_rank(_leading(Singular(U[:, ::-1], s[::-1], Vt[::-1]), rank, X.dtype), 1e-6)
-    return _block_svd(X, rank, rng)
+    return _block_svd(operator, rank, rng)
 
 
-def _block_svd(X: Matrix, rank: int, rng: np.random.Generator) -> Singular:
+def _centre_gram(gram: Floats, images: Floats, centre: Floats, *, wide: bool) -> None:
+    """Turn X Xᵀ (wide) or Xᵀ X into that of X - 1 mᵀ, in place; `images` is X m."""
+    if wide:
+        gram -= images[:, np.newaxis] + images - centre @ centre
+    else:
+        gram -= len(images) * np.outer(centre, centre)
+
+
+def _centred(X: Matrix, mean: Floats) -> LinearOperator:
+    """Give X - 1 mᵀ as an operator on vectors and blocks."""
+    Xt, m = transposed(X), mean.astype(X.dtype)
+    return LinearOperator(
+        X.shape,
+        matvec=lambda v: X @ v.ravel() - m @ v.ravel(),
+        rmatvec=lambda v: Xt @ v.ravel() - m * v.sum(),
+        matmat=lambda block: product(X, block) - m @ block,
+        rmatmat=lambda block: product(Xt, block) - np.outer(m, block.sum(axis=0)),
+        dtype=X.dtype,
+    )
+
+
+def _block_svd(X: Any, rank: int, rng: np.random.Generator) -> Singular:
     """Subspace iteration on the smaller side, then one small symmetric problem."""
     A = X if X.shape[0] <= X.shape[1] else transposed(X)
     At = transposed(A)

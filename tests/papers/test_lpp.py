@@ -1,4 +1,4 @@
-"""What lpp-analysis-2005 proves: the ties of LPP (here LPI) to Laplacian eigenmaps and to PCA."""
+"""What lpp-analysis-2005 proves: the ties of LPP and LPI to Laplacian eigenmaps and to PCA."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, subspace_angles
 
-from lpisearch.graphs import GraphOptions, ball, complete, nearest
+from lpisearch.graphs import GRAPHS, GraphOptions, ball, complete, nearest
 from lpisearch.projections.lpi import LPI
+from lpisearch.projections.lpp import LPP
 from lpisearch.projections.lsi import LSI
+from lpisearch.projections.pca import PCA
 
 
 def full_rank_square(n: int = 30, seed: int = 0) -> Any:
@@ -104,3 +106,92 @@ def test_theorem_3_2() -> None:
     differences = (X[:, np.newaxis] - X)[W > 0]
     near_covariance = 0.5 * differences.T @ differences / np.count_nonzero(W)
     np.testing.assert_allclose(X.T @ laplacian @ X / W.sum(), near_covariance, atol=1e-12)
+
+
+def balanced_documents(n: int = 60, n_terms: int = 12, seed: int = 0) -> Any:
+    """Make documents whose inner products with all others have one sum: rows and columns even."""
+    noise = np.random.default_rng(seed).standard_normal((n, n_terms)) / np.arange(1, n_terms + 1)
+    noise -= noise.mean(axis=0)
+    noise -= noise.mean(axis=1, keepdims=True)
+    return 1 + 0.1 * noise
+
+
+def ring(n: int) -> Any:
+    """Join each document to two neighbours, weights 2 and 1 in turn: all degrees are 3."""
+    W = np.zeros((n, n))
+    for i in range(n):
+        W[i, (i + 1) % n] = W[(i + 1) % n, i] = 2 - i % 2
+    return W
+
+
+@pytest.mark.parametrize("graph", ["nearest", "ball", "complete"])
+def test_lpp_solves_equation_4_about_the_mean(graph: str) -> None:
+    """λ and a are those of Zᵀ L Z a = λ Zᵀ D Z a, smallest first, Z the documents about their mean.
+
+    The reference solves the dense problem in its minimising form.
+    """
+    X = spread_documents(120)
+    options = GraphOptions(n_neighbors=6, radius=0.08)
+    W = GRAPHS[graph](X, None, options).toarray()
+    D = np.diag(W.sum(axis=1))
+    assert (np.diagonal(D) > 0).all()
+    axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2]
+    Z = (X - X.mean(axis=0)) @ axes.T
+    values, vectors = eigh(Z.T @ (D - W) @ Z, Z.T @ D @ Z)
+    lpp = LPP(4, graph=graph, n_neighbors=6, radius=0.08).fit(X)
+    np.testing.assert_allclose(1 - lpp.eigenvalues_, values[:4], atol=1e-9)
+    assert subspace_angles(lpp.components_.T, axes.T @ vectors[:, :4]).max() < 1e-6
+    centred = lpp.transform(X) - lpp.transform(X).mean(axis=0)
+    np.testing.assert_allclose(centred.T @ D @ centred, np.trace(D) * np.eye(4), atol=1e-6)
+
+
+def test_proposition_4_1_about_the_mean() -> None:
+    """Independent documents of equal degree are placed by LPP as by Laplacian eigenmaps."""
+    X, W = full_rank_square(), ring(30)
+    eigenmaps = eigh(np.diag(W.sum(axis=1)) - W)[1]
+    points = LPP(10).fit(X, affinity=W).transform(X)
+    assert subspace_angles(points - points.mean(axis=0), eigenmaps[:, 1:11]).max() < 1e-6
+
+
+def test_the_complete_graph_gives_principal_components() -> None:
+    """With all inner products as weights and equal degrees, LPP is PCA exactly (section 4.2)."""
+    X = balanced_documents()
+    degrees = complete(X).degrees
+    np.testing.assert_allclose(degrees, degrees[0], rtol=1e-12)
+    lpp, pca = LPP(4, graph="complete").fit(X), PCA(4).fit(X)
+    for k in range(1, 5):
+        assert subspace_angles(lpp.components_[:k].T, pca.components_[:k].T).max() < 1e-6
+    np.testing.assert_allclose(lpp.eigenvalues_, 60 * pca.eigenvalues_ / degrees[0], rtol=1e-6)
+
+
+def test_the_complete_graph_is_close_to_pca_where_degrees_are_close() -> None:
+    """The paper takes D for the identity: nearly so is near enough; neighbours differ."""
+    X = spread_documents()
+    axes = PCA(3).fit(X).components_.T
+    assert subspace_angles(LPP(3, graph="complete").fit(X).components_.T, axes).max() < 0.05
+    assert subspace_angles(LPP(3, n_neighbors=5).fit(X).components_.T, axes).max() > 0.15
+
+
+def test_no_complete_graph_of_centred_documents() -> None:
+    """About their mean all inner products of a document sum to 0: the graph is of X itself.
+
+    The premises of section 4.2, zero mean and D close to the identity, exclude each other.
+    """
+    X = spread_documents(50)
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose((centred @ centred.T).sum(axis=1), 0, atol=1e-12)
+
+
+def test_lpp_and_lpi_differ_by_the_mean() -> None:
+    """Where the mean is 0 already, both find the same directions."""
+    X = spread_documents(60)
+    W = nearest(X)
+    assert (
+        subspace_angles(
+            LPP(3).fit(X, affinity=W).components_.T, LPI(3).fit(X, affinity=W).components_.T
+        ).max()
+        > 1e-3
+    )
+    centred = X - X.mean(axis=0)
+    both = [cls(3).fit(centred, affinity=W).components_.T for cls in (LPP, LPI)]
+    assert subspace_angles(*both).max() < 1e-6

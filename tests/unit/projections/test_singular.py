@@ -50,6 +50,25 @@ def test_leading_part(solver: str, shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(U * s, X @ Vt.T, atol=1e-4)
 
 
+@pytest.mark.parametrize("solver", ["block", "arpack", "dense"])
+@pytest.mark.parametrize("entries", [0, 10**6])
+@pytest.mark.parametrize("shape", [(120, 300), (300, 120)])
+def test_about_the_mean(
+    solver: str, entries: int, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a mean it is the documents about it that are decomposed, however it is done."""
+    monkeypatch.setattr(singular, "DENSE_ENTRIES", entries)
+    X = low_rank(*shape, noise=0.1) + 3 * np.arange(shape[1]) / shape[1]
+    mean = X.mean(axis=0)
+    for matrix in (X, sparse.csr_array(X)):
+        rng = np.random.default_rng(0)
+        U, s, Vt = truncated_svd(matrix, 6, rng=rng, solver=solver, mean=mean)
+        exact = np.linalg.svd(X - mean, full_matrices=False)
+        np.testing.assert_allclose(s, exact[1][:6], rtol=1e-6)
+        assert subspace_angles(Vt.T, exact[2][:6].T).max() < 1e-4
+        np.testing.assert_allclose(U * s, (X - mean) @ Vt.T, atol=1e-4)
+
+
 @pytest.mark.parametrize("solver", ["block", "arpack", "dense", "auto"])
 def test_no_more_than_the_rank(solver: str) -> None:
     """Asked for more than there is, it gives what there is."""
