@@ -57,6 +57,8 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     # Parameters that the class can choose by itself, given as "auto".
     chooses: ClassVar[frozenset[str]] = frozenset()
+    # Whether the first d dimensions of a fit are those of a fit with d dimensions.
+    nested: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:

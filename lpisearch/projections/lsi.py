@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lpisearch.projections.base import Projection, check_count, generator
 from lpisearch.projections.singular import truncated_svd
@@ -49,6 +49,8 @@ class LSI(Projection):
     array([[0.],
            [2.]])
     """
+
+    nested: ClassVar[bool] = True
 
     def __init__(
         self, n_components: int = 150, *, solver: str = "auto", random_state: Any = 0

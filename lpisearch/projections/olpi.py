@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -91,6 +91,9 @@ class OLPI(GraphProjection):
     >>> olpi.eigenvalues_.round(6)
     array([1., 1.])
     """
+
+    nested: ClassVar[bool] = True
+    keeps_constant: ClassVar[bool] = True
 
     def __init__(
         self,

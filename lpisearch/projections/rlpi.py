@@ -91,6 +91,8 @@ class RLPI(ResponseProjection):
 
     chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "alpha"})
 
+    nested: ClassVar[bool] = True
+
     def __init__(
         self,
         n_components: int | str = 150,
