@@ -1,0 +1,236 @@
+"""Every method without a linear map keeps the same contract."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lpisearch.projections.placements import placement_rule
+from lpisearch.projections.registry import EMBEDDINGS, METHODS, PROJECTIONS
+from lpisearch.projections.rows import SparseRows
+
+if TYPE_CHECKING:
+    from lpisearch.projections.embedding import Embedding
+
+every_embedding = pytest.mark.parametrize("name", sorted(EMBEDDINGS))
+
+
+def corpus(n: int = 60, n_terms: int = 80, seed: int = 0) -> Any:
+    """Make documents of four topics, each with words of its own and some of all."""
+    rng = np.random.default_rng(seed)
+    topic = np.arange(n) % 4
+    rates = np.where(np.arange(n_terms) % 5 == topic[:, np.newaxis], 1.2, 0.1)
+    counts = rng.poisson(rates) + (np.arange(n_terms) == topic[:, np.newaxis])
+    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+def fitted(name: str, X: Any, n_components: int = 5, **options: Any) -> Embedding:
+    """Fit the method of that name."""
+    return EMBEDDINGS[name](n_components=n_components, **options).fit(X)
+
+
+def cosines(points: Any) -> Any:
+    """Compare all rows with each other."""
+    return points @ points.T
+
+
+def test_all_methods_are_linear_or_not() -> None:
+    """No name is in both lists, and all are in the one of all methods."""
+    assert not PROJECTIONS.keys() & EMBEDDINGS.keys()
+    assert METHODS.keys() == PROJECTIONS.keys() | EMBEDDINGS.keys()
+
+
+@pytest.mark.filterwarnings("ignore::lpisearch.projections.base.FewerDimensions")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    [EMBEDDINGS[name](n_components=2) for name in sorted(EMBEDDINGS)]
+)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    """It passes scikit-learn's own checks of a transformer."""
+    check(estimator)
+
+
+@every_embedding
+def test_fitted_documents_stay_where_they_were_placed(name: str) -> None:
+    """The rule gives the fitted documents the places that they have."""
+    X = corpus()
+    method = fitted(name, X)
+    assert method.embedding_.shape == (60, 5)
+    np.testing.assert_allclose(method.transform(X), method.embedding_, atol=1e-6)
+    np.testing.assert_allclose(method.fit_transform(X), method.embedding_, atol=1e-6)
+
+
+@every_embedding
+def test_dense_and_both_sparse_kinds_agree(name: str) -> None:
+    """The same numbers give the same places as an array, a csr_array or a csr_matrix."""
+    X, new = corpus(), corpus(8, seed=1)
+    dense = fitted(name, X)
+    for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
+        method = fitted(name, kind(X))
+        np.testing.assert_allclose(method.embedding_, dense.embedding_, atol=1e-8)
+        np.testing.assert_allclose(method.transform(kind(new)), dense.transform(new), atol=1e-8)
+
+
+@every_embedding
+def test_terms_of_a_row_may_come_in_any_order(name: str) -> None:
+    """A sparse matrix whose rows are not sorted by term gives the same places."""
+    X = sparse.csr_array(corpus())
+    turned = X.copy()
+    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        turned.indices[start:stop] = X.indices[start:stop][::-1]
+        turned.data[start:stop] = X.data[start:stop][::-1]
+    turned.has_sorted_indices = False
+    method = fitted(name, X)
+    np.testing.assert_allclose(method.transform(turned), method.embedding_, atol=1e-6)
+
+
+@every_embedding
+def test_float32_is_close_to_float64(name: str) -> None:
+    """Single precision in gives single precision out, at nearly the same cosines."""
+    X = corpus()
+    single_X = X.astype(np.float32)
+    double, single = fitted(name, X), fitted(name, single_X)
+    assert double.embedding_.dtype == np.float64
+    assert single.embedding_.dtype == single.scales_.dtype == np.float32
+    assert single.transform(single_X).dtype == np.float32
+    near = cosines(single.embed(single_X).astype(np.float64))
+    np.testing.assert_allclose(near, cosines(double.embed(X)), atol=1e-2)
+
+
+@every_embedding
+def test_two_fits_are_equal_bit_for_bit(name: str) -> None:
+    """The same documents and seed give the same bits, on the iterative way too."""
+    X = sparse.csr_array(corpus(700, 300), dtype=np.float32)
+    new = sparse.csr_array(corpus(20, 300, 1), dtype=np.float32)
+    first, second = fitted(name, X), fitted(name, X)
+    np.testing.assert_array_equal(first.embedding_, second.embedding_)
+    np.testing.assert_array_equal(first.transform(new), second.transform(new))
+
+
+@every_embedding
+def test_order_of_documents_does_not_matter(name: str) -> None:
+    """Documents in another order come to lie at the same cosines."""
+    X = corpus()
+    order = np.random.default_rng(1).permutation(len(X))
+    straight, shuffled = fitted(name, X), fitted(name, X[order])
+    np.testing.assert_allclose(cosines(shuffled.embed(X)), cosines(straight.embed(X)), atol=2e-2)
+
+
+@every_embedding
+def test_new_documents_land_near_their_like(name: str) -> None:
+    """A document that was not fitted lies nearest to those of its topic."""
+    X, new = corpus(), corpus(24, seed=1)
+    method = fitted(name, X)
+    near = method.embed(new) @ method.embed(X).T
+    topics = np.arange(60) % 4
+    found = topics[near.argmax(axis=1)]
+    assert np.count_nonzero(found == np.arange(24) % 4) >= 22
+
+
+@every_embedding
+def test_a_new_document_has_its_place_alone_or_in_company(name: str) -> None:
+    """Where a document is placed does not depend on what is placed with it."""
+    method = fitted(name, corpus())
+    new = corpus(8, seed=1)
+    together = method.transform(new)
+    for row, place in zip(new, together, strict=True):
+        np.testing.assert_allclose(method.transform(row[np.newaxis])[0], place, atol=1e-9)
+
+
+@every_embedding
+def test_length_of_a_document_makes_no_difference(name: str) -> None:
+    """A document twice as long lies at the same place."""
+    method = fitted(name, corpus())
+    new = corpus(8, seed=1)
+    np.testing.assert_allclose(method.transform(2 * new), method.transform(new), atol=1e-9)
+
+
+@every_embedding
+def test_stored_arrays_place_as_the_estimator_does(name: str) -> None:
+    """The rule needs no more than the arrays, written without pickle and read again."""
+    X, new = sparse.csr_array(corpus(), dtype=np.float32), corpus(8, seed=1).astype(np.float32)
+    method = fitted(name, X)
+    stored = {}
+    for key, array in method.placement_arrays().items():
+        stream = io.BytesIO()
+        np.save(stream, array, allow_pickle=False)
+        stream.seek(0)
+        stored[key] = np.load(stream, allow_pickle=False)
+    fold = placement_rule(method.placement)
+    for document, place in zip(new, method.transform(new), strict=True):
+        terms = np.flatnonzero(document)
+        row = SparseRows.of_query(terms, document[terms], n_terms=80).unit()
+        np.testing.assert_allclose(fold(stored, row)[0], place, atol=1e-6)
+
+
+@every_embedding
+def test_disconnected_documents_are_told_apart(name: str) -> None:
+    """Three groups without a common word end up in three places."""
+    X = sparse.csr_array(sparse.block_diag([corpus(20, 15, seed) for seed in range(3)]))
+    near = cosines(fitted(name, X).embed(X))
+    own = np.repeat(np.arange(3), 20)
+    across = own[:, np.newaxis] != own
+    assert near[across].mean() < near[~across].mean() - 0.3
+
+
+@every_embedding
+def test_duplicates_share_a_place(name: str) -> None:
+    """Copies of a document, longer ones too, come to lie at one point, and nothing breaks."""
+    X = np.vstack([corpus(20), np.repeat(corpus(3), 20, axis=0)])
+    X[25] *= 2
+    method = fitted(name, X)
+    assert np.isfinite(method.embedding_).all()
+    copies = np.tile(method.embedding_[20], (20, 1))
+    np.testing.assert_allclose(method.embedding_[20:40], copies, atol=1e-6)
+    np.testing.assert_allclose(method.transform(X), method.embedding_, atol=1e-6)
+
+
+@every_embedding
+def test_empty_documents_are_placed_at_zero(name: str) -> None:
+    """A document without a term stays at the origin, scaled or not, and disturbs no other."""
+    X = np.vstack([corpus(), np.zeros((2, 80))])
+    method = fitted(name, X)
+    assert not method.embedding_[-2:].any()
+    assert not method.transform(X)[-2:].any()
+    assert not method.embed(X)[-2:].any()
+    alone = fitted(name, X[:-2])
+    near = cosines(method.embed(X)[:-2])
+    np.testing.assert_allclose(near, cosines(alone.embed(X[:-2])), atol=2e-2)
+
+
+@every_embedding
+def test_embedding_has_unit_rows(name: str) -> None:
+    """`embed` scales the dimensions and brings each row to length one."""
+    X = corpus()
+    method = fitted(name, X)
+    scaled = method.transform(X) * method.scales_
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    np.testing.assert_allclose(method.embed(X), scaled / lengths, atol=1e-9)
+    assert method.scales_.shape == (5,)
+    assert (method.scales_ >= 0).all()
+
+
+@every_embedding
+def test_one_document_is_refused(name: str) -> None:
+    """A single document has nothing to be placed beside."""
+    with pytest.raises(ValueError, match="1 sample"):
+        fitted(name, corpus()[:1])
+
+
+@every_embedding
+def test_empty_corpus_is_refused(name: str) -> None:
+    """Documents without a single term give a stated error."""
+    with pytest.raises(ValueError, match="None of the 5 documents has a term"):
+        fitted(name, np.zeros((5, 4)))
+
+
+@every_embedding
+@pytest.mark.parametrize("bad", [0, -3, 2.5, "many", True, None])
+def test_bad_number_of_dimensions_is_refused(name: str, bad: Any) -> None:
+    """A number of dimensions is a whole number above zero."""
+    with pytest.raises(ValueError, match="n_components must be a whole number above 0"):
+        fitted(name, corpus(), bad)
