@@ -1,0 +1,206 @@
+"""Non-negative matrix factorisation with normalised-cut weighting (NMF-NCW).
+
+With documents as rows (the paper has them as columns), X ≈ V Uᵀ, where neither U (terms x
+factors) nor V (documents x factors) has a negative entry. The documents are weighted first:
+
+    X' = D^(-1/2) X,   D = diag(X Xᵀ e),   J = |X' - V Uᵀ|²
+
+D_i is the degree of document i in the complete graph of inner products, which X Xᵀ itself is not
+needed for. The multiplicative updates of the paper, and coordinate descent (HALS), which moves
+one column of V or U at a time to where J is least, both never raise J.
+
+W. Xu, X. Liu, Y. Gong: Document clustering based on non-negative matrix factorization, SIGIR
+2003. HALS: A. Cichocki, R. Zdunek, S. Amari, 2007.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from lpisearch.projections.base import NotConverged, generator
+from lpisearch.projections.blocks import product, transposed
+from lpisearch.projections.nmf_folding import sweep
+from lpisearch.projections.shares import FactorShares, warn_of_fewer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from lpisearch.graphs.affinity import Floats
+
+WEIGHTINGS = ("ncw", "none")
+# The products with X cost more than sweeps with what they give, so there are some sweeps to each.
+SWEEPS = 2
+
+
+class NMF(FactorShares):
+    """Non-negative matrix factorisation, with documents weighted as for a normalised cut.
+
+    Documents are rows here; they are compared by the cosine of their parts of the factors.
+
+    Parameters
+    ----------
+    n_components
+        Number of factors.
+    weighting
+        "ncw": documents count by the inverse root of their degree; "none": all the same.
+    solver
+        "hals" (coordinate descent) or "multiplicative" (the updates of the paper, slower).
+    n_init
+        Starts; the one with the least J is kept.
+    max_iter
+        Rounds at most; each improves V, then U.
+    tolerance
+        It has converged when a round lowers J by less than this share of |X'|².
+    random_state
+        Seed of the starts: random U.
+
+    Attributes
+    ----------
+    embedding_
+        Documents x n_components_: the parts of the factors in each document, unweighted.
+    factors_
+        Uᵀ, n_components_ x n_terms, rows of unit length.
+    objectives_
+        J after each round.
+    n_iter_
+        Rounds.
+    clusters_
+        The factor with the largest part in each fitted document, as Xu et al. take it.
+
+    Notes
+    -----
+    Documents, new and fitted, are folded in: `transform` gives the v ≥ 0 with the least
+    |x - U v|². The normalised-cut weight of a document only scales its row (V is D^(-1/2) times
+    `embedding_` once it has converged), so its direction, cluster and cosines do without.
+
+    References
+    ----------
+    W. Xu, X. Liu, Y. Gong: Document clustering based on non-negative matrix factorization, SIGIR
+    2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpisearch.projections.nmf import NMF
+    >>> X = np.array([[3.0, 3, 0, 0], [2, 2, 0, 0], [0, 0, 0, 4]])
+    >>> np.sort(NMF(n_components=2).fit_transform(X)).round(3)
+    array([[0.   , 4.243],
+           [0.   , 2.828],
+           [0.   , 4.   ]])
+    """
+
+    placement: ClassVar[str] = "nmf"
+
+    def __init__(
+        self,
+        n_components: int = 150,
+        *,
+        weighting: str = "ncw",
+        solver: str = "hals",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tolerance: float = 1e-5,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.weighting = weighting
+        self.solver = solver
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def placement_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return U and UᵀU."""
+        double = self.factors_.astype(np.float64)
+        return {"factors": np.ascontiguousarray(self.factors_.T), "gram": double @ double.T}
+
+    def _learn(self, X: sparse.csr_array, n_factors: int) -> None:
+        rng = generator(self.random_state)
+        weighted = normalised_cut(X) if self.weighting == "ncw" else X
+        runs = (self._run(weighted, n_factors, rng) for _ in range(self.n_init))
+        run = min(runs, key=lambda run: run.objectives[-1])
+        lengths = np.sqrt(np.einsum("ij,ij->i", run.factors, run.factors))
+        kept = lengths > 0
+        self.n_components_ = int(np.count_nonzero(kept))
+        if self.n_components_ < n_factors:
+            warn_of_fewer(n_factors, self.n_components_)
+        self.factors_ = run.factors[kept] / lengths[kept, np.newaxis]
+        self.objectives_ = np.array(run.objectives)
+        self.n_iter_ = len(run.objectives)
+        if not run.gain <= self.tolerance:
+            warnings.warn(NotConverged("NMF", self.n_iter_, run.gain, self.tolerance), stacklevel=3)
+
+    def _run(self, X: sparse.csr_array, n_factors: int, rng: np.random.Generator) -> _Run:
+        """Improve V and U in turn until J hardly falls. Both are kept with a row a factor."""
+        improve = SOLVERS[self.solver]
+        Xt = transposed(X)
+        whole = float(np.dot(X.data, X.data.astype(np.float64)))
+        U = rng.random((n_factors, X.shape[1])).astype(X.dtype)
+        V = np.ones((n_factors, X.shape[0]), dtype=X.dtype)
+        objectives: list[float] = []
+        gain, last = np.inf, whole
+        while gain > self.tolerance and len(objectives) < self.max_iter:
+            improve(V, U @ U.T, _rows(product(X, U.T)))
+            gram, target = V @ V.T, _rows(product(Xt, V.T))
+            improve(U, gram, target)
+            objectives.append(whole + _quadratic(U, gram, target))
+            gain, last = (last - objectives[-1]) / whole, objectives[-1]
+        return _Run(U, objectives, gain)
+
+    def _check(self) -> None:
+        super()._check()
+        for name, known in (("weighting", WEIGHTINGS), ("solver", tuple(SOLVERS))):
+            value = getattr(self, name)
+            if value not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}.")
+
+
+class _Run(NamedTuple):
+    """Uᵀ, J after each round, and by what share of |X'|² the last one lowered it."""
+
+    factors: Floats
+    objectives: list[float]
+    gain: float
+
+
+def normalised_cut(X: sparse.csr_array) -> sparse.csr_array:
+    """Weight each document by the inverse root of its degree in the graph of inner products."""
+    degrees = np.asarray(X @ np.asarray(X.sum(axis=0)).ravel(), dtype=np.float64)
+    weights = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    data = (np.repeat(weights, np.diff(X.indptr)) * X.data).astype(X.dtype)
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
+def _coordinates(parts: Floats, gram: Floats, target: Floats) -> None:
+    """Move the parts of each factor to where J is least, some times over."""
+    for _ in range(SWEEPS):
+        sweep(gram, target, parts)
+
+
+def _multiplicative(parts: Floats, gram: Floats, target: Floats) -> None:
+    """Multiply each part by the share of what is wanted in what is there."""
+    present = gram @ parts
+    parts *= np.divide(target, present, out=np.zeros_like(present), where=present > 0)
+
+
+SOLVERS: dict[str, Callable[[Floats, Floats, Floats], None]] = {
+    "hals": _coordinates,
+    "multiplicative": _multiplicative,
+}
+
+
+def _rows(block: Floats) -> Floats:
+    return np.ascontiguousarray(block.T)
+
+
+def _quadratic(parts: Floats, gram: Floats, target: Floats) -> float:
+    """Give J - |X'|² from what the last update used: tr(Uᵀ U Vᵀ V) - 2 tr(Uᵀ X'ᵀ V)."""
+    square = np.sum((parts @ parts.T).astype(np.float64) * gram)
+    return float(square - 2 * np.einsum("ij,ij->", parts, target, dtype=np.float64))

@@ -1,0 +1,215 @@
+"""Probabilistic latent semantic indexing: documents as mixtures of factors, learned by EM.
+
+With documents d as rows of X and terms w as columns (x_dw counts, or any weights that are not
+negative), PLSI models P(w|d) = Σ_z P(z|d) P(w|z) and maximises
+
+    L = Σ_dw x_dw log Σ_z P(z|d) P(w|z).
+
+Tempered EM weakens the E-step to keep the model from learning its documents by heart:
+P(z|d,w) ∝ P(z) [P(d|z) P(w|z)]^β with β ≤ 1.
+
+T. Hofmann: Probabilistic latent semantic indexing, SIGIR 1999.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lpisearch.projections.base import NotConverged, generator
+from lpisearch.projections.plsi_steps import (
+    Observed,
+    em_step,
+    log_perplexity,
+    random_factors,
+    split,
+)
+from lpisearch.projections.shares import FactorShares
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from lpisearch.projections.plsi_steps import Factors
+
+
+class PLSI(FactorShares):
+    """Probabilistic latent semantic indexing by (tempered) EM.
+
+    Documents are rows here; they are compared by the cosine of their shares P(z|d).
+
+    Parameters
+    ----------
+    n_components
+        Number of factors z.
+    beta
+        Exponent of the E-step, above 0 and at most 1. At 1, the default, this is plain EM. "auto"
+        is Hofmann's schedule: a share of the entries is held out; whenever their perplexity
+        stops falling, β is multiplied by `cooling`; when a lower β does not help any more, EM
+        goes on with all entries at the best β.
+    held_out, cooling
+        The share that is held out, and the factor of β, where β is "auto".
+    n_init
+        Starts; the best is kept (by L, or by the perplexity of what was held out).
+    max_iter
+        Steps of EM at most.
+    tolerance
+        EM has converged when a step gains less than this in L / Σ x, the logarithm of the
+        perplexity.
+    random_state
+        Seed of the starts: equal shares, random terms.
+
+    Attributes
+    ----------
+    embedding_
+        P(z|d), documents x n_components_.
+    factors_
+        P(w|z), n_components_ x n_terms.
+    prior_
+        P(z).
+    beta_
+        The exponent used.
+    log_likelihoods_
+        The objective before each step of EM on all entries, and at the end; L if β is 1.
+    n_iter_
+        Steps of EM on all entries.
+    clusters_
+        The most probable factor of each fitted document.
+
+    Notes
+    -----
+    New documents, and the fitted ones at the end, are folded in: EM on P(z|d) alone, at the same
+    β. So `transform` gives for fitted documents what `embedding_` holds. A term that no fitted
+    document has counts for nothing. Of very few and short documents nothing can be held out;
+    "auto" is then 1.
+
+    References
+    ----------
+    T. Hofmann: Probabilistic latent semantic indexing, SIGIR 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpisearch.projections.plsi import PLSI
+    >>> X = np.array([[3.0, 2, 0, 0], [2, 3, 0, 0], [0, 0, 1, 4]])
+    >>> plsi = PLSI(n_components=2).fit(X)
+    >>> bool(plsi.clusters_[0] == plsi.clusters_[1] != plsi.clusters_[2])
+    True
+    """
+
+    placement: ClassVar[str] = "plsi"
+    chooses: ClassVar[frozenset[str]] = frozenset({"beta"})
+
+    def __init__(
+        self,
+        n_components: int = 150,
+        *,
+        beta: float | str = 1.0,
+        held_out: float = 0.1,
+        cooling: float = 0.9,
+        n_init: int = 1,
+        max_iter: int = 500,
+        tolerance: float = 1e-4,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.beta = beta
+        self.held_out = held_out
+        self.cooling = cooling
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def placement_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return P(w|z)^β, P(z)^(1 - β) and β."""
+        terms = np.ascontiguousarray(self.factors_.T)
+        return {
+            "terms": terms if self.beta_ == 1 else terms**self.beta_,
+            "prior": self.prior_ ** (1 - self.beta_),
+            "beta": np.array(self.beta_),
+        }
+
+    def _learn(self, X: sparse.csr_array, n_factors: int) -> None:
+        rng = generator(self.random_state)
+        seen = Observed.of(X)
+        starts = (random_factors(X, n_factors, rng) for _ in range(self.n_init))
+        if self.beta == "auto":
+            kept, held = map(Observed.of, split(X, self.held_out, rng))
+            cooled = [self._cooled(kept, held, start) for start in starts]
+            best = min(cooled, key=lambda found: found.log_perplexity)
+            self.beta_ = best.beta
+            run = self._run(seen, best.factors)
+        else:
+            self.beta_ = float(self.beta)
+            runs = (self._run(seen, start) for start in starts)
+            run = max(runs, key=lambda run: run.objectives[-1])
+        self.factors_ = np.ascontiguousarray(run.factors.terms.T)
+        self.prior_ = run.factors.prior
+        self.log_likelihoods_ = np.array(run.objectives)
+        self.n_iter_ = len(run.objectives) - 1
+        self.n_components_ = n_factors
+        if not run.gain <= self.tolerance:
+            warnings.warn(
+                NotConverged("EM of PLSI", self.n_iter_, run.gain, self.tolerance), stacklevel=3
+            )
+
+    def _run(self, seen: Observed, factors: Factors) -> _Run:
+        """Take steps of EM at one β until they gain next to nothing."""
+        total = seen.total
+        improved, objective = em_step(seen, factors, self.beta_)
+        objectives, gain = [objective], np.inf
+        while gain > self.tolerance and len(objectives) <= self.max_iter:
+            factors = improved
+            improved, objective = em_step(seen, factors, self.beta_)
+            gain = (objective - objectives[-1]) / total
+            objectives.append(objective)
+        return _Run(factors, objectives, gain)
+
+    def _cooled(self, kept: Observed, held: Observed, factors: Factors) -> _Cooled:
+        """Lower β each time the held-out perplexity stops falling; give the best that was met."""
+        best = _Cooled(factors, 1.0, log_perplexity(held, factors))
+        beta, helped = 1.0, True
+        for _ in range(self.max_iter):
+            factors, _ = em_step(kept, factors, beta)
+            found = _Cooled(factors, beta, log_perplexity(held, factors))
+            if found.log_perplexity < best.log_perplexity:
+                best, helped = found, True
+            elif helped:
+                beta, helped, factors = beta * self.cooling, False, best.factors
+            else:
+                break
+        return best
+
+    def _check(self) -> None:
+        super()._check()
+        for name in ("held_out", "cooling"):
+            _check_share(name, getattr(self, name))
+        if not (isinstance(self.beta, str) and self.beta == "auto"):
+            _check_share("beta", self.beta, whole=True)
+
+
+class _Run(NamedTuple):
+    """Factors, the objective on the way to them, and what the last step gained."""
+
+    factors: Factors
+    objectives: list[float]
+    gain: float
+
+
+class _Cooled(NamedTuple):
+    """Factors, the β that led to them, and how well they foretell what was held out."""
+
+    factors: Factors
+    beta: float
+    log_perplexity: float
+
+
+def _check_share(name: str, value: Any, *, whole: bool = False) -> None:
+    """Refuse what is not between 0 and 1; 1 itself only where the whole is meant."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not (0 < value < 1 or (whole and value == 1)):
+        limits = 'above 0 and at most 1, or "auto"' if whole else "between 0 and 1"
+        raise ValueError(f"{name} must be {limits}, not {value!r}.")
