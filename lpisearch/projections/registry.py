@@ -8,8 +8,10 @@ from lpisearch.projections.eigenmaps import Eigenmaps
 from lpisearch.projections.lpi import LPI
 from lpisearch.projections.lpp import LPP
 from lpisearch.projections.lsi import LSI
+from lpisearch.projections.nmf import NMF
 from lpisearch.projections.olpi import OLPI
 from lpisearch.projections.pca import PCA
+from lpisearch.projections.plsi import PLSI
 from lpisearch.projections.rlpi import RLPI
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ PROJECTIONS: Mapping[str, type[Projection]] = {
 
 EMBEDDINGS: Mapping[str, type[Embedding]] = {
     "eigenmaps": Eigenmaps,
+    "plsi": PLSI,
+    "nmf": NMF,
 }
 
 METHODS: Mapping[str, type[DocumentTransformer]] = {**PROJECTIONS, **EMBEDDINGS}
