@@ -283,7 +283,7 @@ class RetrievalOptions:
     queries, qrels
         Files of queries and of judgements.
     by
-        Ways to rank.
+        Ways to rank; () is all that the library allows.
     measures
         Such as AP, nDCG@10, P@10, R@100, RR.
     depth
@@ -292,7 +292,7 @@ class RetrievalOptions:
 
     queries: Path
     qrels: Path
-    by: tuple[str, ...] = ("hybrid", "semantic", "lexical")
+    by: tuple[str, ...] = ()
     measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "R@100", "RR")
     depth: int = 10_000
 

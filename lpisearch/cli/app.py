@@ -25,6 +25,7 @@ from lpisearch.cli import (
     status,
     topics,
 )
+from lpisearch.cli.evaluate import app as evaluate
 from lpisearch.errors import LpiSearchError
 from lpisearch.library import default_path
 
@@ -135,6 +136,7 @@ app.command("query")(query.query)
 app.command("similar")(query.similar)
 app.command("classify")(classify.classify)
 app.command("topics")(topics.topics)
+app.add_typer(evaluate.app, name="evaluate")
 app.command("status")(status.status)
 app.add_typer(documents.app, name="docs")
 app.command("doctor")(doctor.doctor)

@@ -127,6 +127,13 @@ def stage_line() -> Iterator[Callable[[str], None]]:
         yield lambda stage: status.update(f"{stage} …")
 
 
+@contextmanager
+def cell_line() -> Iterator[Callable[[str, int, int], None]]:
+    """Show which part of a long run is under way on stderr; nothing where it is no terminal."""
+    with stage_line() as show:
+        yield lambda name, done, total: show(f"{done:,} of {total:,} done: {name}")
+
+
 def size(number: float) -> str:
     """Return a number of bytes as people read it."""
     for unit in ("B", "kB", "MB"):

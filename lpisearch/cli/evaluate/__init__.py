@@ -1,0 +1,1 @@
+"""`lpisearch evaluate` and its words: how good an index is on labelled documents."""

@@ -1,0 +1,230 @@
+"""The options that the words of `lpisearch evaluate` share, and how their values are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from lpisearch.settings import EvaluateOptions
+
+Number = TypeVar("Number", int, float)
+
+Methods = Annotated[
+    str,
+    typer.Option(
+        "--methods", metavar="NAME,…|all", help="Representations to compare: terms, lsi, rlpi, …"
+    ),
+]
+Dims = Annotated[str, typer.Option("--dims", metavar="auto|N", help="Dimensions of the subspaces.")]
+Alpha = Annotated[
+    str,
+    typer.Option("--alpha", metavar="auto|X", help="Strength of the ridge, where there is one."),
+]
+Neighbours = Annotated[
+    int, typer.Option("--neighbours", metavar="N", help="Neighbours that each document names.")
+]
+Weighting = Annotated[
+    str,
+    typer.Option(
+        "--weighting",
+        metavar="NAME",
+        help="tf, tfidf, log-tfidf or bm25 (log-tfidf; for a matrix tf).",
+    ),
+]
+Scale = Annotated[
+    float,
+    typer.Option(
+        "--scale",
+        metavar="X",
+        help="For cosines, dimensions count by their eigenvalue to this power.",
+    ),
+]
+Largest = Annotated[
+    int | None, typer.Option("--largest", metavar="N", help="Only the N largest classes.")
+]
+Matrix = Annotated[
+    Path | None,
+    typer.Option(
+        "--matrix",
+        metavar="FILE",
+        help="Counts with labels in place of the library: .npz or svmlight.",
+    ),
+]
+IndexName = Annotated[
+    str, typer.Option("--index", metavar="NAME", help="The index that is compared.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of every random choice.")]
+Queries = Annotated[
+    Path | None, typer.Option("--queries", metavar="FILE", help="Queries: JSON Lines or TSV.")
+]
+Qrels = Annotated[
+    Path | None, typer.Option("--qrels", metavar="FILE", help="Judgements, as TREC writes them.")
+]
+Words = Annotated[
+    str,
+    typer.Option(
+        "--words",
+        metavar="WORD,…|N",
+        help="A subset of the documents for each word, or for the N most frequent ones.",
+    ),
+]
+SubsetSize = Annotated[
+    str,
+    typer.Option("--subset-size", metavar="A..B", help="Documents of a subset, for --words N."),
+]
+SplitBy = Annotated[
+    str,
+    typer.Option("--split", metavar="field|auto", help="Take the split that the documents state."),
+]
+Train = Annotated[
+    str, typer.Option("--train", metavar="5%,10%,…", help="Draw these shares to learn from.")
+]
+Repeats = Annotated[
+    int, typer.Option("--repeats", metavar="N", help="How many draws of each share.")
+]
+Classifiers = Annotated[
+    str, typer.Option("--classifiers", metavar="NAME,…", help="Of centroid, knn and svm.")
+]
+Classes = Annotated[
+    str,
+    typer.Option(
+        "--classes", metavar="2..10|all", help="Draw so many classes at random; all: at once."
+    ),
+]
+Draws = Annotated[
+    int, typer.Option("--draws", metavar="N", help="How many draws of each number of classes.")
+]
+Ways = Annotated[
+    str, typer.Option("--by", metavar="NAME,…", help="Of hybrid, semantic and lexical.")
+]
+Measures = Annotated[
+    str, typer.Option("--measures", metavar="NAME,…", help="AP, nDCG@K, P@K, R@K, RR, AP@K, RR@K.")
+]
+Depth = Annotated[
+    int, typer.Option("--depth", metavar="N", help="How many documents a query may find.")
+]
+Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--report", metavar="DIR", help="Write a page with tables, plots and all parameters there."
+    ),
+]
+
+USUAL_SCALE = 1.5
+USUAL_NEIGHBOURS = 15
+USUAL_CLASSIFIERS = "centroid,knn,svm"
+USUAL_MEASURES = "AP,nDCG@10,P@10,R@100,RR"
+USUAL_SIZE = "250..800"
+
+
+def evaluate_options(
+    *,
+    methods: str = "",
+    dims: str = "auto",
+    alpha: str = "auto",
+    neighbours: int = USUAL_NEIGHBOURS,
+    weighting: str = "",
+    scale: float = USUAL_SCALE,
+    largest: int | None = None,
+    matrix: Path | None = None,
+    index: str = "default",
+    seed: int = 0,
+) -> EvaluateOptions:
+    """Read the options that all words have."""
+    from lpisearch.settings import EvaluateOptions
+
+    return EvaluateOptions(
+        methods=tuple(names(methods)),
+        dims=number("--dims", dims, int),
+        alpha=number("--alpha", alpha, float),
+        neighbours=neighbours,
+        weighting=weighting,
+        scale=scale,
+        largest=largest,
+        matrix=matrix,
+        index=index,
+        seed=seed,
+    )
+
+
+def names(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def number(option: str, text: str, kind: type[Number]) -> Number | None:
+    """Read a number, or None for "auto"."""
+    from lpisearch.errors import BadOption
+
+    if text == "auto":
+        return None
+    try:
+        return kind(text)
+    except ValueError:
+        raise BadOption(option, f"“{text}” is neither auto nor a number") from None
+
+
+def shares(option: str, text: str) -> tuple[float, ...]:
+    """Read shares, as 5% or as .05."""
+    from lpisearch.errors import BadOption
+
+    found = []
+    for name in names(text):
+        try:
+            found.append(float(name.removesuffix("%")) / (100 if name.endswith("%") else 1))
+        except ValueError:
+            raise BadOption(option, f"“{name}” is not a share (write 5% or .05)") from None
+    return tuple(found)
+
+
+def numbers(option: str, text: str, *, everything: str = "") -> tuple[int, ...]:
+    """Read whole numbers and ranges: 2..10,30; `everything` stands for 0."""
+    from lpisearch.errors import BadOption
+
+    found: list[int] = []
+    for name in names(text):
+        first, dots, last = name.partition("..")
+        try:
+            if everything and name == everything:
+                found.append(0)
+            elif dots:
+                found += range(int(first), int(last) + 1)
+            else:
+                found.append(_positive(name))
+        except ValueError:
+            raise BadOption(option, f"“{name}” is not a number, nor a range as 2..10") from None
+    return tuple(found)
+
+
+def values(option: str, text: str) -> tuple[float, ...]:
+    """Read numbers, shares and ranges of whole numbers."""
+    found: list[float] = []
+    for name in names(text):
+        found += numbers(option, name) if ".." in name else shares(option, name)
+    return tuple(found)
+
+
+def bounds(option: str, text: str) -> tuple[int, int]:
+    """Read two whole numbers, as 250..800."""
+    from lpisearch.errors import BadOption
+
+    first, _, last = text.partition("..")
+    try:
+        least, most = int(first), int(last)
+    except ValueError:
+        raise BadOption(option, f"“{text}” is not two numbers as 250..800") from None
+    if not 2 <= least <= most:  # noqa: PLR2004 (a pair takes two documents)
+        raise BadOption(option, f"“{text}” is not a range from 2 upwards")
+    return least, most
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value

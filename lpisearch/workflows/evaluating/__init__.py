@@ -1,0 +1,1 @@
+"""The routes of `lpisearch evaluate`: documents and labels in, reports out."""

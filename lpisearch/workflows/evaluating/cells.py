@@ -1,0 +1,143 @@
+"""The finished parts of a long evaluation, kept in a file until the whole is done.
+
+A run can be interrupted at any moment, by Ctrl-C or by a kill: the same command goes on where it
+was. The file lies in the user's cache folder and is removed when the run is complete, so that a
+second run measures anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.workflows.evaluating.collection import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    OnCell = Callable[[str, int, int], None]
+
+
+def quiet(_name: str, _done: int, _total: int) -> None:
+    """Say nothing of the parts."""
+
+
+@dataclass(slots=True)
+class Cells:
+    """Values by key; each is computed once, and written down at once.
+
+    Attributes
+    ----------
+    path
+        Where they are kept; None keeps them in memory alone.
+    on_cell
+        Called with the name of a part as it begins, how many are done, and how many there are.
+    total
+        How many parts there will be, as far as is known.
+    found
+        How many were there already.
+    """
+
+    path: Path | None = None
+    on_cell: OnCell = quiet
+    total: int = 0
+    found: int = 0
+    _known: dict[str, Any] = field(default_factory=dict)
+    _done: int = 0
+
+    def __post_init__(self) -> None:
+        if self.path is not None:
+            self._known = _read(self.path)
+
+    def value(self, key: str, compute: Callable[[], Any]) -> Any:
+        """Return the value of a part: from the file, or computed now and kept.
+
+        Parameters
+        ----------
+        key
+            Names the part for people, and tells it from all others of the run.
+        compute
+            Gives a JSON value.
+        """
+        self.on_cell(key, self._done, max(self.total, self._done + 1))
+        self._done += 1
+        if key in self._known:
+            self.found += 1
+            return self._known[key]
+        value = compute()
+        self._known[key] = value
+        if self.path is not None:
+            self._append(self.path, key, value)
+        return value
+
+    def finish(self) -> None:
+        """Forget the parts: the whole is done."""
+        if self.path is not None:
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+
+    def _append(self, path: Path, key: str, value: Any) -> None:
+        # The line break comes first: what a kill cut short must not swallow the next entry.
+        line = "\n" + json.dumps({"key": key, "value": value}, ensure_ascii=False)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as stream:
+                stream.write(line)
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError:  # the evaluation is worth more than its resumption
+            self.path = None
+
+
+@contextmanager
+def kept_cells(signature: Mapping[str, Any], on_cell: OnCell) -> Iterator[Cells]:
+    """Keep the parts of one run, told from others by what it depends on.
+
+    Parameters
+    ----------
+    signature
+        JSON values and paths; a path stands for the file as it is now.
+    on_cell
+        See `Cells`.
+
+    Notes
+    -----
+    When the block ends without an error, the parts are forgotten.
+    """
+    text = json.dumps(signature, sort_keys=True, default=_file_state)
+    cells = Cells(cache_folder() / f"{digest_of([text.encode()])}.jsonl", on_cell)
+    yield cells
+    cells.finish()
+
+
+def cache_folder() -> Path:
+    """Return where unfinished evaluations are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    return Path(base) / "lpisearch" / "evaluations"
+
+
+def _file_state(value: Any) -> Any:
+    """Tell a file from what it was: by size and time, those of SQLite's log included."""
+    if not isinstance(value, Path):
+        return str(value)
+    found: list[object] = [str(value.resolve())]
+    for path in (value, value.with_name(f"{value.name}-wal")):
+        with suppress(OSError):
+            stated = path.stat()
+            found += [stated.st_size, stated.st_mtime_ns]
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read what is there; a last line that was cut short by a kill is passed over."""
+    known: dict[str, Any] = {}
+    with suppress(OSError), path.open("rb") as stream:
+        for line in stream:
+            with suppress(ValueError, TypeError, KeyError):
+                entry = json.loads(line)
+                known[entry["key"]] = entry["value"]
+    return known

@@ -1,0 +1,286 @@
+"""How well labels are found by what labelled documents teach: `lpisearch evaluate classify`.
+
+The shape of tables 4 and 5 of rlpi-2007. For each split, everything (which terms are kept, their
+idf, the map, the classifier) is learned from the training documents alone; the others are only
+placed and judged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.records import Table
+from lpisearch.search.classification import CLASSIFIERS
+from lpisearch.workflows.evaluating.classifiers import Judged, judge
+from lpisearch.workflows.evaluating.collection import single_labelled
+from lpisearch.workflows.evaluating.reporting import as_report, mean_and_spread
+from lpisearch.workflows.evaluating.representations import (
+    PAPERS,
+    TermWeights,
+    check_options,
+    chosen_methods,
+    class_dimensions,
+    represent,
+    takes_labels,
+    usual_dimensions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.records import Cell, Report
+    from lpisearch.settings import CategoriesOptions, EvaluateOptions
+    from lpisearch.workflows.evaluating.cells import Cells
+    from lpisearch.workflows.evaluating.collection import Collection
+    from lpisearch.workflows.evaluating.sources import Source
+
+TRAIN, TEST = "train", "test"
+FIELD, AUTO = "field", "auto"
+USUAL_SHARE, USUAL_REPEATS = 0.5, 5
+_PAIRS = 10
+
+
+class Split(NamedTuple):
+    """Which documents (rows) are learned from, and which are judged.
+
+    Attributes
+    ----------
+    train
+        "field", or the share of the documents that are learned from.
+    draw
+        The number of the draw from 0.
+    seen, unseen
+        Rows.
+    """
+
+    train: str | float
+    draw: int
+    seen: NDArray[np.integer[Any]]
+    unseen: NDArray[np.integer[Any]]
+
+
+def evaluate_classify(
+    source: Source, options: EvaluateOptions, wanted: CategoriesOptions, cells: Cells
+) -> Report:
+    """Measure classifiers on representations.
+
+    Raises
+    ------
+    BadOption, NothingToEvaluate, LibraryError
+    """
+    check_options(options)
+    _check(wanted)
+    names = chosen_methods(options, PAPERS)
+    collection = single_labelled(source.collection, options.largest)
+    splits = list(make_splits(collection, wanted, options.seed))
+    cells.total += len(splits) * len(names)
+    experiment = _Experiment(collection, options, wanted)
+    found = [
+        row for split in splits for name in names for row in experiment.rows(split, name, cells)
+    ]
+    rows = _summarised(found)
+    title = f"Classification: {_described(splits)}"
+    notes = (*collection.notes, *_split_notes(collection, splits))
+    tables = [Table("classify", title, tuple(rows), notes), _pairs_table(found, rows)]
+    return as_report("Classification", collection, (options, wanted), tables)
+
+
+def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) -> Iterator[Split]:
+    """Part the documents: by the field `split`, or by draws of the shares that are asked for.
+
+    Raises
+    ------
+    NothingToEvaluate
+        A side is empty, or has a single class.
+    """
+    by_field = wanted.split == FIELD
+    stated = {TRAIN, TEST} <= set(collection.splits)
+    if by_field or (wanted.split == AUTO and stated and not wanted.train):
+        yield _field_split(collection)
+        return
+    from lpisearch.evaluation import split_by_share
+
+    labels = collection.single_labels
+    shares = wanted.train or (USUAL_SHARE,)
+    repeats = wanted.repeats if wanted.train else min(wanted.repeats, USUAL_REPEATS)
+    for share in shares:
+        for draw in range(repeats):
+            seen, unseen = split_by_share(labels, share, random_state=seed + draw)
+            if not len(unseen):
+                raise NothingToEvaluate(
+                    f"A share of {share:g} leaves no document to judge.",
+                    "give a smaller share: --train 50%",
+                )
+            yield Split(share, draw, seen, unseen)
+
+
+class _Row(NamedTuple):
+    """One classifier on one representation of one split."""
+
+    split: str | float
+    representation: str
+    classifier: str
+    cells: dict[str, Any]
+    pairs: list[Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Experiment:
+    """Classifiers on representations of one collection."""
+
+    collection: Collection
+    options: EvaluateOptions
+    wanted: CategoriesOptions
+
+    def rows(self, split: Split, name: str, cells: Cells) -> list[_Row]:
+        """Judge the unseen documents of a split by all classifiers on one representation."""
+        options = self.options
+        named = (
+            f"{split.train:.0%}, draw {split.draw + 1}" if isinstance(split.train, float) else FIELD
+        )
+        key = f"classify {name}, {named}, {(options.dims, options.alpha, options.neighbours)}"
+        values = cells.value(key, lambda: self._measure(split, name))
+        return [
+            _Row(split.train, name, by, own["cells"], own["pairs"]) for by, own in values.items()
+        ]
+
+    def _measure(self, split: Split, name: str) -> dict[str, Any]:
+        seen, unseen = self.collection.of(split.seen), self.collection.of(split.unseen)
+        weights = TermWeights.learn(seen, self.options.weighting)
+        X, labels = weights.apply(seen.counts), seen.single_labels
+        classes = len(set(labels))
+        dims = (
+            class_dimensions(name, classes) if takes_labels(name) else usual_dimensions(len(seen))
+        )
+        learned = represent(name, X, self.options, dims=dims, labels=labels)
+        points = learned.directions(X)
+        others = learned.directions(weights.apply(unseen.counts))
+        return {
+            by: _scored(judge(by, points, labels, others, self.options.seed), unseen, learned)
+            for by in self.wanted.classifiers
+        }
+
+
+def _scored(judged: Judged, unseen: Collection, learned: Any) -> dict[str, Any]:
+    from lpisearch.evaluation import accuracy, macro_f1, worst_pairs
+
+    truth, said = unseen.single_labels, judged.labels.tolist()
+    cells = {
+        "accuracy": accuracy(truth, said),
+        "macro_f1": macro_f1(truth, said),
+        "fit_s": judged.fit_seconds + learned.seconds,
+        "predict_s": judged.predict_seconds,
+        "dims": learned.dims,
+        "alpha": learned.alpha,
+    }
+    pairs = worst_pairs(truth, said, _PAIRS)
+    return {"cells": cells, "pairs": [[one.label, one.predicted, one.count] for one in pairs]}
+
+
+def _summarised(found: Sequence[_Row]) -> list[dict[str, Cell]]:
+    rows = []
+    for key in dict.fromkeys((row.split, row.representation, row.classifier) for row in found):
+        own = [row.cells for row in found if (row.split, row.representation, row.classifier) == key]
+        row: dict[str, Cell] = {} if key[0] == FIELD else {"train": key[0]}
+        row |= {"representation": key[1], "classifier": key[2]}
+        for what in ("accuracy", "macro_f1"):
+            row[what], spread = mean_and_spread([each[what] for each in own])
+            if spread is not None:
+                row[f"{what}_sd"] = spread
+        row |= {what: fmean(each[what] for each in own) for what in ("fit_s", "predict_s")}
+        row["dims"] = own[0]["dims"]
+        alphas = [each["alpha"] for each in own if each["alpha"] is not None]
+        row["alpha"] = fmean(alphas) if alphas else None
+        if len(own) > 1:
+            row["repeats"] = len(own)
+        rows.append(row)
+    return rows
+
+
+def _pairs_table(found: Sequence[_Row], rows: Sequence[dict[str, Cell]]) -> Table:
+    """Show what the best row confuses, over all its draws."""
+    best = max(rows, key=lambda row: float(row["accuracy"] or 0))
+    split = best.get("train", FIELD)
+    own = [
+        row
+        for row in found
+        if (row.split, row.representation, row.classifier)
+        == (split, best["representation"], best["classifier"])
+    ]
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in own:
+        for label, taken, count in row.pairs:
+            counts[label, taken] += count
+    title = f"What {best['representation']} with {best['classifier']} takes for something else"
+    pairs: list[dict[str, Cell]] = [
+        {"label": label, "taken_for": taken, "documents": count}
+        for (label, taken), count in counts.most_common(_PAIRS)
+    ]
+    return Table("worst_pairs", title, tuple(pairs))
+
+
+def _field_split(collection: Collection) -> Split:
+    splits = np.array(collection.splits)
+    seen, unseen = np.flatnonzero(splits == TRAIN), np.flatnonzero(splits == TEST)
+    for name, rows in ((TRAIN, seen), (TEST, unseen)):
+        if not len(rows):
+            raise NothingToEvaluate(
+                f"No document with just one label is in the split “{name}”.",
+                "draw one instead: lpisearch evaluate classify --train 50%",
+            )
+    if len(set(collection.of(seen).single_labels)) < 2:  # noqa: PLR2004 (to tell apart takes two)
+        raise NothingToEvaluate(
+            "The documents of the split “train” have a single class.",
+            "draw a split instead: lpisearch evaluate classify --train 50%",
+        )
+    return Split(FIELD, 0, seen, unseen)
+
+
+def _split_notes(collection: Collection, splits: Sequence[Split]) -> list[str]:
+    """Say which classes nobody could have learned."""
+    labels = np.array(collection.single_labels)
+    unknown: set[str] = set()
+    for split in splits:
+        unknown |= set(labels[split.unseen].tolist()) - set(labels[split.seen].tolist())
+    if not unknown:
+        return []
+    some = ", ".join(sorted(unknown)[:5]) + (", …" if len(unknown) > 5 else "")  # noqa: PLR2004 (as many as are read)
+    return [f"{len(unknown):,} classes have no training document and count as errors: {some}."]
+
+
+def _described(splits: Sequence[Split]) -> str:
+    first = splits[0]
+    if first.train == FIELD:
+        return f"{len(first.seen):,} training documents, {len(first.unseen):,} judged"
+    shares = list(dict.fromkeys(split.train for split in splits))
+    draws = len(splits) // len(shares)
+    listed = ", ".join(f"{share:.0%}" for share in shares)
+    return f"{listed} of the documents to learn from, {draws} draws"
+
+
+def _check(wanted: CategoriesOptions) -> None:
+    unknown = [name for name in wanted.classifiers if name not in CLASSIFIERS]
+    if unknown:
+        listed = ", ".join(f"“{name}”" for name in unknown)
+        raise BadOption("--classifiers", f"there is no classifier {listed}", CLASSIFIERS)
+    if not wanted.classifiers:
+        raise BadOption("--classifiers", "none is named", CLASSIFIERS)
+    if wanted.split not in {FIELD, AUTO}:
+        raise BadOption("--split", f"“{wanted.split}” is not a choice", [FIELD, AUTO])
+    if wanted.split == FIELD and wanted.train:
+        raise BadOption("--train", "a share cannot be drawn where --split field says who is who")
+    if wanted.repeats < 1:
+        raise BadOption("--repeats", f"{wanted.repeats} is not a number of draws")
+    for share in wanted.train:
+        if not 0 < share < 1:
+            raise BadOption(
+                "--train", f"{share:g} is not a share between 0 and 1 (write 5% or .05)"
+            )

@@ -1,0 +1,99 @@
+"""Matrices without text: NumPy archives of CSR arrays, and svmlight (libsvm) files."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import LpiSearchError
+from lpisearch.terms.vocabulary import VocabularyLimits
+from lpisearch.workflows.discovery import system_reason
+from lpisearch.workflows.evaluating.collection import Collection, digest_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scipy.sparse import csr_array
+
+_PARTS = ("data", "indices", "indptr", "shape", "label")
+_NPZ = b"PK"
+
+
+class MatrixUnreadable(LpiSearchError):
+    """A file of a matrix cannot be read, or is not one."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: {reason}.",
+            "give an .npz file with the arrays data, indices, indptr, shape and label, "
+            "or an svmlight file",
+        )
+
+
+def matrix_collection(path: Path) -> Collection:
+    """Read documents (rows) x terms with a label for each document.
+
+    Raises
+    ------
+    MatrixUnreadable
+    """
+    try:
+        with path.open("rb") as stream:
+            is_archive = stream.read(len(_NPZ)) == _NPZ
+        counts, labels = _archive(path) if is_archive else _svmlight(path)
+    except OSError as error:
+        raise MatrixUnreadable(path, system_reason(error)) from error
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise MatrixUnreadable(path, str(error).rstrip(".")) from error
+    _check(path, counts, labels)
+    parts = (counts.data, counts.indices, counts.indptr)
+    names = ["\x1f".join(own).encode() for own in labels]
+    return Collection(
+        name=path.name,
+        counts=counts,
+        labels=labels,
+        splits=("",) * len(labels),
+        terms=(),
+        keys=(),
+        weighting="tf",  # published matrices are used as they are, at unit length
+        limits=VocabularyLimits(min_df=1, max_terms=None),
+        fingerprint=digest_of([*(part.tobytes() for part in parts), *names]),
+    )
+
+
+def _archive(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
+    from scipy.sparse import csr_array
+
+    with np.load(path, allow_pickle=False) as stored:
+        missing = [name for name in _PARTS if name not in stored]
+        if missing:
+            raise KeyError(f"it lacks the array {', '.join(missing)}")
+        parts = (stored["data"].astype(np.float32), stored["indices"], stored["indptr"])
+        matrix = csr_array(parts, shape=tuple(stored["shape"].tolist()))
+        matrix.check_format(full_check=True)
+        labels: list[Any] = stored["label"].ravel().tolist()
+    matrix.sum_duplicates()
+    return matrix, tuple((str(label),) for label in labels)
+
+
+def _svmlight(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
+    from scipy.sparse import csr_array
+    from sklearn.datasets import load_svmlight_file
+
+    matrix, labels = load_svmlight_file(str(path), dtype=np.float32, multilabel=True)
+    counts = csr_array(matrix)
+    counts.sum_duplicates()
+    return counts, tuple(tuple(f"{label:g}" for label in own) for own in labels)
+
+
+def _check(path: Path, counts: csr_array, labels: tuple[tuple[str, ...], ...]) -> None:
+    if not labels:
+        raise MatrixUnreadable(path, "it has no documents")
+    if len(labels) != counts.shape[0]:
+        raise MatrixUnreadable(
+            path, f"it has {counts.shape[0]:,} documents, but {len(labels):,} labels"
+        )
+    if not np.isfinite(counts.data).all() or (counts.data < 0).any():
+        raise MatrixUnreadable(path, "it has numbers that are negative or not finite")

@@ -1,0 +1,248 @@
+"""How documents are represented while they are compared: by their terms, or in a subspace.
+
+All that is learned (which terms are kept, their idf, the map) comes from the counts that
+`TermWeights.learn` and `represent` are given; other documents are only placed by it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.terms.counts import narrow
+from lpisearch.terms.weighting import Weighting, normalise_rows, weighting_scheme
+from lpisearch.workflows.subspace import DIMENSIONS, one_thread_if_small
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.projections.base import DocumentTransformer
+    from lpisearch.settings import EvaluateOptions
+    from lpisearch.workflows.evaluating.collection import Collection
+
+    Rows = Any  # a csr_array of terms, or an array of places
+
+TERMS = "terms"
+EVERY = "all"
+BASELINES = (TERMS, "lsi")
+PAPERS = (TERMS, "lsi", "lpi", "rlpi", "olpi")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TermWeights:
+    """Which terms are kept and how they weigh, learned from some documents."""
+
+    stays: NDArray[np.bool_]
+    weighting: Weighting
+
+    @classmethod
+    def learn(cls, collection: Collection, scheme: str) -> TermWeights:
+        """Learn from all documents of a collection."""
+        counts = collection.counts
+        frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
+        stays = collection.limits.choose(frequencies, len(collection))
+        return cls(stays, Weighting.fit(narrow(counts, stays), scheme or collection.weighting))
+
+    def apply(self, counts: csr_array) -> csr_array:
+        """Return the weights of documents, which may be others, at unit length."""
+        return normalise_rows(self.weighting.apply(narrow(counts, self.stays)))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Represented:
+    """A representation that was learned.
+
+    Attributes
+    ----------
+    name
+        "terms", or the method.
+    dims
+        How many numbers a document has.
+    seconds
+        What learning it took, the graph included.
+    estimator
+        The fitted method; None for the terms themselves.
+    scales
+        What each dimension is multiplied by where documents are compared by cosine.
+    """
+
+    name: str
+    dims: int
+    seconds: float
+    estimator: DocumentTransformer | None
+    scales: NDArray[np.floating[Any]] | None
+
+    @property
+    def alpha(self) -> float | None:
+        """The strength of the ridge, where there is one."""
+        alpha = getattr(self.estimator, "alpha_", None)
+        return None if alpha is None else float(alpha)
+
+    def places(self, X: csr_array) -> Rows:
+        """Place documents, as the papers cluster them: unscaled."""
+        return X if self.estimator is None else self.estimator.transform(X)
+
+    def directions(self, X: csr_array, dims: int | None = None) -> Rows:
+        """Place documents, scale the dimensions, and bring rows to unit length."""
+        from lpisearch.store.index import scaled_rows
+
+        if self.estimator is None or self.scales is None:
+            return X
+        places = np.asarray(self.estimator.transform(X), np.float32)
+        return scaled_rows(places[:, :dims], np.asarray(self.scales[:dims], np.float32))
+
+
+def represent(
+    name: str,
+    X: csr_array,
+    options: EvaluateOptions,
+    *,
+    dims: int | None = None,
+    labels: Sequence[Any] | None = None,
+) -> Represented:
+    """Learn a representation from weighted documents (rows at unit length).
+
+    Parameters
+    ----------
+    name
+        "terms" or a method of the registry.
+    dims
+        How many dimensions, if the options do not say it; None leaves it to the method.
+    labels
+        Of the documents, for methods that can learn from them.
+
+    Raises
+    ------
+    NothingToEvaluate
+        The documents do not have what the method needs.
+    """
+    if name == TERMS:
+        return Represented(name, X.shape[1], 0.0, None, None)
+    cls = method_class(name)
+    estimator = cls(**_arguments(cls, options, dims, X.shape[0]))
+    began = time.perf_counter()
+    try:
+        with one_thread_if_small(X.shape[0]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # how many dimensions there are is in the table
+            estimator.fit(X, labels if takes_labels(name) else None)
+    except ValueError as error:
+        raise NothingToEvaluate(
+            f"{name} cannot learn from these documents: {error}",
+            "leave it out with --methods, or choose other options: lpisearch evaluate --help",
+        ) from error
+    seconds = time.perf_counter() - began
+    return Represented(
+        name, estimator.n_components_, seconds, estimator, np.asarray(estimator.scales_)
+    )
+
+
+def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str, ...]:
+    """Return the representations to compare: those asked for, or the usual ones.
+
+    Raises
+    ------
+    BadOption
+        All unknown names at once.
+    """
+    known = [TERMS, *_registry()]
+    if EVERY in options.methods:
+        return tuple(known)
+    unknown = [name for name in options.methods if name not in known]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0].casefold(), known, 1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        listed = ", ".join(f"“{name}”" for name in unknown)
+        raise BadOption("--methods", f"there is no method {listed}{hint}", [EVERY, *known])
+    return tuple(dict.fromkeys(options.methods or usual))
+
+
+def method_class(name: str) -> type[DocumentTransformer]:
+    """Return the estimator of a method."""
+    return _registry()[name]
+
+
+def takes_labels(name: str) -> bool:
+    """Tell whether a method can learn from labels."""
+    return name != TERMS and "graph" in _parameters(method_class(name))
+
+
+def leaves_out_constant(name: str) -> bool:
+    """Tell whether a method drops the constant direction, so that c classes take c - 1."""
+    return takes_labels(name) and not getattr(method_class(name), "keeps_constant", False)
+
+
+def is_nested(name: str) -> bool:
+    """Tell whether fewer dimensions are the first of more, so that one fit serves them all."""
+    return name != TERMS and method_class(name).nested
+
+
+def depends_on(name: str, parameter: str) -> bool:
+    """Tell whether a representation has a parameter of that name."""
+    return name != TERMS and parameter in _parameters(method_class(name))
+
+
+def class_dimensions(name: str, n_classes: int) -> int:
+    """Return how many dimensions the papers keep for so many classes."""
+    return max(n_classes - 1, 1) if leaves_out_constant(name) else n_classes
+
+
+def usual_dimensions(n_documents: int) -> int:
+    """Return how many dimensions a method without a rule of its own is given."""
+    return max(1, min(DIMENSIONS, n_documents - 1))
+
+
+def check_options(options: EvaluateOptions) -> None:
+    """Refuse options that cannot work.
+
+    Raises
+    ------
+    BadOption
+    """
+    if options.weighting:
+        weighting_scheme(options.weighting)
+    if options.dims is not None and options.dims < 1:
+        raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
+    if options.neighbours < 1:
+        raise BadOption("--neighbours", f"{options.neighbours} is not a number of neighbours")
+    if options.alpha is not None and not 0 <= options.alpha < np.inf:
+        raise BadOption("--alpha", f"{options.alpha} is not a number of at least 0")
+    if not 0 <= options.scale < np.inf:
+        raise BadOption("--scale", f"{options.scale} is not a number of at least 0")
+    if options.largest is not None and options.largest < 2:  # noqa: PLR2004 (the least to tell apart)
+        raise BadOption("--largest", f"{options.largest} is not a number of classes to tell apart")
+
+
+def _arguments(
+    cls: type[DocumentTransformer], options: EvaluateOptions, dims: int | None, n_documents: int
+) -> dict[str, Any]:
+    own = dims or (None if "n_components" in cls.chooses else usual_dimensions(n_documents))
+    wanted = {
+        "n_components": options.dims or own or "auto",
+        "alpha": options.alpha if options.alpha is not None else "auto",
+        "n_neighbors": options.neighbours,
+        "random_state": options.seed,
+        "eigenvalue_power": options.scale,
+    }
+    known = _parameters(cls)
+    if "alpha" not in cls.chooses and options.alpha is None:
+        known = known - {"alpha"}
+    return {name: value for name, value in wanted.items() if name in known}
+
+
+def _parameters(cls: type[DocumentTransformer]) -> set[str]:
+    return set(cls().get_params())
+
+
+def _registry() -> dict[str, type[DocumentTransformer]]:
+    from lpisearch.projections import registry
+
+    return dict(getattr(registry, "METHODS", registry.PROJECTIONS))

@@ -1,0 +1,281 @@
+"""Whether documents of one topic are nearer than others: `lpisearch evaluate similarity`.
+
+Average precision over pairs of documents and average accuracy, as olpi-2005 has them in sections
+5.2.2 and 5.3, over the whole collection or over subsets of documents that contain a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.records import Table
+from lpisearch.workflows.evaluating.collection import labelled, single_labelled
+from lpisearch.workflows.evaluating.reporting import as_report
+from lpisearch.workflows.evaluating.representations import (
+    BASELINES,
+    TERMS,
+    TermWeights,
+    check_options,
+    chosen_methods,
+    is_nested,
+    represent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.records import Cell, Report
+    from lpisearch.settings import EvaluateOptions, SimilarityOptions
+    from lpisearch.workflows.evaluating.cells import Cells
+    from lpisearch.workflows.evaluating.collection import Collection
+    from lpisearch.workflows.evaluating.sources import Source, StoredVectors
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Similarity:
+    """One evaluation of similarity over one collection.
+
+    Attributes
+    ----------
+    collection
+        Labelled documents.
+    options, wanted
+        What was asked for.
+    stored
+        The vectors of the library's index, if it is compared.
+    cells
+        Where finished parts are kept.
+    """
+
+    collection: Collection
+    options: EvaluateOptions
+    wanted: SimilarityOptions
+    stored: StoredVectors | None
+    cells: Cells
+
+    def rows(self, dims: Sequence[int | None]) -> list[dict[str, Cell]]:
+        """Compare all representations over the whole collection, in each number of dimensions."""
+        names = self._names()
+        self.cells.total += len(names)
+        return [row for name in names for row in self._cell(name, self.collection, "", dims)]
+
+    def rows_by_subset(self, dims: Sequence[int | None]) -> list[dict[str, Cell]]:
+        """Compare all representations over each subset."""
+        names, subsets = self._names(), word_subsets(self.collection, self.wanted)
+        self.cells.total += len(names) * len(subsets)
+        return [
+            {"subset": word, **row}
+            for word, subset in subsets
+            for name in names
+            for row in self._cell(name, subset, word, dims)
+        ]
+
+    def _names(self) -> tuple[str, ...]:
+        names = chosen_methods(self.options, BASELINES)
+        if self.stored is None:
+            return names
+        return (*(name for name in names if name != self.stored.method), self.stored.method)
+
+    def _cell(
+        self, name: str, collection: Collection, word: str, dims: Sequence[int | None]
+    ) -> list[dict[str, Cell]]:
+        stored = self.stored if self.stored and name == self.stored.method else None
+        varied = (self.options.neighbours, self.options.alpha, *dims)
+        key = f"similarity {name}{f', {word}' if word else ''}, {varied}"
+        found: list[dict[str, Cell]] = self.cells.value(
+            key,
+            lambda: (
+                [_of_stored(stored, collection, self.options)]
+                if stored is not None
+                else _of_method(name, collection, self.options, dims)
+            ),
+        )
+        return [{"representation": name, **row} for row in found]
+
+
+def evaluate_similarity(
+    source: Source,
+    options: EvaluateOptions,
+    wanted: SimilarityOptions,
+    cells: Cells,
+    dims: Sequence[int | None] = (None,),
+) -> Report:
+    """Measure how well the cosine tells pairs of one topic from others.
+
+    Parameters
+    ----------
+    dims
+        Numbers of dimensions to try; None is that of the options.
+
+    Raises
+    ------
+    BadOption, NothingToEvaluate, LibraryError
+    """
+    check_options(options)
+    collection = source.collection
+    collection = (
+        single_labelled(collection, options.largest) if options.largest else labelled(collection)
+    )
+    stored = None if options.methods else source.stored_vectors(options.index)
+    if stored is not None:
+        collection = stored.known(collection)
+    similarity = Similarity(collection, options, wanted, stored, cells)
+    notes = [*collection.notes, *(stored.notes if stored is not None else ())]
+    if wanted.words or wanted.most_frequent:
+        detail = similarity.rows_by_subset(dims)
+        rows = _means(detail)
+        subsets = len({row["subset"] for row in detail})
+        notes.append(f"Means over {subsets} subsets, each the documents that hold one word.")
+    else:
+        rows, detail = similarity.rows(dims), []
+    sampled = [row for row in rows if row.get("sampled")]
+    if sampled:
+        notes.append("Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval.")
+    title = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
+    tables = [Table("similarity", title, tuple(rows), tuple(notes))]
+    if detail:
+        tables.append(Table("subsets", "By subset", tuple(detail)))
+    return as_report("Similarity", collection, (options, wanted), tables)
+
+
+def _of_stored(
+    stored: StoredVectors, collection: Collection, options: EvaluateOptions
+) -> dict[str, Cell]:
+    rows = stored.of(collection.keys)
+    return {"dims": stored.dims} | pair_measures(rows, collection, options.seed)
+
+
+def _of_method(
+    name: str, collection: Collection, options: EvaluateOptions, dims: Sequence[int | None]
+) -> list[dict[str, Cell]]:
+    """Measure a representation in several numbers of dimensions, learned once where that does."""
+    X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
+    asked = [number for number in dims if number is not None]
+    if name == TERMS or not asked:
+        learned = represent(name, X, options)
+        rows = learned.directions(X)
+        return [{"dims": learned.dims} | pair_measures(rows, collection, options.seed)]
+    found = []
+    largest = represent(name, X, replace(options, dims=max(asked))) if is_nested(name) else None
+    for number in asked:
+        learned = largest or represent(name, X, replace(options, dims=number))
+        rows = learned.directions(X, number)
+        measured = pair_measures(rows, collection, options.seed)
+        found.append({"dims": number, "found_dims": rows.shape[1]} | measured)
+    return found
+
+
+def pair_measures(rows: Any, collection: Collection, seed: int) -> dict[str, Cell]:
+    """Return average precision over pairs, and average accuracy, of documents in their places."""
+    from lpisearch.evaluation import average_accuracy, pair_precision
+
+    labels = [list(own) for own in collection.labels]
+    pairs = pair_precision(rows, labels, random_state=seed)
+    found: dict[str, Cell] = {
+        "AP": pairs.precision,
+        "accuracy": average_accuracy(rows, labels),
+        "documents": len(labels),
+        "pairs": pairs.pairs,
+    }
+    if pairs.sampled:
+        found |= {"sampled": True, "AP_low": pairs.low, "AP_high": pairs.high}
+    return found
+
+
+def word_subsets(collection: Collection, wanted: SimilarityOptions) -> list[tuple[str, Collection]]:
+    """Return the documents that hold each word.
+
+    Raises
+    ------
+    BadOption
+        All unknown words at once.
+    NothingToEvaluate
+        No word is in so many documents.
+    """
+    columns = collection.counts.tocsc()
+    if wanted.words:
+        named = _columns_of(collection, wanted.words)
+    else:
+        named = _frequent(collection, np.diff(columns.indptr), wanted)
+    found = []
+    for word, column in named:
+        rows = columns.indices[columns.indptr[column] : columns.indptr[column + 1]]
+        subset = collection.of(np.sort(rows))
+        if len({name for own in subset.labels for name in own}) > 1:
+            found.append((word, subset))
+    if not found:
+        raise NothingToEvaluate(
+            "No subset of documents with one of these words has two classes.",
+            "name other words: --words",
+        )
+    return found
+
+
+def _columns_of(collection: Collection, words: Sequence[str]) -> list[tuple[str, int]]:
+    if collection.terms:
+        stems = _stems(collection, words)
+        places = {term: column for column, term in enumerate(collection.terms)}
+        known = {word: places.get(stems[word], places.get(word)) for word in words}
+    else:
+        n_terms = collection.counts.shape[1]
+        known = {
+            word: int(word) if word.isdecimal() and int(word) < n_terms else None for word in words
+        }
+    unknown = [word for word, column in known.items() if column is None]
+    if unknown:
+        listed = ", ".join(f"“{word}”" for word in unknown)
+        raise BadOption("--words", f"no labelled document holds {listed}")
+    return [(word, column) for word, column in known.items() if column is not None]
+
+
+def _stems(collection: Collection, words: Sequence[str]) -> Mapping[str, str]:
+    from lpisearch.terms.tokeniser import Tokeniser
+
+    tokeniser = Tokeniser(collection.tokeniser)
+    return {word: " ".join(tokeniser.tokens(word)) for word in words}
+
+
+def _frequent(
+    collection: Collection, frequencies: NDArray[np.integer[Any]], wanted: SimilarityOptions
+) -> list[tuple[str, int]]:
+    fitting = np.flatnonzero((frequencies >= wanted.least) & (frequencies <= wanted.most))
+    if not len(fitting):
+        raise NothingToEvaluate(
+            f"No word is in {wanted.least:,} to {wanted.most:,} labelled documents.",
+            "give other bounds: --subset-size 50..500",
+        )
+    best = fitting[np.argsort(-frequencies[fitting], kind="stable")][: wanted.most_frequent]
+    return [
+        (collection.terms[column] if collection.terms else str(column), column)
+        for column in best.tolist()
+    ]
+
+
+def _means(detail: Sequence[Mapping[str, Cell]]) -> list[dict[str, Cell]]:
+    """Average over subsets; without a fixed number of dimensions they may differ in it."""
+    fixed = len({(row["representation"], row["subset"]) for row in detail}) < len(detail)
+    groups: dict[tuple[Cell, Cell], list[Mapping[str, Cell]]] = {}
+    for row in detail:
+        dims = row["dims"] if fixed and row["representation"] != TERMS else None
+        groups.setdefault((row["representation"], dims), []).append(row)
+    return [
+        {
+            "representation": name,
+            "dims": dims,
+            "AP": fmean(_number(row["AP"]) for row in own),
+            "accuracy": fmean(_number(row["accuracy"]) for row in own),
+            "subsets": len(own),
+        }
+        for (name, dims), own in groups.items()
+    ]
+
+
+def _number(cell: Cell) -> float:
+    return float(cell or 0)
