@@ -20,6 +20,8 @@ LpiSearchError                 what happened, and the next command to type
 ├── DocumentNotFound           no document has that id
 ├── SeveralDocuments           the file of that path holds more than one
 ├── ReaderError                one file could not be read; the run goes on
+├── ReportUnwritable           a report or a picture cannot be written
+├── PlotUnavailable            the library that draws pictures is not installed
 └── BadOption                  a value that cannot work
 ```
 
@@ -184,6 +186,23 @@ class SeveralDocuments(LpiSearchError):
 
 class ReaderError(LpiSearchError):
     """One file could not be read. The message names the reason, the caller knows the file."""
+
+
+class ReportUnwritable(LpiSearchError):
+    """A report or a picture cannot be written; an earlier one is intact."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"Cannot write the report to {path}: {reason}. What was there before is intact.",
+            "name another place, or free some space or check the permissions",
+        )
+
+
+class PlotUnavailable(LpiSearchError):
+    """The library that draws pictures is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("Drawing needs matplotlib.", "pip install 'lpisearch[plot]'")
 
 
 class BadOption(LpiSearchError):

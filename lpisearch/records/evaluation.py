@@ -71,6 +71,12 @@ class Figure:
     series: tuple[Series, ...]
     log_x: bool = False
 
+    @property
+    def baselines(self) -> tuple[Series, ...]:
+        """The series that hold at every x: those with one point, where others have more."""
+        single = tuple(series for series in self.series if len(series.x) == 1)
+        return single if any(len(series.x) > 1 for series in self.series) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
