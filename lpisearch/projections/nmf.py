@@ -63,7 +63,7 @@ class NMF(FactorShares):
     Attributes
     ----------
     embedding_
-        Documents x n_components_: the parts of the factors in each document, unweighted.
+        Documents x n_components_: the parts of the factors in each document at unit length.
     factors_
         Uᵀ, n_components_ x n_terms, rows of unit length.
     objectives_
@@ -76,8 +76,9 @@ class NMF(FactorShares):
     Notes
     -----
     Documents, new and fitted, are folded in: `transform` gives the v ≥ 0 with the least
-    |x - U v|². The normalised-cut weight of a document only scales its row (V is D^(-1/2) times
-    `embedding_` once it has converged), so its direction, cluster and cosines do without.
+    |x - U v|², for x at unit length. The length of a document and its normalised-cut weight only
+    scale its v (V is `embedding_` with scaled rows once it has converged), so its cluster and
+    its cosines do without.
 
     References
     ----------
@@ -90,9 +91,9 @@ class NMF(FactorShares):
     >>> from lpisearch.projections.nmf import NMF
     >>> X = np.array([[3.0, 3, 0, 0], [2, 2, 0, 0], [0, 0, 0, 4]])
     >>> np.sort(NMF(n_components=2).fit_transform(X)).round(3)
-    array([[0.   , 4.243],
-           [0.   , 2.828],
-           [0.   , 4.   ]])
+    array([[0., 1.],
+           [0., 1.],
+           [0., 1.]])
     """
 
     placement: ClassVar[str] = "nmf"

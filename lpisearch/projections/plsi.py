@@ -129,7 +129,7 @@ class PLSI(FactorShares):
         return {
             "terms": terms if self.beta_ == 1 else terms**self.beta_,
             "prior": self.prior_ ** (1 - self.beta_),
-            "beta": np.array(self.beta_),
+            "beta": np.array([self.beta_]),
         }
 
     def _learn(self, X: sparse.csr_array, n_factors: int) -> None:

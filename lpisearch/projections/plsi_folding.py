@@ -7,7 +7,7 @@ Documents are rows. `arrays` holds
 
 - `terms` (terms x factors): P(w|z)^β,
 - `prior` (factors): P(z)^(1 - β),
-- `beta`: the exponent β, 1 where EM is not tempered.
+- `beta` (one number): the exponent β, 1 where EM is not tempered.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BLOCK = 500_000
 
 def fold(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
     """Give the shares of the factors in each document; zeros where it has no known term."""
-    terms, prior, beta = arrays["terms"], arrays["prior"], float(arrays["beta"])
+    terms, prior, beta = arrays["terms"], arrays["prior"], arrays["beta"].item()
     shares = np.zeros((len(rows), terms.shape[1]), dtype=terms.dtype)
     for chosen, width in _blocks(np.diff(rows.indptr), terms.shape[1]):
         places = rows.indptr[chosen][:, np.newaxis] + np.arange(width)
@@ -53,17 +53,24 @@ def _mixed(table: Floats, weights: Floats, prior: Floats, beta: float) -> Floats
     n_documents, _, n_factors = table.shape
     found = np.zeros((n_documents, n_factors), dtype=table.dtype)
     shares = np.full_like(found, 1 / n_factors)
-    left = np.arange(n_documents)
+    left, done = np.arange(n_documents), np.zeros(n_documents, dtype=bool)
     for _ in range(MAX_STEPS):
         improved = step(table, weights, shares, prior, beta)
-        moving = np.abs(improved - shares).max(axis=1) > TOLERANCE
+        still = np.abs(improved - shares).max(axis=1) <= TOLERANCE
+        # A document keeps what it had when it was done, so that it does not matter how long
+        # those beside it take.
+        ended = still & ~done
+        found[left[ended]] = improved[ended]
+        done |= still
         shares = improved
-        found[left] = shares
-        if not moving.any():
-            break
+        if done.all():
+            return found
         # Copying the table pays when it gets much smaller.
-        if 2 * np.count_nonzero(moving) < len(left):
-            left, table, weights, shares = (part[moving] for part in (left, table, weights, shares))
+        if 2 * np.count_nonzero(done) > len(left):
+            rest = ~done
+            left, table, weights, shares = (part[rest] for part in (left, table, weights, shares))
+            done = done[rest]
+    found[left[~done]] = shares[~done]
     return found
 
 

@@ -97,8 +97,9 @@ class FactorShares(Embedding):
         return min(self.n_components, most)
 
     def _placed(self, X: sparse.csr_array) -> Floats:
+        """Fold the documents in, each at unit length: how long it is makes no difference."""
         fold = placement_rule(self.placement)
-        places = fold(self.placement_arrays(), SparseRows.of_matrix(X))
+        places = fold(self.placement_arrays(), SparseRows.of_matrix(X).unit())
         return places.astype(X.dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
