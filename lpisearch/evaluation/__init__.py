@@ -1,1 +1,54 @@
 """Measures as pure functions on arrays, labels, runs and judgements."""
+
+from __future__ import annotations
+
+from lpisearch.evaluation.classification import (
+    Confused,
+    accuracy,
+    confusion,
+    macro_f1,
+    worst_pairs,
+)
+from lpisearch.evaluation.clustering import (
+    Clustering,
+    cluster_documents,
+    clustering_accuracy,
+    mutual_information,
+)
+from lpisearch.evaluation.drawing import draw_classes, split_by_share
+from lpisearch.evaluation.retrieval import (
+    Coverage,
+    Measure,
+    parse_measures,
+    query_coverage,
+    score_run,
+)
+from lpisearch.evaluation.significance import PairedTest, paired_test
+from lpisearch.evaluation.similarity import PairPrecision, average_accuracy, pair_precision
+from lpisearch.evaluation.subsets import frequent_terms, word_subsets
+
+__all__ = [
+    "Clustering",
+    "Confused",
+    "Coverage",
+    "Measure",
+    "PairPrecision",
+    "PairedTest",
+    "accuracy",
+    "average_accuracy",
+    "cluster_documents",
+    "clustering_accuracy",
+    "confusion",
+    "draw_classes",
+    "frequent_terms",
+    "macro_f1",
+    "mutual_information",
+    "pair_precision",
+    "paired_test",
+    "parse_measures",
+    "query_coverage",
+    "score_run",
+    "split_by_share",
+    "word_subsets",
+    "worst_pairs",
+]

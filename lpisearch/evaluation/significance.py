@@ -1,0 +1,149 @@
+"""Whether two settings differ by more than chance, measured on the same queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from lpisearch.projections.base import check_count, generator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+
+ALL_SIGNS = 12
+"""Up to so many queries that differ, every choice of signs is tried."""
+CONFIDENCE = 0.95
+_BLOCK = 2**20
+# Sums of the same numbers in another order differ by this share of their size at most.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """How much the first of two settings is better than the second.
+
+    Attributes
+    ----------
+    difference
+        Mean of first - second over the queries.
+    p_value
+        How often a difference as large, of either sign, comes about if the settings are alike.
+    low, high
+        95 % interval of the difference; infinite with one query.
+    queries
+        How many there are.
+    """
+
+    difference: float
+    p_value: float
+    low: float
+    high: float
+    queries: int
+
+
+def paired_test(
+    first: Mapping[Any, float] | Sequence[float],
+    second: Mapping[Any, float] | Sequence[float],
+    *,
+    rounds: int = 10_000,
+    random_state: Any = 0,
+) -> PairedTest:
+    """Test two settings on the same queries: the paired randomisation test, two-sided.
+
+    If the settings are alike, the difference of each query could as well have the other sign.
+    The p-value is the share of all choices of signs whose mean is at least as far from 0 as the
+    one found. All are tried where up to 12 queries differ; else `rounds` are drawn, and the
+    choice that was found is counted as one more, so that the p-value is never 0. The interval is
+    Student's t for the mean of the differences.
+
+    Parameters
+    ----------
+    first, second
+        A score for each query: two dictionaries with the same queries, or two sequences in the
+        same order.
+    rounds
+        How many choices of signs are drawn.
+    random_state
+        Of the signs.
+
+    Returns
+    -------
+    PairedTest
+        Difference, p-value and interval.
+
+    Raises
+    ------
+    ValueError
+        If the queries are not the same, or there are none.
+
+    Examples
+    --------
+    >>> from lpisearch.evaluation import paired_test
+    >>> found = paired_test({"q1": 0.5, "q2": 0.75, "q3": 1.0}, {"q1": 0.25, "q2": 0.5, "q3": 0.5})
+    >>> found.queries, found.p_value
+    (3, 0.25)
+    """
+    check_count("rounds", rounds)
+    differences = _differences(first, second)
+    low, high = _interval(differences)
+    return PairedTest(
+        difference=float(differences.mean()),
+        p_value=_p_value(differences[differences != 0], rounds, generator(random_state)),
+        low=low,
+        high=high,
+        queries=len(differences),
+    )
+
+
+def _differences(first: Any, second: Any) -> Floats:
+    """Pair the scores by query, or by place."""
+    if isinstance(first, Mapping) != isinstance(second, Mapping):
+        raise ValueError("Scores must be two dictionaries or two sequences.")
+    if isinstance(first, Mapping):
+        if first.keys() != second.keys():
+            alone = len(first.keys() ^ second.keys())
+            raise ValueError(
+                f"The two settings need the same queries, but {alone} are in one only."
+            )
+        second = [second[query] for query in first]
+        first = list(first.values())
+    if len(first) != len(second):
+        raise ValueError(f"There are {len(first)} and {len(second)} scores, not as many of both.")
+    if len(first) == 0:
+        raise ValueError("There are no queries to compare.")
+    found = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("Some scores are not finite.")
+    return found
+
+
+def _p_value(differences: Floats, rounds: int, chance: np.random.Generator) -> float:
+    """Count the choices of signs with a sum at least as large; queries without change drop out."""
+    n = len(differences)
+    least = abs(differences.sum()) - _ROUNDING * np.abs(differences).sum()
+    if n <= ALL_SIGNS:
+        bits = np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1
+        return float(np.mean(np.abs((1 - 2 * bits) @ differences) >= least))
+    reached, block = 0, max(1, _BLOCK // n)
+    for start in range(0, rounds, block):
+        bits = chance.integers(0, 2, size=(min(block, rounds - start), n), dtype=np.int8)
+        reached += int(np.count_nonzero(np.abs((1 - 2 * bits) @ differences) >= least))
+    return (reached + 1) / (rounds + 1)
+
+
+def _interval(differences: Floats) -> tuple[float, float]:
+    """Student's t for the mean."""
+    n = len(differences)
+    if n == 1:
+        return -np.inf, np.inf
+    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread / np.sqrt(n)
+    return mean - reach, mean + reach
