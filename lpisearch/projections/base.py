@@ -219,7 +219,9 @@ def with_fixed_signs(components: Floats) -> Floats:
     highest, lowest = components.argmax(axis=1), components.argmin(axis=1)
     above, below = components[rows, highest], -components[rows, lowest]
     turned = (below > above) | ((below == above) & (lowest < highest))
-    return np.asarray(components * np.where(turned, -1, 1).astype(components.dtype)[:, np.newaxis])
+    fixed = components.copy()
+    fixed[turned] = 0 - components[turned]  # the difference leaves no zero with a minus sign
+    return np.asarray(fixed)
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -1,0 +1,178 @@
+"""The path of one lasso regression from the β that leaves nothing down (LARS).
+
+Documents are rows of X. For a response y the map a minimises |y - X a|² + β |a|₁. As β falls, a is
+linear in β between points where a term enters or leaves: from one such point to the next every
+term in use has the same absolute product β / 2 with the residual, and no other term has more
+(Efron, Hastie, Johnstone, Tibshirani: Least angle regression, 2004).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from lpisearch.graphs.base import row_lengths
+from lpisearch.projections.active_set import ActiveSet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lpisearch.graphs.affinity import Matrix
+
+    Doubles = NDArray[np.float64]
+
+# A product that falls as fast as those in use, but for rounding, never meets them.
+PARALLEL = 1e-9
+# A move, or what is left of a path, of less than this share of the first β is rounding.
+NO_MOVE = 1e-12
+# Products with the residual are brought along; so often they are computed anew.
+RENEWAL = 25
+# Paths of text take little more than one step a term; one that takes so many goes in circles.
+STEPS_A_TERM = 20
+
+
+class End(NamedTuple):
+    """Where a path has come to, and whether that is its end."""
+
+    columns: list[int]
+    values: Doubles
+    level: float
+    first: float
+    steps: int
+    finished: bool
+
+
+class Terms:
+    """The columns of X, centred or not."""
+
+    def __init__(self, X: Matrix, *, centred: bool) -> None:
+        self.columns: Any = sparse.csr_array(X.T.astype(np.float64))
+        self.centred = centred
+        self.longest = float(row_lengths(self.columns).max(initial=0))
+
+    def products(self, documents: Doubles) -> Doubles:
+        """Xᵀ u, where u has mean 0 if X is centred."""
+        return np.asarray(self.columns @ documents)
+
+    def column(self, term: int) -> Doubles:
+        """One column of X."""
+        start, stop = self.columns.indptr[term : term + 2]
+        full = np.zeros(self.columns.shape[1])
+        full[self.columns.indices[start:stop]] = self.columns.data[start:stop]
+        return self.settled(full)
+
+    def settled(self, documents: Doubles) -> Doubles:
+        """Take the mean out, if X is centred."""
+        return documents - documents.mean() if self.centred else documents
+
+
+class Path:
+    """One response, and where its path has come to.
+
+    `products` are those of all terms with the residual; `level` is the absolute product of the
+    terms in use, which is β / 2. `values` and `signs` are in the order of `active.columns`.
+    """
+
+    def __init__(self, terms: Terms, response: Doubles, noise: float) -> None:
+        self.terms, self.response = terms, response
+        self.active = ActiveSet()
+        self.used = terms.columns[:0]  # the columns of `active`, as rows
+        self.products = terms.products(response)
+        largest = float(np.abs(self.products).max(initial=0))
+        size = terms.longest * float(np.linalg.norm(response))
+        self.level = self.first = largest if largest > noise * size else 0.0
+        self.values, self.signs = np.empty(0), np.empty(0)
+        self.barred = np.zeros(len(self.products), dtype=bool)
+
+    def follow(self, most: int, least: float) -> End:
+        """Walk until one more term than `most` would enter, or the level is at `least`."""
+        finished = self.level <= least
+        if not finished:
+            self._enter(int(np.abs(self.products).argmax()))
+        steps, limit = 0, STEPS_A_TERM * (most + 10)
+        while not finished and steps < limit:
+            finished = self._step(most, least)
+            steps += 1
+            if steps % RENEWAL == 0:
+                self._renew()
+        self._settle()
+        return End(self.active.columns, self.values, self.level, self.first, steps, finished)
+
+    def _step(self, most: int, least: float) -> bool:
+        """Go on to where the next term enters or leaves; say whether the path ends there."""
+        direction = self.active.solve(self.signs)
+        change = self.terms.products(self._map(direction))
+        entry, entering = self._next_entry(change)
+        exit_, leaving = self._next_exit(direction)
+        length = min(entry, exit_, self.level - least)
+        self.values = self.values + length * direction
+        self.products -= length * change
+        self.level -= length
+        if length > NO_MOVE * self.first:
+            self.barred[:] = False
+        if length == exit_:
+            self._leave(leaving)
+        elif length < entry or len(self.active) == most:
+            return True
+        else:
+            self._enter(entering)
+        return self.level - least < NO_MOVE * self.first
+
+    def _next_entry(self, change: Doubles) -> tuple[float, int]:
+        """How far it is to where another term's product is as large as the level, and which."""
+        lengths = np.full(len(change), np.inf)
+        for gap, closing in (
+            (self.level - self.products, 1 - change),
+            (self.level + self.products, 1 + change),
+        ):
+            meets = closing > PARALLEL
+            np.minimum(
+                lengths, np.divide(gap, closing, where=meets, out=gap), out=lengths, where=meets
+            )
+        np.maximum(lengths, 0, out=lengths)  # below 0 only by rounding
+        lengths[self.active.columns] = np.inf
+        lengths[self.barred] = np.inf
+        nearest = int(lengths.argmin())
+        return float(lengths[nearest]), nearest
+
+    def _next_exit(self, direction: Doubles) -> tuple[float, int]:
+        """How far it is to where a coefficient becomes 0, and which."""
+        shrinks = direction * self.signs < 0
+        lengths = np.full(len(direction), np.inf)
+        lengths[shrinks] = np.abs(self.values[shrinks] / direction[shrinks])
+        nearest = int(lengths.argmin())
+        return float(lengths[nearest]), nearest
+
+    def _enter(self, term: int) -> None:
+        column = self.terms.column(term)
+        if self.active.add(term, self.used @ column, float(column @ column)):
+            self.used = self.terms.columns[self.active.columns]
+            self.values = np.append(self.values, 0.0)
+            self.signs = np.append(self.signs, np.sign(self.products[term]))
+        else:
+            self.barred[term] = True
+
+    def _leave(self, place: int) -> None:
+        # Where it left without a move it must not come back before there was one.
+        self.barred[self.active.columns[place]] = True
+        self.active.remove(place)
+        self.used = self.terms.columns[self.active.columns]
+        for held in (self.values, self.signs):
+            held[place] = held[-1]
+        self.values, self.signs = self.values[:-1], self.signs[:-1]
+
+    def _renew(self) -> None:
+        """Compute the products anew, free of what many steps have added up."""
+        residual = self.response - self._map(self.values)
+        self.products = self.terms.products(residual)
+
+    def _settle(self) -> None:
+        """Solve for the coefficients at this level afresh: G a = Xᵀ y - level · signs."""
+        products = self.used @ self.response
+        self.values = self.active.solve(products - self.level * self.signs)
+
+    def _map(self, values: Doubles) -> Doubles:
+        """X a, where only the terms in use have coefficients."""
+        return self.terms.settled(np.asarray(self.used.T @ values))
