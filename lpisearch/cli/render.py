@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from lpisearch.records import Progress
 
@@ -43,10 +43,12 @@ def print_table(
     *,
     title: str = "",
     aside: bool = False,
+    numeric: Collection[str] = (),
 ) -> None:
     """Print rows: a table on a terminal, tab-separated lines with a header in a pipe.
 
-    With `aside` it goes to stderr, as all that is not the result.
+    With `aside` it goes to stderr, as all that is not the result. Columns of numbers are aligned
+    to the right, and so are those named `numeric`.
     """
     stream = sys.stderr if aside else sys.stdout
     if not stream.isatty():
@@ -63,8 +65,8 @@ def print_table(
     columns, rows = _at(columns, used), [_at(row, used) for row in rows]
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
-        numeric = all(isinstance(cell, (int, float)) for cell in cells)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        right = column in numeric or all(isinstance(cell, (int, float)) for cell in cells)
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_shown(cell)) for cell in row))
     Console(stderr=aside).print(table)

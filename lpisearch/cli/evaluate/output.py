@@ -13,15 +13,16 @@ import typer
 from lpisearch.cli.render import cell_line, note, print_json, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from lpisearch.records import Report, Table
+    from lpisearch.records import Cell, Report, Table
     from lpisearch.workflows.evaluating.cells import Cells
 
 _ROWS = {"retrieval": "runs"}  # the name of a first table's rows in JSON; "rows" for the others
 _KEPT_BACK = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
 _BAR_WIDTH = 80
+_SPREAD = "_sd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +127,28 @@ def _print_bars(report: Report) -> None:
 
 
 def _print_table(table: Table, *, is_terminal: bool) -> None:
+    """Print rows; on a terminal a spread (…_sd) stands beside what it is the spread of."""
     from lpisearch.reports import shown
     from lpisearch.reports.cells import plain
 
-    columns = table.columns
-    rows: list[list[object]] = [
-        [
-            shown(name, row.get(name)) if is_terminal else _bare(plain(row.get(name)))
-            for name in columns
-        ]
-        for row in table.rows
-    ]
-    print_table(columns, rows, title=table.title if is_terminal else "")
+    if not is_terminal:
+        rows = [[_bare(plain(row.get(name))) for name in table.columns] for row in table.rows]
+        print_table(table.columns, rows)
+        return
+    columns = [name for name in table.columns if not name.endswith(_SPREAD)]
+    texts = [[_with_spread(row, name, shown) for name in columns] for row in table.rows]
+    numeric = [name for name in columns if not _has_text(table, name)]
+    print_table(columns, texts, title=table.title, numeric=numeric)
+
+
+def _with_spread(row: Mapping[str, Cell], name: str, shown: Callable[[str, object], str]) -> str:
+    spread = row.get(name + _SPREAD)
+    said = shown(name, row.get(name))
+    return said if spread is None else f"{said} ± {shown(name, spread)}"
+
+
+def _has_text(table: Table, name: str) -> bool:
+    return any(isinstance(row.get(name), str) for row in table.rows)
 
 
 def _bare(value: object) -> object:

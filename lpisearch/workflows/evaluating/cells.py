@@ -53,18 +53,21 @@ class Cells:
         if self.path is not None:
             self._known = _read(self.path)
 
-    def value(self, key: str, compute: Callable[[], Any]) -> Any:
+    def value(self, name: str, compute: Callable[[], Any], *varied: object) -> Any:
         """Return the value of a part: from the file, or computed now and kept.
 
         Parameters
         ----------
-        key
-            Names the part for people, and tells it from all others of the run.
+        name
+            Of the part, for people.
         compute
             Gives a JSON value.
+        varied
+            What else tells it from other parts of the run.
         """
-        self.on_cell(key, self._done, max(self.total, self._done + 1))
+        self.on_cell(name, self._done, max(self.total, self._done + 1))
         self._done += 1
+        key = ", ".join(map(str, (name, *varied)))
         if key in self._known:
             self.found += 1
             return self._known[key]

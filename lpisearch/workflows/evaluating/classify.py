@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -146,8 +147,9 @@ class _Experiment:
         named = (
             f"{split.train:.0%}, draw {split.draw + 1}" if isinstance(split.train, float) else FIELD
         )
-        key = f"classify {name}, {named}, {(options.dims, options.alpha, options.neighbours)}"
-        values = cells.value(key, lambda: self._measure(split, name))
+        varied = (options.dims, options.alpha, options.neighbours)
+        said = f"classes, {name}, {named}"
+        values = cells.value(said, partial(self._measure, split, name), *varied)
         return [
             _Row(split.train, name, by, own["cells"], own["pairs"]) for by, own in values.items()
         ]

@@ -8,6 +8,7 @@ the best assignment (AC) and by normalised mutual information (NMI).
 from __future__ import annotations
 
 import time
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -96,9 +97,8 @@ def _cell(
     key: str, name: str, drawn: Collection, options: EvaluateOptions, cells: Cells
 ) -> dict[str, Any]:
     varied = (options.dims, options.alpha, options.neighbours)
-    found: dict[str, Any] = cells.value(
-        f"cluster {key}, {varied}", lambda: measure_clusters(name, drawn, options)
-    )
+    measure = partial(measure_clusters, name, drawn, options)
+    found: dict[str, Any] = cells.value(f"clusters, {key}", measure, *varied)
     return found
 
 

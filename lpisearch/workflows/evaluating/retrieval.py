@@ -108,10 +108,9 @@ def evaluate_retrieval(
     rows: list[dict[str, Cell]] = []
     judge = _Judge(library, options, wanted, ways, questions, measures)
     for method in methods:
-        key = (
-            f"retrieval {method or 'index'}, {options.dims}, {options.alpha}, {options.neighbours}"
-        )
-        scored: dict[str, Scores] = cells.value(key, partial(judge.scores, method))
+        varied = (options.dims, options.alpha, options.neighbours)
+        said = f"retrieval, {method or 'the index in use'}"
+        scored: dict[str, Scores] = cells.value(said, partial(judge.scores, method), *varied)
         for by, scores in scored.items():
             rows.append(_row(method, by, scores, measures))
             settings[by if method is None else f"{method}, {by}"] = scores

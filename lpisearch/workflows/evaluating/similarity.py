@@ -87,16 +87,15 @@ class Similarity:
         self, name: str, collection: Collection, word: str, dims: Sequence[int | None]
     ) -> list[dict[str, Cell]]:
         stored = self.stored if self.stored and name == self.stored.method else None
-        varied = (self.options.neighbours, self.options.alpha, *dims)
-        key = f"similarity {name}{f', {word}' if word else ''}, {varied}"
-        found: list[dict[str, Cell]] = self.cells.value(
-            key,
-            lambda: (
-                [_of_stored(stored, collection, self.options)]
-                if stored is not None
-                else _of_method(name, collection, self.options, dims)
-            ),
-        )
+
+        def measure() -> list[dict[str, Cell]]:
+            if stored is not None:
+                return [_of_stored(stored, collection, self.options)]
+            return _of_method(name, collection, self.options, dims)
+
+        said = f"similarity, {name}{f', “{word}”' if word else ''}"
+        varied = (self.options.neighbours, self.options.alpha, dims)
+        found: list[dict[str, Cell]] = self.cells.value(said, measure, *varied)
         return [{"representation": name, **row} for row in found]
 
 
