@@ -128,7 +128,7 @@ def _place_legend(
 
 def _legend_name(name: str) -> str:
     text = shortened(printable(name), _LONGEST_NAME)
-    return f" {text}" if text.startswith("_") else text  # a legend leaves out names with _
+    return f" {text}" if text.startswith("_") else text  # matplotlib 3.9 leaves out _names
 
 
 def _floats(values: Iterable[float]) -> NDArray[np.float64]:

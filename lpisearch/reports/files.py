@@ -46,9 +46,9 @@ def make_folder(folder: Path) -> None:
     ------
     ReportUnwritable
     """
-    if folder.exists() and not folder.is_dir():
-        raise ReportUnwritable(folder, "it is not a folder")
     with _stated(folder):
+        if folder.exists() and not folder.is_dir():
+            raise ReportUnwritable(folder, "it is not a folder")
         folder.mkdir(parents=True, exist_ok=True)
 
 

@@ -29,6 +29,7 @@ _DOTS_PER_INCH = 150
 _STYLE: dict[str, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.facecolor": "none",  # the paper of a page may be dark
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 10.5,

@@ -4,7 +4,7 @@ import csv
 from io import StringIO
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lpisearch.records import Table
@@ -45,6 +45,7 @@ def test_a_label_is_not_run_as_a_formula(start: str) -> None:
 
 
 @given(st.lists(_TEXTS, min_size=1, max_size=4))
+@example(["a\rb", "a\nb", 'a"b', "a,b", " ", ""])
 def test_any_text_is_read_back(texts: list[str]) -> None:
     """Quotes, commas and ends of lines in a label stay within their cell."""
     rows = tuple({"label": text} for text in texts)

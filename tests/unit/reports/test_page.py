@@ -112,10 +112,11 @@ def test_the_best_of_each_measure_is_bold(report: Report) -> None:
         ((0.5, 0.9, 0.90001), ["0.9000", "0.9000"]),
         ((0.5, 0.5), []),
         ((0.5,), []),
+        ((0.5, None, 0.5), []),
         ((None, 0.5, 0.6, float("nan")), ["0.6000"]),
         ((float("nan"), float("nan")), []),
     ],
-    ids=["alike as shown", "all alike", "one", "gaps", "none"],
+    ids=["alike as shown", "all alike", "one", "alike but one", "gaps", "none"],
 )
 def test_best_is_what_is_seen_to_be_best(values: tuple[Cell, ...], bold: list[str]) -> None:
     """Values that look alike are best together; where there is no choice, none is."""

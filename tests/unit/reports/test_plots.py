@@ -88,7 +88,7 @@ def test_many_series_have_their_legend_beside_the_axes(curves: Figure) -> None:
         (Series("one", (1,), (0.5,), (0.1,)),),
         (Series("gap", (1, 2, 3), (0.5, float("nan"), 0.7)),),
         (Series("zero on a logarithmic axis", (0, 1, 2), (0.5, 0.5, 0.7)),),
-        (Series("$\\frac{bad", (1, 2), (1, 2)), Series("日本 \x1b\0", (1, 2), (2, 1))),
+        (Series("$\\frac{bad$", (1, 2), (1, 2)), Series("日本 \x1b\0", (1, 2), (2, 1))),
         (Series("all at one place", (3, 3), (1, 2)),),
     ],
     ids=["none", "empty", "one", "gap", "zero", "harmful", "same"],
@@ -109,12 +109,14 @@ def test_a_picture_in_a_page_has_a_title_and_ids_of_its_own(report: Report) -> N
     assert all(name.startswith("first-") for name in ids)
     assert len(ids) == len(set(ids))
     assert all(element.get("href", "#first-").startswith("#first-") for element in root.iter())
+    assert text.count("url(#first-") == text.count("url(#") > 0
     title, description = root[0].text, root[1].text or ""
     assert title == "Precision over dimensions"
     assert "OLPI: 0.6100 at 5, 0.6700 at 10" in description
     assert "plain terms: 0.6600 throughout" in description
     assert (root.get("role"), root.get("aria-labelledby")) == ("img", "first-title first-desc")
     assert "currentColor" in text
+    assert "#ffffff" not in text
     assert "<style" not in text
 
 

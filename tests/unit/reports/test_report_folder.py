@@ -86,6 +86,13 @@ def test_a_file_in_the_place_of_the_folder_is_named(report: Report, tmp_path: Pa
     assert path.read_text() == "mine"
 
 
+def test_a_folder_that_cannot_be_made_is_named(report: Report, tmp_path: Path) -> None:
+    """The reason of the system is told, here that a part of the path is a file."""
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ReportUnwritable, match=r"file.report: Not a directory"):
+        write_report(report, tmp_path / "file" / "report")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_named(report: Report, tmp_path: Path) -> None:
     """The reason of the system is told."""
