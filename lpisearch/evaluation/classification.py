@@ -14,9 +14,9 @@ import numpy as np
 from lpisearch.evaluation.labelling import Labelling, as_list
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from lpisearch.evaluation.labelling import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Confused:
     share: float
 
 
-def accuracy(labels: Sequence[Any], predicted: Sequence[Any]) -> float:
+def accuracy(labels: Labels, predicted: Labels) -> float:
     """Give the share of documents whose prediction is right.
 
     Parameters
@@ -59,7 +59,7 @@ def accuracy(labels: Sequence[Any], predicted: Sequence[Any]) -> float:
     return float(matrix.trace() / matrix.sum())
 
 
-def macro_f1(labels: Sequence[Any], predicted: Sequence[Any]) -> float:
+def macro_f1(labels: Labels, predicted: Labels) -> float:
     """Give the mean of F1 over all labels, given or predicted; each counts alike.
 
     F1 of a label is 0 where it was only given or only predicted.
@@ -92,9 +92,7 @@ def macro_f1(labels: Sequence[Any], predicted: Sequence[Any]) -> float:
     return float(np.mean((2 * matrix.diagonal() / there.clip(1))[there > 0]))
 
 
-def confusion(
-    labels: Sequence[Any], predicted: Sequence[Any]
-) -> tuple[NDArray[np.integer[Any]], list[Any]]:
+def confusion(labels: Labels, predicted: Labels) -> tuple[NDArray[np.integer[Any]], list[Any]]:
     """Count the documents of each label (rows) by their prediction (columns).
 
     A document with several labels is in the row of its prediction if that is one of them, else
@@ -140,9 +138,7 @@ def confusion(
     return matrix, names
 
 
-def worst_pairs(
-    labels: Sequence[Any], predicted: Sequence[Any], number: int = 10
-) -> list[Confused]:
+def worst_pairs(labels: Labels, predicted: Labels, number: int = 10) -> list[Confused]:
     """List which labels are taken for which others most often.
 
     Parameters

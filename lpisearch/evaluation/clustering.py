@@ -20,9 +20,9 @@ from lpisearch.evaluation.labelling import Labelling, as_list, as_matrix
 from lpisearch.projections.base import check_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from lpisearch.evaluation.labelling import Labels
 
     Whole = NDArray[np.integer[Any]]
     Floats = NDArray[np.floating[Any]]
@@ -47,7 +47,7 @@ class Clustering:
     seconds: float
 
 
-def clustering_accuracy(labels: Sequence[Any], clusters: Sequence[Any]) -> float:
+def clustering_accuracy(labels: Labels, clusters: Labels) -> float:
     """Give AC: the share of documents in the right class when clusters are matched to classes.
 
     The matching is the best there is, one class to a cluster. With more clusters than classes
@@ -80,7 +80,7 @@ def clustering_accuracy(labels: Sequence[Any], clusters: Sequence[Any]) -> float
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 
 
-def mutual_information(labels: Sequence[Any], clusters: Sequence[Any]) -> float:
+def mutual_information(labels: Labels, clusters: Labels) -> float:
     """Give the mutual information of classes and clusters over the larger of their entropies.
 
     It is 1 where they are the same but for names (also if all documents are in one class and one
@@ -176,7 +176,7 @@ def cluster_documents(
     return Clustering(np.asarray(model.labels_), float(model.inertia_), seconds)
 
 
-def _table(labels: Sequence[Any], clusters: Sequence[Any]) -> Whole:
+def _table(labels: Labels, clusters: Labels) -> Whole:
     """Count the documents of each cluster (rows) in each class (columns)."""
     if len(labels) != len(clusters):
         raise ValueError(f"There are {len(labels)} labels, but {len(clusters)} documents.")

@@ -12,9 +12,9 @@ from lpisearch.evaluation.labelling import Labelling, as_names
 from lpisearch.projections.base import check_count, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from lpisearch.evaluation.labelling import Labels
 
     Whole = NDArray[np.integer[Any]]
 
@@ -22,7 +22,7 @@ _MANY = 4
 
 
 def draw_classes(
-    labels: Sequence[Any], n_classes: int, draws: int, random_state: Any = 0
+    labels: Labels, n_classes: int, draws: int, random_state: Any = 0
 ) -> list[NDArray[Any]]:
     """Draw sets of classes, each set at most once.
 
@@ -72,9 +72,7 @@ def draw_classes(
     return [names[list(one)] for one in drawn]
 
 
-def split_by_share(
-    labels: Sequence[Any], share: float, random_state: Any = 0
-) -> tuple[Whole, Whole]:
+def split_by_share(labels: Labels, share: float, random_state: Any = 0) -> tuple[Whole, Whole]:
     """Part documents into those to learn from and those to test on, class by class.
 
     Of a class with two documents or more, `share` (rounded) is for training, but at least one

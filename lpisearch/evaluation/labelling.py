@@ -7,7 +7,7 @@ a list of values; None, -1, "", NaN and an empty list mean that a document is un
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from lpisearch.graphs.affinity import Matrix
 
+    Labels: TypeAlias = Sequence[Any] | NDArray[Any]
     Whole = NDArray[np.integer[Any]]
     Flags = NDArray[np.bool_]
 
@@ -47,7 +48,7 @@ class Labelling:
     flags: sparse.csr_array
 
     @classmethod
-    def of(cls, labels: Sequence[Any]) -> Labelling:
+    def of(cls, labels: Labels) -> Labelling:
         """Read labels; refuse them if no document has one."""
         shares, names = memberships(as_list(labels), len(labels))
         each = np.diff(shares.indptr)

@@ -145,5 +145,5 @@ def _interval(differences: Floats) -> tuple[float, float]:
     if n == 1:
         return -np.inf, np.inf
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread / np.sqrt(n)
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * spread / np.sqrt(n))
     return mean - reach, mean + reach

@@ -22,10 +22,9 @@ from lpisearch.graphs.cosines import map_cosines
 from lpisearch.projections.base import check_count, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from lpisearch.evaluation.labelling import Labels
     from lpisearch.graphs.affinity import Floats, Matrix
 
     Whole = NDArray[np.integer[Any]]
@@ -67,7 +66,7 @@ class PairPrecision:
 
 def pair_precision(
     Y: Any,
-    labels: Sequence[Any],
+    labels: Labels,
     *,
     most_documents: int = 20_000,
     sample: int = 20_000_000,
@@ -138,7 +137,7 @@ def pair_precision(
     )
 
 
-def average_accuracy(Y: Any, labels: Sequence[Any]) -> float:
+def average_accuracy(Y: Any, labels: Labels) -> float:
     """Give the share of documents of the own class among the nearest, averaged over documents.
 
     As section 5.3 has it: a document of a class of p documents is given its p nearest neighbours
@@ -206,7 +205,7 @@ class _Histograms:
         return _average_precision(self.every[there], self.intra[there])
 
 
-def _labelled(Y: Any, labels: Sequence[Any]) -> tuple[Matrix, Labelling]:
+def _labelled(Y: Any, labels: Labels) -> tuple[Matrix, Labelling]:
     """Take the rows that have a label, at unit length in double precision."""
     documents: Any = as_matrix(Y)
     is_sparse: bool = sparse.issparse(documents)
