@@ -67,6 +67,16 @@ def choose_number(eigenvalues: Floats, n_documents: int) -> int:
     return least + int(np.argmax(gaps))
 
 
+def usual_number(n_documents: int) -> int:
+    """Choose how many topics there are where no spectrum says it.
+
+    It is the cube root of the number of documents, 50 at most: the middle of what
+    `choose_number` chooses from.
+    """
+    root = min(round(float(np.cbrt(max(n_documents, 1)))), LARGEST_ROOT)
+    return max(min(max(root, 2), n_documents), 1)
+
+
 def count_placed(vectors: Floats) -> int:
     """Count the documents that have a direction: those with a word that the index knows."""
     return int(np.count_nonzero(_filled(vectors)))

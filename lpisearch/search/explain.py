@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.errors import SubspaceError
 from lpisearch.search.snippets import MOST_CHARACTERS
 
 if TYPE_CHECKING:
@@ -128,7 +129,13 @@ def explain(
         As `index.vocabulary.count` gives them for the tokens of each.
     pairs, topics
         How many to name. All are in the sum.
+
+    Raises
+    ------
+    SubspaceError
+        The map is not linear, so that there is no such sum.
     """
+    check_linear(index)
     query, document = _Side(index, query_counts), _Side(index, document_counts)
     if not query.length or not document.length:
         return Explanation(0.0, 0.0)
@@ -154,6 +161,21 @@ def explain(
             if by_dimension[dimension] > 0
         ),
     )
+
+
+def check_linear(index: SubspaceIndex) -> None:
+    """Refuse an index whose cosines are no sums over terms.
+
+    Raises
+    ------
+    SubspaceError
+    """
+    if not index.is_linear:
+        raise SubspaceError(
+            f"The map of {index.manifest.method} is not linear, so a cosine has no exact "
+            "explanation by words.",
+            "lpisearch index --method rlpi",
+        )
 
 
 def dimension_terms(

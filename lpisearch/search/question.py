@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.store.index import scaled_rows
+from lpisearch.projections.rows import SparseRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +53,7 @@ class Question:
 
 
 def ask(index: SubspaceIndex, postings: Postings, tokens: Iterable[str]) -> Question:
-    """Find the terms of a query and project them by the map of the documents."""
+    """Find the terms of a query and place it as the documents were placed."""
     counted = Counter(tokens)
     numbers = {token: postings.find(token) for token in counted}
     known = {numbers[token]: count for token, count in counted.items() if numbers[token] >= 0}
@@ -69,10 +69,10 @@ def place(
     words: NDArray[np.int64],
     counts: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """Project counts of terms: the weights of a document with them, times the loadings."""
+    """Place counts of terms where a document with them would lie."""
     columns = postings.lexicon_columns[words]
     known = columns >= 0
     columns, counts = columns[known], counts[known]
     weights = index.weighting.weigh_query(columns, counts)
-    coordinates = weights @ index.arrays["loadings"][columns]
-    return np.asarray(scaled_rows(coordinates[np.newaxis], index.arrays["scales"])[0])
+    rows = SparseRows.of_query(columns, weights, len(index.arrays["idf"]))
+    return np.asarray(index.place(rows)[0])

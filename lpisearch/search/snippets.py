@@ -60,21 +60,49 @@ def snippet(
     most_marked
         Mark only so many distinct tokens, those of the greatest weight; None marks all.
     """
-    folded = _without_title(" ".join(text[:MOST_CHARACTERS].split()), " ".join(title.split()))
+    whole = folded(text, title)
     weights = {token: weight for token, weight in wanted.items() if weight > 0}
-    best = _best_window(folded, tokeniser, weights, length) if weights else []
-    start, end = _grown(folded, best, length) if best else (0, _cut_after(folded, 0, length))
-    before = CUT if start > 0 else ""
-    after = CUT if end < len(folded) or len(text) > MOST_CHARACTERS else ""
-    places = _places(folded, start, end, tokeniser, weights)
+    best = _best_window(whole, tokeniser, weights, length) if weights else []
+    start, end = _grown(whole, best, length) if best else beginning(whole, 0, length)
+    places = _places(whole, start, end, tokeniser, weights)
     if most_marked is not None:
         present = {place.token for place in places}
         strongest = sorted(present, key=lambda token: (-weights[token], token))[:most_marked]
         places = [place for place in places if place.token in strongest]
-    marks = _joined((place.start, place.end) for place in places)
+    return shown(text, whole, start, end, _joined((place.start, place.end) for place in places))
+
+
+def folded(text: str, title: str) -> str:
+    """Return what a passage is taken from: the text on one line, without its title."""
+    return _without_title(" ".join(text[:MOST_CHARACTERS].split()), " ".join(title.split()))
+
+
+def stretches(text: str, length: int) -> Iterator[tuple[int, int]]:
+    """Cut a text at spaces, or where there is none for long, into parts longer than a window."""
+    start = 0
+    while start < len(text):
+        least, most = start + max(length, 1), start + max(length, 1) + LONGEST_WORD
+        space = text.find(" ", least, most)
+        end = min(space if space > 0 else most, len(text))
+        yield start, end
+        start = end
+
+
+def beginning(text: str, start: int, length: int) -> tuple[int, int]:
+    """Return a window that begins with the first word from a place on, and ends with a word."""
+    start += text[start : start + 1].isspace()
+    return start, _cut_after(text, start, length)
+
+
+def shown(
+    text: str, whole: str, start: int, end: int, marks: Iterable[tuple[int, int]] = ()
+) -> Passage:
+    """Return a window of the folded text, with signs where it was cut."""
+    before = CUT if start > 0 else ""
+    after = CUT if end < len(whole) or len(text) > MOST_CHARACTERS else ""
     shift = len(before) - start
     return Passage(
-        f"{before}{folded[start:end]}{after}",
+        f"{before}{whole[start:end]}{after}",
         tuple((first + shift, last + shift) for first, last in marks),
     )
 
@@ -130,7 +158,7 @@ def _best_window(
     text: str, tokeniser: Tokeniser, weights: Mapping[str, float], length: int
 ) -> list[_Place]:
     """Return the wanted tokens in the window that weighs most, the first of equals."""
-    bounds = list(_stretches(text, length))
+    bounds = list(stretches(text, length))
     found = [weights.keys() & tokeniser.tokens(text[start:end]) for start, end in bounds]
     # No window is longer than a stretch, so that each lies in one or in two next to each other.
     pairs = list(pairwise([*zip(bounds, found, strict=True), ((len(text), len(text)), set())]))
@@ -147,17 +175,6 @@ def _best_window(
             if weight > best_weight:
                 best, best_weight = window, weight
     return best
-
-
-def _stretches(text: str, length: int) -> Iterator[tuple[int, int]]:
-    """Cut a text at spaces, or where there is none for long, into parts longer than a window."""
-    start = 0
-    while start < len(text):
-        least, most = start + max(length, 1), start + max(length, 1) + LONGEST_WORD
-        space = text.find(" ", least, most)
-        end = min(space if space > 0 else most, len(text))
-        yield start, end
-        start = end
 
 
 def _places(

@@ -3,6 +3,8 @@
 Rows of `vectors` are documents, at unit length with each dimension scaled, so that the inner
 product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the
 transpose of a projection's `components_`, so that a query reads only the rows of its words.
+A method without a linear map has no loadings: the manifest names the rule that places documents,
+and what the rule needs is kept in arrays of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.projections.placements import placement_rule
+from lpisearch.projections.rows import SparseRows
+from lpisearch.store.manifest import PLACEMENT
 from lpisearch.terms.vocabulary import Vocabulary
 from lpisearch.terms.weighting import Weighting
 
@@ -38,9 +43,10 @@ class SubspaceIndex:
     manifest
         Everything but the arrays.
     arrays
-        By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims),
-        eigenvalues, scales, vectors (documents x dims), document_rows, content_hashes, and
-        taken_in (documents x `TAKEN_IN`; zeros for the documents of the build).
+        By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims)
+        or those of a placement, eigenvalues (where the method has any), scales, vectors
+        (documents x dims), document_rows, content_hashes, and taken_in (documents x `TAKEN_IN`;
+        zeros for the documents of the build).
     """
 
     manifest: Manifest
@@ -73,10 +79,30 @@ class SubspaceIndex:
         rows = self.arrays["document_rows"].tolist()
         return {row: hashes[i : i + HASH_BYTES] for row, i in zip(rows, starts, strict=True)}
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether a place is a product with the loadings."""
+        return not self.manifest.placement
+
     def project(self, counts: csr_array) -> NDArray[np.float32]:
         """Turn counts of documents (rows) into vectors, as those of the corpus were made."""
         weights = self.weighting.apply(counts)
+        if not self.is_linear:
+            return self.place(SparseRows.of_matrix(weights).unit())
         return scaled_rows(weights @ self.arrays["loadings"], self.arrays["scales"])
+
+    def place(self, rows: SparseRows) -> NDArray[np.float32]:
+        """Turn weights of terms, of unit length, into vectors; needs NumPy alone."""
+        if self.is_linear:
+            coordinates = rows.product(self.arrays["loadings"])
+        else:
+            coordinates = placement_rule(self.manifest.placement)(self._placement, rows)
+        return scaled_rows(coordinates, self.arrays["scales"])
+
+    @cached_property
+    def _placement(self) -> dict[str, NDArray[Any]]:
+        own = [name for name in self.arrays if name.startswith(PLACEMENT)]
+        return {name.removeprefix(PLACEMENT): self.arrays[name] for name in own}
 
 
 def scaled_rows(

@@ -13,13 +13,17 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexDamaged, IndexTooNew
+from lpisearch.projections.placements import PLACEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2
+# Written is the first format that can say it: an earlier program can then read it.
+_LINEAR_FORMAT = 1
 FILE = "manifest.json"
+PLACEMENT = "placement_"
 _NAME_DIGITS = 12
 
 
@@ -58,8 +62,9 @@ class Manifest:
         When it was built.
     arrays
         The files, by name without suffix.
-    format
-        Of the folder.
+    placement
+        Where no linear map places the documents: the name of the rule that does, in
+        `lpisearch.projections.placements`. Its arrays have names that begin with `PLACEMENT`.
     """
 
     name: str
@@ -73,11 +78,19 @@ class Manifest:
     versions: dict[str, str]
     created: str
     arrays: dict[str, ArrayFacts] = field(default_factory=dict)
-    format: int = FORMAT
+    placement: str = ""
+
+    @property
+    def format(self) -> int:
+        """Of the folder: 2 has a placement, 1 does not know of any."""
+        return FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
         """Return the JSON text of the file."""
-        return json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        values = asdict(self) | {"format": self.format}
+        if not self.placement:
+            del values["placement"]
+        return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -96,7 +109,9 @@ class Manifest:
         except (OSError, ValueError, RecursionError) as error:
             raise IndexDamaged(folder, f"{FILE} cannot be read ({error})") from error
         number = values.get("format") if isinstance(values, dict) else None
-        if isinstance(number, int) and number > FORMAT:
+        if isinstance(number, int) and (
+            number > FORMAT or values.get("placement", "") not in ["", *PLACEMENTS]
+        ):
             raise IndexTooNew(folder, number)
         if not folder.name.endswith(_digits(text)):
             raise IndexDamaged(folder, f"{FILE} is not as it was written")
@@ -105,7 +120,8 @@ class Manifest:
     @classmethod
     def _of(cls, values: Mapping[str, Any], folder: Path) -> Manifest:
         try:
-            known = {each.name: values[each.name] for each in fields(cls)}
+            written = {"placement": "", **values}
+            known = {each.name: written[each.name] for each in fields(cls)}
             known["arrays"] = {
                 name: ArrayFacts(**facts | {"shape": tuple(facts["shape"])})
                 for name, facts in known["arrays"].items()

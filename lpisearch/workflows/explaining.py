@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.database.corpus import tokens_of
 from lpisearch.database.documents import find_rows, load
-from lpisearch.search.explain import explain, surface_forms
+from lpisearch.search.explain import check_linear, explain, surface_forms
 from lpisearch.workflows.searcher import DEFAULTS, Searcher
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ def explain_hits(
     -------
     dict
         By document id; empty without an index. Documents that are gone are left out.
+
+    Raises
+    ------
+    SubspaceError
+        The map of the index is not linear.
     """
     with (
         Searcher.open(library, options.index) as searcher,
@@ -37,6 +42,7 @@ def explain_hits(
         if opened.engine is None:
             return {}
         index = opened.engine.index
+        check_linear(index)
         tokeniser = searcher.tokeniser
         parsed, _ = searcher.parse(opened, text)
         query_counts = index.vocabulary.count(parsed.tokens)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.database.engine import Database
+    from lpisearch.projections.base import DocumentTransformer
     from lpisearch.settings import IndexOptions
     from lpisearch.store.index import SubspaceIndex
     from lpisearch.workflows.subspace import Fitted
@@ -192,19 +193,32 @@ def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> Subsp
         fingerprint=corpus.fingerprint(zip(documents.rows, documents.hashes, strict=True)),
         versions=library_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        placement=getattr(projection, "placement", ""),
     )
     arrays: dict[str, Any] = {
         "terms": term_array(fitted.vocabulary),
         "document_frequencies": fitted.vocabulary.document_frequencies,
         "idf": weighting.idf,
-        "loadings": projection.components_.T,
-        "eigenvalues": projection.eigenvalues_,
         "scales": projection.scales_,
+        **_map_arrays(projection),
         **fitted.classifier.arrays,
         **fitted.postings.arrays(),
         **document_arrays(fitted.vectors, documents.rows, documents.hashes),
     }
     return SubspaceIndex(manifest, arrays)
+
+
+def _map_arrays(projection: DocumentTransformer) -> dict[str, Any]:
+    """Return what places a document: the loadings of a linear map, or what its rule takes."""
+    from lpisearch.projections.embedding import Embedding
+    from lpisearch.store.manifest import PLACEMENT
+
+    spectrum = getattr(projection, "eigenvalues_", None)
+    arrays = {} if spectrum is None else {"eigenvalues": spectrum}
+    if isinstance(projection, Embedding):
+        own = projection.placement_arrays()
+        return arrays | {PLACEMENT + name: array for name, array in own.items()}
+    return arrays | {"loadings": projection.components_.T}
 
 
 def _report(index: SubspaceIndex, stages: Stages, folder: Path) -> IndexReport:

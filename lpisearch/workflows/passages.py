@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lpisearch.search.placed import placed_snippet
 from lpisearch.search.snippets import semantic_weights, snippet
 
 if TYPE_CHECKING:
@@ -50,7 +51,12 @@ class Passages:
             tokens = self._tokeniser.tokens(details.text)
             shared = self._words.keys() & tokens
             if not shared:
-                wanted = semantic_weights(self._engine.index, self._question.vector, tokens)
+                index, vector = self._engine.index, self._question.vector
+                if not index.is_linear:
+                    return placed_snippet(
+                        index, vector, details.text, self._tokeniser, title=details.title
+                    )
+                wanted = semantic_weights(index, vector, tokens)
                 most = _MARKED
         return snippet(details.text, self._tokeniser, wanted, title=details.title, most_marked=most)
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.projections.base import Projection
+    from lpisearch.graphs.affinity import Floats
+    from lpisearch.projections.base import DocumentTransformer
     from lpisearch.settings import IndexOptions
     from lpisearch.store.postings import Postings
     from lpisearch.terms.vocabulary import Vocabulary
@@ -31,6 +32,7 @@ DIMENSIONS = 150
 # Between a whole library's documents and short queries, a little less than the estimators' 2 was
 # measured to be better everywhere: docs/ranking.md.
 _EIGENVALUE_POWER = 1.5
+_DOCUMENTS_A_TOPIC = 10
 _LARGEST_SEED = 2**32 - 1
 _LARGEST_ALPHA = 1e30  # beyond it float32 cannot hold what is left of the map
 
@@ -81,7 +83,7 @@ class Fitted:
 
     vocabulary: Vocabulary
     weighting: Weighting
-    projection: Projection
+    projection: DocumentTransformer
     vectors: NDArray[np.float32]
     unknown_rate: float
     classifier: Learned
@@ -95,13 +97,14 @@ def check_options(options: IndexOptions) -> None:
     ------
     BadOption
     """
-    from lpisearch.projections.registry import PROJECTIONS
+    from lpisearch.projections.registry import METHODS
     from lpisearch.terms.weighting import weighting_scheme
 
-    if options.method not in PROJECTIONS:
-        nearest = difflib.get_close_matches(options.method.casefold(), PROJECTIONS, 1)
+    if options.method not in METHODS:
+        nearest = difflib.get_close_matches(options.method.casefold(), METHODS, 1)
         hint = f" (did you mean {nearest[0]}?)" if nearest else ""
-        raise BadOption("--method", f"there is no method “{options.method}”{hint}", PROJECTIONS)
+        raise BadOption("--method", f"there is no method “{options.method}”{hint}", METHODS)
+    known = _parameters(METHODS[options.method])
     if options.labels not in _LABEL_CHOICES:
         raise BadOption("--labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
     if options.dims is not None and options.dims < 1:
@@ -110,9 +113,9 @@ def check_options(options: IndexOptions) -> None:
         raise BadOption("--neighbours", f"{options.neighbours} is not a number of neighbours")
     if options.alpha is not None and not 0 <= options.alpha <= _LARGEST_ALPHA:
         raise BadOption("--alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
-    if options.alpha is not None and "alpha" not in _parameters(PROJECTIONS[options.method]):
+    if options.alpha is not None and "alpha" not in known:
         raise BadOption("--alpha", f"{options.method} has no α")
-    if options.labels == "use" and "graph" not in _parameters(PROJECTIONS[options.method]):
+    if options.labels == "use" and "graph" not in known:
         raise BadOption("--labels", f"{options.method} takes no notice of labels")
     if not 0 <= options.seed <= _LARGEST_SEED:
         raise BadOption("--seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
@@ -157,7 +160,7 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
     splits = [corpus.splits.get(row, "") for row in corpus.rows]
     projection = _fit_projection(X, labels if options.labels == "use" else None, options, stages)
     with stages.stage("placing documents"):
-        vectors = scaled_rows(projection.transform(X), projection.scales_)
+        vectors = scaled_rows(_places(projection, X), projection.scales_)
     if not vectors.any() or not np.isfinite(vectors).all():
         raise NothingToIndex(
             "The numbers of this subspace are too small or too large to tell documents apart.",
@@ -175,11 +178,11 @@ def library_versions() -> dict[str, str]:
 
 def _fit_projection(
     X: Any, labels: list[list[str]] | None, options: IndexOptions, stages: Stages
-) -> Projection:
+) -> DocumentTransformer:
     from lpisearch.graphs import GRAPHS, GraphOptions
-    from lpisearch.projections.registry import PROJECTIONS
+    from lpisearch.projections.registry import METHODS
 
-    cls: type[Projection] = PROJECTIONS[options.method]
+    cls = METHODS[options.method]
     projection = cls(**_arguments(cls, options, X.shape[0]))
     affinity = None
     try:
@@ -211,11 +214,19 @@ def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
     return limits
 
 
-def _arguments(cls: type[Projection], options: IndexOptions, n_documents: int) -> dict[str, Any]:
+def _places(projection: DocumentTransformer, X: Any) -> Floats:
+    """Return where the fitted documents are: a method without a linear map knows it already."""
+    from lpisearch.projections.embedding import Embedding
+
+    return projection.embedding_ if isinstance(projection, Embedding) else projection.transform(X)
+
+
+def _arguments(
+    cls: type[DocumentTransformer], options: IndexOptions, n_documents: int
+) -> dict[str, Any]:
     """Return our options under the names that the estimator has for them."""
-    most = min(DIMENSIONS, n_documents - 1)
     wanted = {
-        "n_components": options.dims or ("auto" if "n_components" in cls.chooses else most),
+        "n_components": options.dims or usual_dimensions(cls, n_documents),
         "alpha": "auto" if options.alpha is None else options.alpha,
         "n_neighbors": options.neighbours,
         "random_state": options.seed,
@@ -225,5 +236,21 @@ def _arguments(cls: type[Projection], options: IndexOptions, n_documents: int) -
     return {name: value for name, value in wanted.items() if name in known}
 
 
-def _parameters(cls: type[Projection]) -> set[str]:
+def usual_dimensions(cls: type[DocumentTransformer], n_documents: int) -> int | str:
+    """Return how many dimensions a method gets if none are asked for.
+
+    Those that choose by a rule of their own do. Dimensions of PLSI and NMF are topics, and a
+    topic of a few documents is one of chance: they get a tenth of the documents. All are 150 at
+    most.
+    """
+    from lpisearch.projections.embedding import Embedding
+
+    if "n_components" in cls.chooses:
+        return "auto"
+    is_embedding = issubclass(cls, Embedding)
+    most = min(DIMENSIONS, n_documents - 1)
+    return min(most, max(n_documents // _DOCUMENTS_A_TOPIC, 2)) if is_embedding else most
+
+
+def _parameters(cls: type[DocumentTransformer]) -> set[str]:
     return set(cls().get_params())

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from lpisearch.store.index import SubspaceIndex
 
 _DEFAULTS = TopicOptions()
-# These methods leave the constant direction out, so that K clusters need K - 1 dimensions; those
-# of the others begin with it, or with what is nearest to it.
-_WITHOUT_CONSTANT = ("rlpi", "lpi")
+# Dimensions of these methods begin with the constant direction, or with what is nearest to it; the
+# others leave it out, so that K clusters need K - 1 dimensions.
+_WITH_CONSTANT = ("lsi", "olpi")
+# A dimension of these is a word: K - 1 of them do not part K clusters.
+_OF_WORDS = ("laplacian-score",)
 # How a stem is written is looked up in so many typical documents of its topic, in the beginning
 # of each.
 _READ_DOCUMENTS = 24
@@ -94,7 +96,12 @@ def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
         raise BadOption(
             "-n", f"{options.number} topics need as many documents with known words, not {placed:,}"
         )
-    constant = 0 if index.manifest.method in _WITHOUT_CONSTANT else 1
+    method = index.manifest.method
+    if "eigenvalues" not in index.arrays or method in _OF_WORDS:
+        # No spectrum tells a number, and no dimension comes before another: all take part.
+        number = options.number or clusters.usual_number(placed)
+        return clusters.cluster(vectors, number, vectors.shape[1], options.seed)
+    constant = 1 if method in _WITH_CONSTANT else 0
     spectrum = index.arrays["eigenvalues"][constant:]
     number = options.number or clusters.choose_number(spectrum, placed)
     dims = number - 1 + constant
