@@ -11,7 +11,12 @@ from lpisearch.graphs.base import row_lengths
 from lpisearch.projections.blocks import product, transposed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from lpisearch.graphs.affinity import Floats, Matrix
+
+    Multiply: TypeAlias = Callable[[Floats], Floats]
 
 ALPHAS = np.logspace(-2, 2, 33)
 # Plain generalised cross-validation takes α too small where rows are not independent draws, and
@@ -45,10 +50,44 @@ def choose_alpha(X: Matrix, Y: Floats, weights: Floats, rng: np.random.Generator
     these for every α by Gauss quadrature, at the price of a few columns of the regression.
     """
     n = int(np.count_nonzero(row_lengths(X)))
+    return _choose_alpha(_of_rows(X), n, Y.astype(X.dtype, copy=False), weights, rng)
+
+
+def choose_kernel_alpha(K: Floats, Y: Floats, weights: Floats, rng: np.random.Generator) -> float:
+    """Choose α in the same way for a kernel matrix K, documents x documents."""
+    return _choose_alpha(lambda block: np.asarray(K @ block), len(K), Y, weights, rng)
+
+
+def alpha_of_spectrum(values: Floats, energies: Floats, beyond: float, n: int) -> float:
+    """Choose α in the same way where the eigenvalues of K are known: nothing is estimated.
+
+    Parameters
+    ----------
+    values
+        Those above zero.
+    energies
+        The squared components of the responses along each eigenvector, weighted and summed.
+    beyond
+        The same of all that is orthogonal to them.
+    n
+        Documents with a term.
+    """
+    scores = []
+    for alpha in ALPHAS:
+        shrunk = alpha / (values + alpha)
+        left = 1 - FREEDOM_COST * np.sum(1 - shrunk) / n
+        residual = beyond + np.sum(energies * shrunk**2)
+        scores.append(residual / left**2 if left > 0 else np.inf)
+    return float(ALPHAS[int(np.argmin(scores))])
+
+
+def _choose_alpha(
+    multiply: Multiply, n: int, Y: Floats, weights: Floats, rng: np.random.Generator
+) -> float:
     mixing = rng.choice([-1.0, 1.0], (Y.shape[1], PROBES)) * np.sqrt(weights)[:, np.newaxis]
-    signs = rng.choice([-1.0, 1.0], (X.shape[0], PROBES))
-    probes = np.concatenate([Y @ mixing.astype(Y.dtype), signs], axis=1).astype(X.dtype)
-    nodes, masses = spectral_quadrature(X, probes, min(LANCZOS_STEPS, n))
+    signs = rng.choice([-1.0, 1.0], (len(Y), PROBES))
+    probes = np.concatenate([Y @ mixing.astype(Y.dtype), signs], axis=1).astype(Y.dtype)
+    nodes, masses = _quadrature(multiply, probes, min(LANCZOS_STEPS, n))
     scores = [_score(nodes, masses, alpha, n) for alpha in ALPHAS]
     return float(ALPHAS[int(np.argmin(scores))])
 
@@ -59,15 +98,25 @@ def spectral_quadrature(X: Matrix, probes: Floats, steps: int) -> tuple[Floats, 
     They are the eigenvalues, and the squared first components of the eigenvectors, of the
     tridiagonal matrices that `steps` Lanczos steps with X Xᵀ make from each probe v.
     """
+    return _quadrature(_of_rows(X), probes, steps)
+
+
+def _of_rows(X: Matrix) -> Multiply:
+    """Multiply by K = X Xᵀ without making it."""
     Xt = transposed(X)
+    return lambda block: product(X, product(Xt, block))
+
+
+def _quadrature(multiply: Multiply, probes: Floats, steps: int) -> tuple[Floats, Floats]:
+    dtype = probes.dtype
     lengths = np.asarray(linalg.norm(probes, axis=0))
     now, before = _divided(probes, lengths), np.zeros_like(probes)
     diagonal = np.zeros((steps, probes.shape[1]))
     beside = np.zeros((steps, probes.shape[1]))
     for step in range(steps):
-        image = product(X, product(Xt, now)) - before * beside[step - 1].astype(X.dtype)
+        image = multiply(now) - before * beside[step - 1].astype(dtype)
         diagonal[step] = np.einsum("ij,ij->j", image, now)
-        image -= now * diagonal[step].astype(X.dtype)
+        image -= now * diagonal[step].astype(dtype)
         beside[step] = linalg.norm(image, axis=0)
         before, now = now, _divided(image, beside[step])
     nodes, masses = np.empty_like(diagonal.T), np.empty_like(diagonal.T)

@@ -39,7 +39,7 @@ def fold(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
     name, numbers = str(arrays["kernel"][0]), arrays["kernel_numbers"].tolist()
     found = np.zeros((len(rows), coefficients.shape[1]), coefficients.dtype)
     for place, (terms, weights) in zip(found, rows, strict=True):
-        if len(terms):
+        if weights.any():
             values = kernel(fitted.cosines(terms, weights), name, *numbers)
             np.matmul(values.astype(coefficients.dtype), coefficients, out=place)
     return found

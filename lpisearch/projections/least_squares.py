@@ -89,22 +89,12 @@ def ridge(
     return Ridge(product(second, solution) if dual else solution, steps)
 
 
-def _direct(X: Matrix, Y: Floats, alpha: float, *, dual: bool) -> Floats:
-    """Factorise the Gram matrix of the smaller side, in double precision."""
-    X64 = X.astype(np.float64)
-    is_sparse: bool = sparse.issparse(X)
-    gram: Any = X64 @ X64.T if dual else X64.T @ X64
-    gram = gram.toarray() if is_sparse else np.asarray(gram)
-    right = Y.astype(np.float64) if dual else np.asarray(X64.T @ Y)
-    solution = _solve(gram, right, alpha)
-    return np.asarray(X64.T @ solution if dual else solution).astype(X.dtype)
-
-
-def _solve(gram: Floats, right: Floats, alpha: float) -> Floats:
+def solve_shifted(gram: Floats, right: Floats, alpha: float) -> Floats:
     """Solve (G + αI) Z = R; where that is singular, take the solution of least norm."""
-    shifted = gram + alpha * np.eye(len(gram))
+    shifted = np.array(gram, order="F")  # as LAPACK has it: no further copy is made
+    shifted.flat[:: len(gram) + 1] += alpha
     try:
-        factor = linalg.cho_factor(shifted)
+        factor = linalg.cho_factor(shifted, overwrite_a=True)
     except linalg.LinAlgError:
         factor = None
     if factor is not None:
@@ -115,6 +105,17 @@ def _solve(gram: Floats, right: Floats, alpha: float) -> Floats:
     keep = values > len(gram) * np.finfo(np.float64).eps * values[-1]
     inverse = 1 / (values[keep] + alpha)
     return np.asarray((vectors[:, keep] * inverse) @ (vectors[:, keep].T @ right))
+
+
+def _direct(X: Matrix, Y: Floats, alpha: float, *, dual: bool) -> Floats:
+    """Factorise the Gram matrix of the smaller side, in double precision."""
+    X64 = X.astype(np.float64)
+    is_sparse: bool = sparse.issparse(X)
+    gram: Any = X64 @ X64.T if dual else X64.T @ X64
+    gram = gram.toarray() if is_sparse else np.asarray(gram)
+    right = Y.astype(np.float64) if dual else np.asarray(X64.T @ Y)
+    solution = solve_shifted(gram, right, alpha)
+    return np.asarray(X64.T @ solution if dual else solution).astype(X.dtype)
 
 
 def _block_conjugate_gradients(

@@ -1,0 +1,222 @@
+"""RLPI in a kernel space: the responses of RLPI, then kernel ridge regression on the documents."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from lpisearch.projections.base import (
+    check_count,
+    check_not_negative,
+    generator,
+    with_fixed_signs,
+)
+from lpisearch.projections.embedding import Embedding
+from lpisearch.projections.inverted import InvertedRows
+from lpisearch.projections.kernel_expansion import KERNELS
+from lpisearch.projections.kernel_ridge import Kernels, exact_ridge, landmark_ridge
+from lpisearch.projections.responses import ResponseTransformer
+from lpisearch.projections.rows import SparseRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+class KRLPI(ResponseTransformer, Embedding):
+    """Regularised locality preserving indexing in a reproducing kernel Hilbert space.
+
+    1. The responses y place every document near its neighbours, as in `RLPI`: leading
+       eigenvectors of W y = λ D y, or class indicators where all documents have a label.
+    2. For each y, the function f(x) = Σᵢ cᵢ k(x, xᵢ) of the kernel's space that minimises
+       Σᵢ (f(xᵢ) - y_i)² + α |f|² has (K + αI) c = y, with K the kernels of the documents (rows
+       of X; the papers write them as columns). A document's place is f(x), one f a dimension.
+
+    That a kernel may serve where the document space is not linear is an open question of
+    olpi-2005 (section 6) and spg-2008 (conclusions). With k(x, z) = xᵀz this is `RLPI` in its
+    dual form: Xᵀ (X Xᵀ + αI)⁻¹ y = (Xᵀ X + αI)⁻¹ Xᵀ y.
+
+    Kernels are of documents at unit length:
+
+    - "linear": cos(x, z)
+    - "rbf": exp(-γ |x - z|²) = exp(-γ (2 - 2 cos(x, z)))
+    - "poly": (γ cos(x, z) + c₀)^degree
+
+    Up to `exact_documents` this is exact; K takes 8 bytes a pair, and its factor as much. Beyond,
+    `landmarks` documents are drawn, and f is looked for among the functions
+    Σⱼ cⱼ k(x, zⱼ) of the landmarks z alone (Nyström), fitted to all documents.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions, or "auto": see `lpisearch.projections.choices.choose_dimensions`. Fully
+        labelled documents have one dimension fewer than classes, whatever is asked beyond that.
+    kernel
+        "linear", "rbf" or "poly".
+    gamma
+        γ of "rbf" and "poly", above 0.
+    coef0, degree
+        c₀ of "poly", at least 0, and its degree, a whole number above 0.
+    alpha
+        Strength of the ridge penalty, or "auto": generalised cross-validation, as in `RLPI`.
+    exact_documents
+        Of more documents with a term, only landmarks have a coefficient.
+    landmarks
+        How many, drawn without replacement.
+    graph, n_neighbors, radius, edge_weights, heat_scale
+        As in `RLPI`; neighbours are found by cosine, not by the kernel.
+    eigenvalue_power
+        `embed` scales each dimension by its eigenvalue to this power.
+    solver, tolerance
+        Of the eigenproblem: see `lpisearch.projections.eigen.graph_vectors`.
+    random_state
+        Seed of the block solver's start and of the landmarks.
+
+    Attributes
+    ----------
+    embedding_
+        Documents x n_components_.
+    eigenvalues_
+        λ of each dimension, largest first.
+    scales_
+        eigenvalues_ ** eigenvalue_power.
+    alpha_
+        The strength used.
+    landmarks_
+        Which documents have a coefficient.
+    n_graph_components_, n_isolated_
+        Connected parts of the graph, and documents without a neighbour.
+    seconds_
+        Time of the stages: "graph", "eigenvectors", "regression".
+
+    Notes
+    -----
+    A document without a term takes no part, and its place is 0.
+
+    References
+    ----------
+    D. Cai, X. He, W. V. Zhang, J. Han: Regularized locality preserving indexing via spectral
+    regression, CIKM 2007.
+
+    C. Williams, M. Seeger: Using the Nyström method to speed up kernel machines, NIPS 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpisearch.projections.krlpi import KRLPI
+    >>> X = np.array([[1.0, 0, 0], [0.9, 0.1, 0], [0, 0.2, 1], [0, 0.1, 0.9]])
+    >>> krlpi = KRLPI(n_components=1, kernel="rbf", alpha=0.1, n_neighbors=1).fit(X)
+    >>> krlpi.transform(X).round(1).ravel()
+    array([ 0.9,  0.9, -0.9, -0.9])
+    """
+
+    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "alpha"})
+    nested: ClassVar[bool] = True
+    placement: ClassVar[str] = "kernel"
+
+    def __init__(
+        self,
+        n_components: int | str = 150,
+        *,
+        kernel: str = "rbf",
+        gamma: float = 1.0,
+        coef0: float = 1.0,
+        degree: int = 2,
+        alpha: float | str = 1.0,
+        exact_documents: int = 5000,
+        landmarks: int = 2000,
+        graph: str = "auto",
+        n_neighbors: int = 15,
+        radius: float = 1.2,
+        edge_weights: str = "cosine",
+        heat_scale: float = 1.0,
+        eigenvalue_power: float = 2.0,
+        solver: str = "auto",
+        tolerance: float = 0.05,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.alpha = alpha
+        self.exact_documents = exact_documents
+        self.landmarks = landmarks
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.edge_weights = edge_weights
+        self.heat_scale = heat_scale
+        self.eigenvalue_power = eigenvalue_power
+        self.solver = solver
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X
+            Documents as rows, best at unit length; sparse or dense.
+        y
+            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several.
+        affinity
+            A ready graph, in place of one built from X and y.
+        """
+        self._check_parameters()
+        X = self._documents(X)
+        rng = generator(self.random_state)
+        responses = self._responses(X, y, affinity, rng)
+        self._keep_places(with_fixed_signs(responses.vectors.T).T, responses.asked)
+        self.eigenvalues_ = responses.values
+        began = perf_counter()
+        rows = SparseRows.of_matrix(X).unit()
+        self._regress(rows, responses.values ** (2 * self.eigenvalue_power), rng)
+        self.seconds_["regression"] = perf_counter() - began
+        return self
+
+    def placement_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers that the kernel expansion takes, by name."""
+        return {
+            "coefficients": self._coefficients,
+            "kernel": np.array([self.kernel]),
+            "kernel_numbers": np.array([self.gamma, self.coef0, self.degree], np.float64),
+            **self._inverted.arrays(),
+        }
+
+    def _regress(self, rows: SparseRows, weights: Any, rng: np.random.Generator) -> None:
+        """Replace the responses in `embedding_` by the places that the kernel can give."""
+        shape = (len(rows), rows.n_terms)
+        U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
+        active = np.flatnonzero(rows.lengths)
+        Y = self.embedding_[active].astype(np.float64)
+        kernels = Kernels(U[active], self.kernel, (self.gamma, self.coef0, self.degree))
+        if len(active) <= self.exact_documents:
+            solved = exact_ridge(kernels, Y, self.alpha, weights, rng=rng)
+        else:
+            count = self.landmarks
+            solved = landmark_ridge(kernels, Y, self.alpha, weights, rng=rng, count=count)
+        self.alpha_ = solved.alpha
+        self.landmarks_ = active[solved.landmarks]
+        self._coefficients = solved.coefficients
+        self._inverted = InvertedRows.of_rows(SparseRows.of_matrix(U[self.landmarks_]))
+        self.embedding_ = np.zeros_like(self.embedding_)
+        self.embedding_[active] = solved.places
+
+    def _check_parameters(self) -> None:
+        check_count("n_components", self.n_components, auto=True)
+        check_not_negative("alpha", self.alpha, auto=True)
+        for name in ("gamma", "coef0", "eigenvalue_power", "tolerance"):
+            check_not_negative(name, getattr(self, name))
+        for name in ("degree", "exact_documents", "landmarks"):
+            check_count(name, getattr(self, name))
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {self.kernel!r}.")
+        if self.gamma == 0:
+            raise ValueError("gamma must be above 0: with 0, all documents are the same.")
