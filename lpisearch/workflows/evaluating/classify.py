@@ -8,7 +8,7 @@ placed and judged.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.records import Table
 from lpisearch.search.classification import CLASSIFIERS
+from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.workflows.evaluating.classifiers import Judged, judge
 from lpisearch.workflows.evaluating.collection import single_labelled
 from lpisearch.workflows.evaluating.reporting import as_report, mean_and_spread
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from lpisearch.workflows.evaluating.sources import Source
 
 TRAIN, TEST = "train", "test"
+# Labels are learned from every word. Among documents that were all for training (five draws of
+# 80 %, 20 Newsgroups and Reuters), leaving out rare words only cost accuracy.
+EVERY_WORD = VocabularyLimits(min_df=1)
 FIELD, AUTO = "field", "auto"
 USUAL_SHARE, USUAL_REPEATS = 0.5, 5
 _PAIRS = 10
@@ -81,6 +85,7 @@ def evaluate_classify(
     _check(wanted)
     names = chosen_methods(options, PAPERS)
     collection = single_labelled(source.collection, options.largest)
+    collection = replace(collection, limits=EVERY_WORD)
     splits = list(make_splits(collection, wanted, options.seed))
     cells.total += len(splits) * len(names)
     experiment = _Experiment(collection, options, wanted)
