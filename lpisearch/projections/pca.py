@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class PCA(Projection):
     array([[1.],
            [3.]])
     """
+
+    nested: ClassVar[bool] = True
 
     def __init__(
         self, n_components: int = 150, *, solver: str = "auto", random_state: Any = 0

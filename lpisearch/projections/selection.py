@@ -1,0 +1,102 @@
+"""Which terms to keep: their Laplacian scores, and how many.
+
+Documents are rows of X, so that a term is a column f of X. In: documents and their graph; out: a
+number for each term, or terms in order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from lpisearch.projections.base import check_count
+from lpisearch.projections.blocks import transposed
+from lpisearch.projections.locality import participating_degrees
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lpisearch.graphs.affinity import Affinity, Floats, Matrix
+
+# Rows of a sparse product that are held at a time.
+ROWS = 512
+# A term whose weights differ from their mean by less than this share of them is constant.
+CONSTANT_TOLERANCE = 1e-10
+# Scores that agree to so many digits differ by rounding: the earlier term is taken.
+DIGITS = 10
+
+
+def laplacian_scores(X: Matrix, W: Affinity, *, centred: bool = True) -> Floats:
+    """Give fᵀ L f / fᵀ D f of each term f, each about its mean; small is good.
+
+    The mean is (fᵀ D 1 / 1ᵀ D 1) 1 (He, Cai and Niyogi, 2005). Without `centred` it stays in, as
+    in lpfl-2012, equation 7. A term that has no score gets infinity: one that stands in isolated
+    documents only or, centred, in all alike.
+    """
+    degrees = participating_degrees(W)
+    double: Any = X.astype(np.float64)
+    if not degrees.all():
+        linked = (degrees > 0).astype(np.float64)
+        by_document = sparse.diags_array(linked, format="csr")
+        double = sparse.csr_array(by_document @ double) if sparse.issparse(X) else by_document @ X
+    squares: Floats = degrees @ (double**2)
+    roughness = np.maximum(squares - _affinities(double, W), 0)
+    spread = squares.copy()
+    if centred and degrees.any():
+        spread -= (degrees @ double) ** 2 / degrees.sum()
+    varies = spread > CONSTANT_TOLERANCE * squares
+    undefined: Floats = np.full(len(spread), np.inf)
+    return np.divide(roughness, spread, out=undefined, where=varies)
+
+
+def best_terms(scores: Floats, count: int) -> NDArray[np.intp]:
+    """Give the terms with the lowest scores, best first; none without a score."""
+    order = np.argsort(np.round(scores, DIGITS), kind="stable")[:count]
+    return order[np.isfinite(scores[order])]
+
+
+def selected_count(n_selected: int | str, W: Affinity, n_terms: int) -> int:
+    """Resolve how many terms to keep; "auto" is as many as there are documents with a neighbour.
+
+    With m of the terms, the least sum J of l Laplacian eigenvalues lies between two bounds
+    (lpfl-2012, theorem 3): Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, i = 1 … l. There r is the number of terms; but
+    terms that depend on others change neither J nor λ, so it may be the rank of X. The bounds
+    meet at m = r: more terms cannot lower J, and with fewer it may rise. "auto" takes that m, with
+    the number of documents that have a neighbour in place of the rank, which is no larger.
+
+    Raises
+    ------
+    ValueError
+        If more terms are asked for than there are.
+    """
+    check_count("n_selected", n_selected, auto=True)
+    if isinstance(n_selected, str):
+        return max(1, min(W.shape[0] - W.n_isolated, n_terms))
+    if n_selected > n_terms:
+        raise ValueError(
+            f"n_selected is {n_selected}, but the documents have only {n_terms} terms."
+        )
+    return int(n_selected)
+
+
+def _affinities(X: Any, W: Affinity) -> Floats:
+    """Give fᵀ W f of each column, a few rows of the product at a time."""
+    total = np.zeros(X.shape[1])
+    if W.edges is not None:
+        for start in range(0, X.shape[0], ROWS):
+            rows = slice(start, start + ROWS)
+            total += _column_sums(W.edges[rows] @ X, X[rows])
+    if W.factor is not None:
+        Ft = transposed(W.factor)
+        for start in range(0, Ft.shape[0], ROWS):
+            image: Any = Ft[start : start + ROWS] @ X
+            total += _column_sums(image, image)
+    return total
+
+
+def _column_sums(A: Any, B: Any) -> Floats:
+    """Sum up the products of entries by column, dense or sparse."""
+    entries = A * B if isinstance(A, np.ndarray) else A.multiply(B)
+    return np.asarray(entries.sum(axis=0)).ravel()

@@ -1,0 +1,135 @@
+"""The Laplacian score and LS+LPI of lpfl-2012, sections 2.2 and 5, against their definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lpisearch.graphs import GRAPHS, GraphOptions
+from lpisearch.projections.laplacian_score import LaplacianScore
+from lpisearch.projections.lpi import LPI
+from lpisearch.projections.ls_lpi import LSLPI
+from lpisearch.projections.selection import best_terms, laplacian_scores
+
+
+def documents(n: int = 40, n_terms: int = 30, seed: int = 0) -> Any:
+    """Make documents of two topics with five terms of their own each; the rest is noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.4, (n, n_terms)).astype(float)
+    X[: n // 2, :5] += 1 + rng.poisson(1, (n // 2, 5))
+    X[n // 2 :, 5:10] += 1 + rng.poisson(1, (n // 2, 5))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("graph", ["nearest", "ball", "complete", "same_label", "blend"])
+def test_scores_by_definition(graph: str, centred: bool) -> None:  # noqa: FBT001 -- a case
+    """For every graph, sparse or dense, each score is that of the formula, term by term."""
+    X = documents()
+    labels = [0 if i < 20 else 1 for i in range(40)]
+    if graph == "blend":
+        labels[::3] = [-1] * len(labels[::3])
+    affinity = GRAPHS[graph](X, labels, GraphOptions(n_neighbors=4))
+    W = affinity.toarray()
+    D = np.diag(W.sum(axis=1))
+    for j, f in enumerate(X.T):
+        g = f - (f @ D @ np.ones(40)) / D.sum() if centred else f
+        expected = (g @ (D - W) @ g) / (g @ D @ g)
+        for kind in (np.asarray, sparse.csr_array):
+            score = laplacian_scores(kind(X), affinity, centred=centred)[j]
+            assert score == pytest.approx(expected, abs=1e-10)
+
+
+def test_scores_of_a_factor_kept_sparse() -> None:
+    """The complete graph of sparse documents is never multiplied out, and scores are the same."""
+    X = documents()
+    full = laplacian_scores(X, GRAPHS["complete"](X, None, GraphOptions()))
+    X_sparse = sparse.csr_array(X)
+    kept = laplacian_scores(X_sparse, GRAPHS["complete"](X_sparse, None, GraphOptions()))
+    np.testing.assert_allclose(kept, full, atol=1e-10)
+
+
+def test_terms_of_a_topic_come_first() -> None:
+    """Words that neighbours share have the best scores."""
+    found = LaplacianScore(10, n_neighbors=5).fit(documents())
+    assert set(found.selected_) == set(range(10))
+    assert (np.diff(found.eigenvalues_) <= 0).all()
+    np.testing.assert_allclose(found.eigenvalues_, 1 - found.scores_[found.selected_])
+
+
+def test_a_term_that_all_share_alike_is_no_feature() -> None:
+    """About its mean it is nothing; without the mean (equation 7) it would be the best of all."""
+    X = np.hstack([documents(), np.full((40, 1), 0.3)])
+    centred = LaplacianScore(31, n_neighbors=5)
+    with pytest.warns(UserWarning, match="31 dimensions were asked for"):
+        centred.fit(X)
+    assert np.isinf(centred.scores_[30])
+    assert 30 not in centred.selected_
+    assert LaplacianScore(1, n_neighbors=5, centred=False).fit(X).selected_[0] == 30
+
+
+def test_isolated_documents_take_no_part() -> None:
+    """A document without a neighbour changes no score, and its own terms have none."""
+    X = documents()
+    more = np.zeros((41, 31))
+    more[:40, :30], more[40, 30] = X, 1
+    scores = LaplacianScore(5).fit(more).scores_
+    np.testing.assert_allclose(scores[:30], LaplacianScore(5).fit(X).scores_, atol=1e-12)
+    assert np.isinf(scores[30])
+
+
+def test_equal_scores_are_taken_in_the_order_of_terms() -> None:
+    """What differs by rounding alone is equal; terms without a score are never taken."""
+    scores = np.array([0.5, np.inf, 0.2 + 1e-15, 0.5 - 1e-15, 0.2])
+    assert best_terms(scores, 3).tolist() == [2, 4, 0]
+    assert best_terms(scores, 9).tolist() == [2, 4, 0, 3]
+
+
+def test_the_selection_matrix_is_made_on_demand() -> None:
+    """The estimator holds numbers of terms; its matrix has a single 1 in each row."""
+    X = sparse.csr_array(documents())
+    found = LaplacianScore(7).fit(X)
+    assert all(np.ndim(value) < 2 for value in vars(found).values())
+    assert found.components_.sum() == 7
+    np.testing.assert_array_equal(found.components_.argmax(axis=1), found.selected_)
+    np.testing.assert_array_equal(found.transform(X), X.toarray()[:, found.selected_])
+
+
+@pytest.mark.parametrize("m", [4, 12])
+def test_lpi_of_the_best_terms(m: int) -> None:
+    """LS+LPI is LPI on the selected columns, over the graph of all terms, and zero elsewhere."""
+    X = documents()
+    affinity = GRAPHS["nearest"](X, None, GraphOptions(5))
+    found = LSLPI(3, n_selected=m).fit(X, affinity=affinity)
+    best = np.sort(LaplacianScore(m).fit(X, affinity=affinity).selected_)
+    np.testing.assert_array_equal(found.selected_, best)
+    alone = LPI(3).fit(X[:, best], affinity=affinity)
+    np.testing.assert_allclose(found.components_[:, best], alone.components_, atol=1e-10)
+    assert not np.delete(found.components_, best, axis=1).any()
+
+
+def test_as_many_terms_as_linked_documents_by_default() -> None:
+    """Left to choose, it keeps as many terms as documents with a neighbour, or all terms."""
+    X = documents(24, 30)
+    X = np.vstack([X, np.zeros((3, 30))])
+    assert len(LSLPI(2).fit(X).selected_) == 24
+    assert len(LSLPI(2).fit(documents(60)).selected_) == 30
+
+
+@pytest.mark.parametrize(
+    ("m", "message"),
+    [
+        (0, 'n_selected must be a whole number above 0 or "auto", not 0'),
+        (-2, "n_selected must be a whole number"),
+        (2.5, "n_selected must be a whole number"),
+        ("most", "n_selected must be a whole number"),
+        (31, "n_selected is 31, but the documents have only 30 terms"),
+    ],
+)
+def test_a_useless_number_of_terms_is_refused(m: Any, message: str) -> None:
+    """The message says what cannot be, and how many terms there are."""
+    with pytest.raises(ValueError, match=message):
+        LSLPI(2, n_selected=m).fit(documents())
