@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpisearch.projections.eigenmaps import Eigenmaps
+from lpisearch.projections.krlpi import KRLPI
+from lpisearch.projections.laplacian_score import LaplacianScore
 from lpisearch.projections.lpi import LPI
 from lpisearch.projections.lpp import LPP
+from lpisearch.projections.ls_lpi import LSLPI
 from lpisearch.projections.lsi import LSI
 from lpisearch.projections.nmf import NMF
 from lpisearch.projections.olpi import OLPI
 from lpisearch.projections.pca import PCA
 from lpisearch.projections.plsi import PLSI
 from lpisearch.projections.rlpi import RLPI
+from lpisearch.projections.slpi import SLPI
+from lpisearch.projections.spca import SPCA
+from lpisearch.projections.spg import SPG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,10 +33,16 @@ PROJECTIONS: Mapping[str, type[Projection]] = {
     "lsi": LSI,
     "pca": PCA,
     "lpp": LPP,
+    "laplacian-score": LaplacianScore,
+    "ls+lpi": LSLPI,
+    "spg": SPG,
+    "slpi": SLPI,
+    "spca": SPCA,
 }
 
 EMBEDDINGS: Mapping[str, type[Embedding]] = {
     "eigenmaps": Eigenmaps,
+    "krlpi": KRLPI,
     "plsi": PLSI,
     "nmf": NMF,
 }
