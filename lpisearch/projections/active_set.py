@@ -48,7 +48,7 @@ class ActiveSet:
         k = len(self)
         if k == len(self._gram):
             self._gram, self._inverse = _doubled(self._gram), _doubled(self._inverse)
-        weights = self._inverse[:k, :k] @ products
+        weights = self.solve(products)
         rest = square - products @ weights
         if not rest > DEPENDENT * square:
             return False

@@ -84,7 +84,8 @@ class Path:
         size = terms.longest * float(np.linalg.norm(response))
         self.level = self.first = largest if largest > noise * size else 0.0
         self.values, self.signs = np.empty(0), np.empty(0)
-        self.barred = np.zeros(len(self.products), dtype=bool)
+        # What must not enter, with this sign, before the path has moved.
+        self.barred = {sign: np.zeros(len(self.products), dtype=bool) for sign in (1, -1)}
 
     def follow(self, most: int, least: float) -> End:
         """Walk until one more term than `most` would enter, or the level is at `least`."""
@@ -111,29 +112,27 @@ class Path:
         self.products -= length * change
         self.level -= length
         if length > NO_MOVE * self.first:
-            self.barred[:] = False
+            self.barred[1][:] = self.barred[-1][:] = False
+        if self.level - least < NO_MOVE * self.first:
+            return True
         if length == exit_:
             self._leave(leaving)
-        elif length < entry or len(self.active) == most:
+        elif len(self.active) == most:
             return True
         else:
             self._enter(entering)
-        return self.level - least < NO_MOVE * self.first
+        return False
 
     def _next_entry(self, change: Doubles) -> tuple[float, int]:
         """How far it is to where another term's product is as large as the level, and which."""
         lengths = np.full(len(change), np.inf)
-        for gap, closing in (
-            (self.level - self.products, 1 - change),
-            (self.level + self.products, 1 + change),
-        ):
-            meets = closing > PARALLEL
-            np.minimum(
-                lengths, np.divide(gap, closing, where=meets, out=gap), out=lengths, where=meets
-            )
-        np.maximum(lengths, 0, out=lengths)  # below 0 only by rounding
+        for sign, barred in self.barred.items():
+            closing = 1 - sign * change
+            meets = (closing > PARALLEL) & ~barred
+            gap = np.maximum(self.level - sign * self.products, 0)  # below 0 only by rounding
+            np.divide(gap, closing, out=gap, where=meets)
+            np.minimum(lengths, gap, out=lengths, where=meets)
         lengths[self.active.columns] = np.inf
-        lengths[self.barred] = np.inf
         nearest = int(lengths.argmin())
         return float(lengths[nearest]), nearest
 
@@ -152,16 +151,22 @@ class Path:
             self.values = np.append(self.values, 0.0)
             self.signs = np.append(self.signs, np.sign(self.products[term]))
         else:
-            self.barred[term] = True
+            self._bar(term, np.sign(self.products[term]))
 
     def _leave(self, place: int) -> None:
-        # Where it left without a move it must not come back before there was one.
-        self.barred[self.active.columns[place]] = True
+        self._bar(self.active.columns[place], self.signs[place])
         self.active.remove(place)
         self.used = self.terms.columns[self.active.columns]
         for held in (self.values, self.signs):
             held[place] = held[-1]
         self.values, self.signs = self.values[:-1], self.signs[:-1]
+
+    def _bar(self, term: int, sign: float) -> None:
+        """Keep out what the columns in use make up, and what left, until there was a move.
+
+        With the other sign it may come at once.
+        """
+        self.barred[int(sign)][term] = True
 
     def _renew(self) -> None:
         """Compute the products anew, free of what many steps have added up."""
