@@ -20,7 +20,7 @@ from lpisearch.terms.weighting import Weighting, normalise_rows, weighting_schem
 from lpisearch.workflows.subspace import DIMENSIONS, one_thread_if_small
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -242,7 +242,7 @@ def _parameters(cls: type[DocumentTransformer]) -> set[str]:
     return set(cls().get_params())
 
 
-def _registry() -> dict[str, type[DocumentTransformer]]:
-    from lpisearch.projections import registry
+def _registry() -> Mapping[str, type[DocumentTransformer]]:
+    from lpisearch.projections.registry import METHODS
 
-    return dict(getattr(registry, "METHODS", registry.PROJECTIONS))
+    return METHODS
