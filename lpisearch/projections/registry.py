@@ -19,9 +19,6 @@ from lpisearch.projections.rlpi import RLPI
 from lpisearch.projections.slpi import SLPI
 from lpisearch.projections.spca import SPCA
 from lpisearch.projections.spg import SPG
-from lpisearch.projections.slpi import SLPI
-from lpisearch.projections.spca import SPCA
-from lpisearch.projections.spg import SPG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,9 +35,6 @@ PROJECTIONS: Mapping[str, type[Projection]] = {
     "lpp": LPP,
     "laplacian-score": LaplacianScore,
     "ls+lpi": LSLPI,
-    "spg": SPG,
-    "slpi": SLPI,
-    "spca": SPCA,
     "spg": SPG,
     "slpi": SLPI,
     "spca": SPCA,
