@@ -14,14 +14,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
-from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
 
+from lpisearch.evaluation import (
+    cluster_documents,
+    clustering_accuracy,
+    mutual_information,
+    parse_measures,
+    score_run,
+)
 from lpisearch.graphs import nearest
 from lpisearch.graphs.base import unit_rows
 from lpisearch.projections.eigen import graph_vectors
@@ -107,10 +113,9 @@ def quality() -> None:
     """Cluster, find neighbours, classify, and see what the automatic choices cost."""
     X, labels = _tdt2()
     points = RLPI(30, n_neighbors=7, alpha=0.1).fit_transform(X)
-    found = KMeans(30, n_init=10, random_state=0).fit_predict(points)
-    accuracy, information = _clustering(found, labels)
-    _report("tdt2, 30 clusters, AC", accuracy, least=0.89)
-    _report("tdt2, 30 clusters, NMI", information, least=0.87)
+    found = cluster_documents(points, 30).assignments
+    _report("tdt2, 30 clusters, AC", clustering_accuracy(labels, found), least=0.89)
+    _report("tdt2, 30 clusters, NMI", mutual_information(labels, found), least=0.87)
     X, labels, split = _documents("20newsgroups")
     _report(
         "20newsgroups, neighbours of the class, RLPI", _same_class(RLPI(), X, labels), least=0.69
@@ -172,12 +177,10 @@ def _precision(X: Any, queries: Any, relevant: Any, eigen: str, regression: str)
 
 def _ap(scores: Any, relevant: dict[int, set[int]]) -> float:
     """Mean average precision."""
-    precisions = []
-    for query, documents in relevant.items():
-        hits = np.isin(np.argsort(-scores[query], kind="stable"), list(documents))
-        places = np.flatnonzero(hits) + 1
-        precisions.append(np.sum(np.arange(1, len(places) + 1) / places) / len(documents))
-    return float(np.mean(precisions))
+    run = {str(query): [(str(n), float(one)) for n, one in enumerate(scores[query])]
+           for query in relevant}  # fmt: skip
+    judged = {str(query): {str(n): 1 for n in told} for query, told in relevant.items()}
+    return fmean(score_run(run, judged, parse_measures(["AP"]))["AP"].values())
 
 
 def _same_class(model: Any, X: Any, labels: Any, k: int = 20) -> float:
@@ -198,18 +201,6 @@ def _centroid_accuracy(model: Any, X: Any, labels: Any, train: Any) -> float:
     centroids = [points[train & (labels == one)].mean(axis=0) for one in classes]
     cosines = points[~train] @ unit_rows(np.array(centroids)).T
     return float(np.mean(classes[cosines.argmax(axis=1)] == labels[~train]))
-
-
-def _clustering(found: Any, labels: Any) -> tuple[float, float]:
-    """Accuracy under the best matching, and mutual information over the larger entropy."""
-    table = np.zeros((found.max() + 1, labels.max() + 1))
-    np.add.at(table, (found, labels), 1 / len(labels))
-    accuracy = table[linear_sum_assignment(-table)].sum()
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    there = table > 0
-    shared = np.sum(table[there] * np.log2((table / np.outer(rows, columns).clip(1e-300))[there]))
-    entropies = [-np.sum(p[p > 0] * np.log2(p[p > 0])) for p in (rows, columns)]
-    return float(accuracy), float(shared / max(entropies))
 
 
 def _choice(model: Any) -> str:

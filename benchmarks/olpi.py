@@ -25,6 +25,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
+from lpisearch.evaluation import pair_precision
 from lpisearch.graphs import GraphOptions, nearest
 from lpisearch.graphs.base import unit_rows
 from lpisearch.projections.document_space import whole_space
@@ -98,10 +99,10 @@ def print_directions(subsets: list[Subset]) -> None:
 def print_precision(subsets: list[Subset]) -> None:
     """Reproduce figure 2: similarity by cosine in 5 to 100 dimensions."""
     rows: dict[str, list[list[float]]] = {}  # one list of precisions a set
-    plain = np.mean([pair_precision(s.X.toarray(), s.labels) for s in subsets])
+    plain = np.mean([pair_precision(s.X, s.labels).precision for s in subsets])
     for subset in subsets:
         for name, Y in representations(subset).items():
-            precisions = [pair_precision(Y[:, :d], subset.labels) for d in DIMENSIONS]
+            precisions = [pair_precision(Y[:, :d], subset.labels).precision for d in DIMENSIONS]
             rows.setdefault(name, []).append(precisions)
     print(f"\nIntra-topic average precision, mean of {len(subsets)} sets; plain terms {plain:.3f}")
     print(f"{'dimensions':<22}" + "".join(f"{d:>7}" for d in DIMENSIONS))
@@ -173,16 +174,6 @@ def lpi_directions(
     n = len(scales)
     vectors = eigh(affinity_gram, degree_gram, subset_by_index=[n - count, n - 1])[1]
     return np.asarray(vectors[:, ::-1] / scales[:, None])
-
-
-def pair_precision(Y: Floats, labels: Any) -> float:
-    """Average precision of pairs of one class, all pairs ranked by cosine (section 5.2.2)."""
-    Y = np.asarray(unit_rows(Y))
-    first, second = np.triu_indices(len(Y), 1)
-    ranked = np.argsort(-(Y @ Y.T)[first, second], kind="stable")
-    same = (labels[first] == labels[second])[ranked]
-    ranks = np.flatnonzero(same) + 1
-    return float(np.mean(np.arange(1, len(ranks) + 1) / ranks))
 
 
 def same_class(Y: Floats, labels: Any, *, k: int = 20, sample: int = 2000) -> float:

@@ -12,10 +12,12 @@ import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.evaluation import parse_measures, score_run
 from lpisearch.search import feedback, fusion
 from lpisearch.search.engine import Engine
 from lpisearch.search.lexical import Bm25
@@ -28,7 +30,7 @@ from lpisearch.workflows.query_files import read_queries
 from lpisearch.workflows.search import Searcher, run_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -100,14 +102,10 @@ class Collection:
 
     def precision(self, rule: Rule) -> float:
         """Return the mean average precision of a rule that scores all documents."""
-        return float(
-            np.mean(
-                [
-                    average_precision(np.argsort(-rule(self, at), kind="stable").tolist(), told)
-                    for at, told in enumerate(self.relevant)
-                ]
-            )
-        )
+        run = {str(at): [(str(n), float(score)) for n, score in enumerate(rule(self, at))]
+               for at in range(len(self.relevant))}  # fmt: skip
+        judged = {str(at): {str(n) for n in told} for at, told in enumerate(self.relevant)}
+        return mean_precision(run, judged)
 
     def share(self, at: int) -> float:
         """Return how much of the BM25 that it could reach the best document has."""
@@ -115,14 +113,10 @@ class Collection:
         return float(self.bm25[at].max()) / (most or 1.0)
 
 
-def average_precision(ranked: Iterable[Any], relevant: set[Any]) -> float:
-    """Return the mean, over the relevant documents, of the precision where each is found."""
-    found, total = 0, 0.0
-    for rank, document in enumerate(ranked, start=1):
-        if document in relevant:
-            found += 1
-            total += found / rank
-    return total / len(relevant)
+def mean_precision(run: Mapping[str, Any], relevant: Mapping[str, set[str]]) -> float:
+    """Return the mean average precision over the queries of a run."""
+    judged = {query: dict.fromkeys(told, 1) for query, told in relevant.items()}
+    return fmean(score_run(run, judged, parse_measures(["AP"]))["AP"].values())
 
 
 def fixed(weight: float) -> Rule:
@@ -261,11 +255,8 @@ VARIANTS: dict[str, Rule] = {
 def _program(library: Path, name: str, by: str) -> float:
     judged = _judged(name)
     queries = [pair for pair in read_queries(DATA / name / "queries.jsonl.gz") if pair[0] in judged]
-    runs = run_batch(library, queries, SearchOptions(by=by, k=1_000_000))
-    return float(
-        np.mean(
-            [average_precision([each for each, _ in run], judged[query]) for query, run in runs]
-        )
+    return mean_precision(
+        dict(run_batch(library, queries, SearchOptions(by=by, k=1_000_000))), judged
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lpisearch.evaluation import parse_measures, score_run
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.workflows.indexing import build_index
 from lpisearch.workflows.ingest import run_ingest
@@ -24,35 +25,22 @@ _LEAST = {
 }
 
 
-def _average_precision(ranked: list[str], relevant: set[str]) -> float:
-    found = 0
-    total = 0.0
-    for rank, document in enumerate(ranked, start=1):
-        if document in relevant:
-            found += 1
-            total += found / rank
-    return total / len(relevant)
-
-
 @pytest.mark.data
 @pytest.mark.parametrize("name", _LEAST)
 def test_average_precision_at_the_defaults(data: Path, library: Path, name: str) -> None:
     """One setting for all collections reaches what is promised of each way to rank."""
     run_ingest(library, [str(data / name / "docs.jsonl.gz")], IngestOptions())
     build_index(library, IndexOptions())
-    relevant: dict[str, set[str]] = defaultdict(set)
+    judged: dict[str, dict[str, int]] = defaultdict(dict)
     for line in (data / name / "qrels.tsv").read_text().splitlines():
         query, _, document, grade = line.split("\t")
         if int(grade) > 0:
-            relevant[query].add(document)
+            judged[query][document] = int(grade)
     queries = [
-        query for query in read_queries(data / name / "queries.jsonl.gz") if query[0] in relevant
+        query for query in read_queries(data / name / "queries.jsonl.gz") if query[0] in judged
     ]
     for by, least in _LEAST[name].items():
-        runs = run_batch(library, queries, SearchOptions(by=by, k=10_000))
-        found = [
-            _average_precision([document for document, _ in ranked], relevant[query])
-            for query, ranked in runs
-        ]
+        run = dict(run_batch(library, queries, SearchOptions(by=by, k=10_000)))
+        found = score_run(run, judged, parse_measures(["AP"]))["AP"]
         assert len(found) == len(queries)
-        assert fmean(found) >= least, by
+        assert fmean(found.values()) >= least, by
