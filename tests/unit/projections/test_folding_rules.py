@@ -74,8 +74,8 @@ def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shares_at_the_limit_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the last step allowed, every document has the shares that it has come to."""
-    monkeypatch.setattr(plsi_folding, "MAX_STEPS", 2)
+    """After the last leap allowed, every document has the shares that it has come to."""
+    monkeypatch.setattr(plsi_folding, "MAX_LEAPS", 1)
     shares = plsi_folding.fold(plsi_arrays(), SparseRows.of_matrix(documents()))
     np.testing.assert_allclose(np.delete(shares, 5, axis=0).sum(axis=1), 1, atol=1e-12)
 
