@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from lpisearch.projections.base import (
-    check_count,
-    check_not_negative,
-    generator,
-    with_fixed_signs,
-)
+from lpisearch.projections.base import check_count, check_not_negative, generator
 from lpisearch.projections.embedding import Embedding
 from lpisearch.projections.inverted import InvertedRows
 from lpisearch.projections.kernel_expansion import KERNELS
@@ -79,7 +74,7 @@ class KRLPI(ResponseTransformer, Embedding):
     Attributes
     ----------
     embedding_
-        Documents x n_components_.
+        Documents x n_components_; each dimension's largest absolute entry is positive.
     eigenvalues_
         λ of each dimension, largest first.
     scales_
@@ -173,7 +168,7 @@ class KRLPI(ResponseTransformer, Embedding):
         X = self._documents(X)
         rng = generator(self.random_state)
         responses = self._responses(X, y, affinity, rng)
-        self._keep_places(with_fixed_signs(responses.vectors.T).T, responses.asked)
+        self._keep_places(responses.vectors, responses.asked)
         self.eigenvalues_ = responses.values
         began = perf_counter()
         rows = SparseRows.of_matrix(X).unit()
@@ -204,10 +199,13 @@ class KRLPI(ResponseTransformer, Embedding):
             solved = landmark_ridge(kernels, Y, self.alpha, weights, rng=rng, count=count)
         self.alpha_ = solved.alpha
         self.landmarks_ = active[solved.landmarks]
-        self._coefficients = solved.coefficients
+        # As for the other methods: the largest absolute entry of each dimension is positive.
+        largest = np.abs(solved.places).argmax(axis=0)
+        signs = np.where(solved.places[largest, np.arange(len(largest))] < 0, -1.0, 1.0)
+        self._coefficients = solved.coefficients * signs
         self._inverted = InvertedRows.of_rows(SparseRows.of_matrix(U[self.landmarks_]))
         self.embedding_ = np.zeros_like(self.embedding_)
-        self.embedding_[active] = solved.places
+        self.embedding_[active] = solved.places * signs
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components, auto=True)

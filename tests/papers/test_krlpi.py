@@ -1,0 +1,93 @@
+"""RLPI in a kernel space: with the linear kernel it is the RLPI of rlpi-2007."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpisearch.graphs import nearest
+from lpisearch.projections.krlpi import KRLPI
+from lpisearch.projections.rlpi import RLPI
+
+
+def corpus(n: int, n_terms: int = 60, seed: int = 0) -> Any:
+    """Make documents of three topics, at unit length."""
+    rng = np.random.default_rng(seed)
+    topic = np.arange(n) % 3
+    rates = np.where(np.arange(n_terms) % 4 == topic[:, np.newaxis], 1.0, 0.2)
+    counts = rng.poisson(rates) + (np.arange(n_terms) == topic[:, np.newaxis])
+    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("alpha", [0, 0.01, 1, 100, "auto"])
+@pytest.mark.parametrize("n", [40, 150])
+def test_linear_kernel_is_rlpi(n: int, alpha: Any) -> None:
+    """Fewer documents than terms or more: all places are those of RLPI, of new documents too."""
+    X, new = corpus(n), corpus(10, seed=1)
+    rlpi = RLPI(5, alpha=alpha).fit(X)
+    krlpi = KRLPI(5, kernel="linear", alpha=alpha).fit(X)
+    assert krlpi.alpha_ == pytest.approx(rlpi.alpha_)
+    np.testing.assert_allclose(krlpi.scales_, rlpi.scales_, rtol=1e-9)
+    points = rlpi.transform(X)
+    signs = np.sign(np.sum(points * krlpi.embedding_, axis=0))
+    np.testing.assert_allclose(krlpi.embedding_ * signs, points, atol=1e-6)
+    np.testing.assert_allclose(krlpi.transform(new) * signs, rlpi.transform(new), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [[i % 3 for i in range(60)], [i % 3 if i % 2 else None for i in range(60)]],
+    ids=["all", "some"],
+)
+def test_linear_kernel_is_rlpi_with_labels(y: Any) -> None:
+    """Labels on all documents or on some make the same responses as in RLPI."""
+    X = corpus(60)
+    rlpi, krlpi = RLPI(2).fit(X, y), KRLPI(2, kernel="linear").fit(X, y)
+    points = rlpi.transform(X)
+    signs = np.sign(np.sum(points * krlpi.embedding_, axis=0))
+    np.testing.assert_allclose(krlpi.embedding_ * signs, points, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "slow"),
+    [
+        ("rbf", lambda x, z: np.exp(-0.7 * np.sum((x - z) ** 2))),
+        ("poly", lambda x, z: (0.7 * (x @ z) + 0.3) ** 3),
+    ],
+    ids=["rbf", "poly"],
+)
+def test_places_against_the_equations(kernel: str, slow: Any) -> None:
+    """(K + αI) C = Y and k(x) C, with kernels of pairs and responses of a dense eigenproblem."""
+    X, new = corpus(50), corpus(6, seed=1)
+    options: dict[str, Any] = {"kernel": kernel, "gamma": 0.7, "coef0": 0.3, "degree": 3}
+    krlpi = KRLPI(4, alpha=0.5, solver="arpack", random_state=0, **options).fit(X)
+    W = nearest(X).toarray()
+    roots = np.sqrt(W.sum(axis=1))
+    values, vectors = np.linalg.eigh(W / np.outer(roots, roots))
+    Y = (vectors / roots[:, np.newaxis])[:, ::-1][:, 1:5] * np.sqrt(W.sum())
+    K = np.array([[slow(x, z) for z in X] for x in X])
+    C = np.linalg.solve(K + 0.5 * np.eye(50), Y)
+    expected = K @ C
+    signs = np.sign(np.sum(expected * krlpi.embedding_, axis=0))
+    np.testing.assert_allclose(krlpi.eigenvalues_, values[::-1][1:5], atol=1e-5)
+    np.testing.assert_allclose(krlpi.embedding_, expected * signs, atol=1e-4)
+    expected = np.array([[slow(x, z) for z in X] for x in new]) @ C * signs
+    np.testing.assert_allclose(krlpi.transform(new), expected, atol=1e-4)
+
+
+def test_a_kernel_follows_what_a_linear_map_cannot() -> None:
+    """Topics told by pairs of words: an exclusive or, which is linear only in the products."""
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(0, 2, 120), rng.integers(0, 2, 120)
+    X = np.zeros((120, 4))
+    X[np.arange(120), left] = X[np.arange(120), 2 + right] = 1
+    X = (X + rng.random((120, 4)) / 10) / np.sqrt(2)
+    y = left ^ right
+    fits = {}
+    for name in ("linear", "poly"):
+        points = KRLPI(1, kernel=name, alpha=0.01).fit(X, y.tolist()).embedding_[:, 0]
+        fits[name] = abs(np.corrcoef(points, y)[0, 1])
+    assert fits["linear"] < 0.4
+    assert fits["poly"] > 0.95
