@@ -15,6 +15,7 @@ import typer
 from lpisearch.settings import shipped_folder
 
 _INGEST = ("ingest",)
+_EVALUATE = ("evaluate",)
 _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Bring in a folder of documents; the names of its folders become labels.", _INGEST),
     ("A second time, nothing is read again.", _INGEST),
@@ -27,6 +28,7 @@ _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("What is like this letter?", ("similar", "sailing/letter-from-a-lightship.odt", "-k", "3")),
     ("Which label would a new text have?", ("classify", "my chain slips on the smallest sprocket")),
     ("What is all this about?", ("topics",)),
+    ("How good is it, beside plain words and LSI?", _EVALUATE),
     ("Is everything sound?", ("doctor",)),
 )
 
@@ -39,14 +41,20 @@ def demo(
 ) -> None:
     """Walk through the program on the sample corpus."""
     corpus = shipped_folder("sample_corpus")
-    documents = [str(corpus / "documents"), "--labels", "folder"]
+    more: dict[tuple[str, ...], tuple[str, ...]] = {
+        _INGEST: (str(corpus / "documents"), "--labels", "folder"),
+        _EVALUATE: (
+            *("--queries", str(corpus / "queries.jsonl")),
+            *("--qrels", str(corpus / "qrels.tsv")),
+        ),
+    }
     with ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
         library = folder / "demo.db"
         for purpose, verb in _STEPS:
-            _step(library, purpose, [*verb, *(documents if verb is _INGEST else ())])
+            _step(library, purpose, [*verb, *more.get(verb, ())])
     typer.secho("\nNow with your own documents:  lpisearch ingest FOLDER", bold=True)
 
 
