@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Whole = NDArray[np.integer[Any]]
     Flags = NDArray[np.bool_]
 
+_BLOCK = 256
+
 
 @dataclass(frozen=True)
 class Labelling:
@@ -76,7 +78,11 @@ class Labelling:
         """Count, for each document, those it shares a label with, itself included."""
         if self.numbers is not None:
             return np.asarray(np.bincount(self.numbers)[self.numbers])
-        return np.asarray(np.diff(sparse.csr_array(self.flags @ self.flags.T).indptr))
+        blocks = range(0, len(self.rows), _BLOCK)
+        return np.concatenate([self._shared_counts(start, start + _BLOCK) for start in blocks])
+
+    def _shared_counts(self, start: int, stop: int) -> Whole:
+        return np.asarray(np.diff(sparse.csr_array(self.flags[start:stop] @ self.flags.T).indptr))
 
 
 def as_list(labels: Any) -> list[Any]:

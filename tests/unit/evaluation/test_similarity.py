@@ -124,6 +124,17 @@ def test_documents_with_several_labels_share_any_of_them() -> None:
     assert average_accuracy(_FOUR, labels) == pytest.approx((1 / 2 + 2 / 3 + 1 / 3 + 0) / 4)
 
 
+def test_many_documents_with_several_labels() -> None:
+    """More documents than one block: a second label that all have in common makes one class."""
+    Y, labels = _case(4, n=700)
+    both = [[one, "all"] for one in labels]
+    assert pair_precision(Y, both).precision == 1
+    assert average_accuracy(Y, both) == pytest.approx(699 / 700)
+    twins = [[one, one + "'"] for one in labels]
+    assert pair_precision(Y, twins) == pair_precision(Y, labels)
+    assert average_accuracy(Y, twins) == average_accuracy(Y, labels)
+
+
 def test_accuracy_equals_the_mean_over_orders_of_the_ties() -> None:
     """Partial credit for ties is what random orders give on average."""
     for seed in range(3):
@@ -206,6 +217,15 @@ def test_samples_repeat_with_their_seed_in_every_form() -> None:
     assert pair_precision(Y, labels, **options | {"random_state": 4}) != found
     several = pair_precision(Y, [[one, "all"] for one in labels], **options)
     assert several.precision == 1
+
+
+def test_the_smallest_samples() -> None:
+    """Two documents are always counted; of three there is one distance, and no interval."""
+    Y, labels = [[1.0], [1.0], [2.0]], ["a", "a", "a"]
+    assert not pair_precision(Y[:2], labels[:2], most_documents=1).sampled
+    found = pair_precision(Y, labels, most_documents=1)
+    assert (found.sampled, found.pairs, found.precision) == (True, 3, 1)
+    assert (found.low, found.high) == (0, 1)
 
 
 def test_a_sample_without_a_relevant_pair_is_refused() -> None:
