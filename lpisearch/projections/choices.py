@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 ALPHAS = np.logspace(-2, 2, 33)
 # Plain generalised cross-validation takes α too small where rows are not independent draws, and
-# neighbours in a corpus are not. Weighting the degrees of freedom by 1.4 is the usual remedy
-# (Kim and Gu, Smoothing spline Gaussian regression, 2004).
-FREEDOM_COST = 1.4
+# neighbours in a corpus are not. The usual remedy is to weight the degrees of freedom by 1.2 to
+# 1.4 (Kim and Gu, Smoothing spline Gaussian regression, 2004). Responses from a graph repeat what
+# the documents share, those from labels less so: docs/projections.md.
+GRAPH_COST = 1.4
+LABEL_COST = 1.2
 PROBES = 8
 LANCZOS_STEPS = 20
 
@@ -40,25 +42,36 @@ def choose_dimensions(eigenvalues: Floats, power: float) -> int:
     return int(np.count_nonzero(weights >= LEAST_WEIGHT * weights[:1].max(initial=0)))
 
 
-def choose_alpha(X: Matrix, Y: Floats, weights: Floats, rng: np.random.Generator) -> float:
+def choose_alpha(
+    X: Matrix,
+    Y: Floats,
+    weights: Floats,
+    rng: np.random.Generator,
+    *,
+    cost: float = GRAPH_COST,
+) -> float:
     """Choose α by modified generalised cross-validation, from 0.01 to 100.
 
-    It is the α with the least |(I - S)Y|² / (1 - 1.4 tr(S)/n)², where S = K (K + αI)⁻¹,
+    It is the α with the least |(I - S)Y|² / (1 - cost · tr(S)/n)², where S = K (K + αI)⁻¹,
     K = X Xᵀ, n is the number of documents with a term, and responses count by their weight.
     Both parts are sums of vᵀ f(K) v: over random combinations v of the responses for the one,
     over random signs for the other. A few Lanczos steps with X, on all of them at once, give
     these for every α by Gauss quadrature, at the price of a few columns of the regression.
     """
     n = int(np.count_nonzero(row_lengths(X)))
-    return _choose_alpha(_of_rows(X), n, Y.astype(X.dtype, copy=False), weights, rng)
+    return _choose_alpha(_of_rows(X), n, Y.astype(X.dtype, copy=False), weights, rng, cost=cost)
 
 
-def choose_kernel_alpha(K: Floats, Y: Floats, weights: Floats, rng: np.random.Generator) -> float:
+def choose_kernel_alpha(
+    K: Floats, Y: Floats, weights: Floats, rng: np.random.Generator, *, cost: float = GRAPH_COST
+) -> float:
     """Choose α in the same way for a kernel matrix K, documents x documents."""
-    return _choose_alpha(lambda block: np.asarray(K @ block), len(K), Y, weights, rng)
+    return _choose_alpha(lambda block: np.asarray(K @ block), len(K), Y, weights, rng, cost=cost)
 
 
-def alpha_of_spectrum(values: Floats, energies: Floats, beyond: float, n: int) -> float:
+def alpha_of_spectrum(
+    values: Floats, energies: Floats, beyond: float, n: int, *, cost: float = GRAPH_COST
+) -> float:
     """Choose α in the same way where the eigenvalues of K are known: nothing is estimated.
 
     Parameters
@@ -75,20 +88,26 @@ def alpha_of_spectrum(values: Floats, energies: Floats, beyond: float, n: int) -
     scores = []
     for alpha in ALPHAS:
         shrunk = alpha / (values + alpha)
-        left = 1 - FREEDOM_COST * np.sum(1 - shrunk) / n
+        left = 1 - cost * np.sum(1 - shrunk) / n
         residual = beyond + np.sum(energies * shrunk**2)
         scores.append(residual / left**2 if left > 0 else np.inf)
     return float(ALPHAS[int(np.argmin(scores))])
 
 
 def _choose_alpha(
-    multiply: Multiply, n: int, Y: Floats, weights: Floats, rng: np.random.Generator
+    multiply: Multiply,
+    n: int,
+    Y: Floats,
+    weights: Floats,
+    rng: np.random.Generator,
+    *,
+    cost: float,
 ) -> float:
     mixing = rng.choice([-1.0, 1.0], (Y.shape[1], PROBES)) * np.sqrt(weights)[:, np.newaxis]
     signs = rng.choice([-1.0, 1.0], (len(Y), PROBES))
     probes = np.concatenate([Y @ mixing.astype(Y.dtype), signs], axis=1).astype(Y.dtype)
     nodes, masses = _quadrature(multiply, probes, min(LANCZOS_STEPS, n))
-    scores = [_score(nodes, masses, alpha, n) for alpha in ALPHAS]
+    scores = [_score(nodes, masses, alpha, n, cost) for alpha in ALPHAS]
     return float(ALPHAS[int(np.argmin(scores))])
 
 
@@ -126,12 +145,12 @@ def _quadrature(multiply: Multiply, probes: Floats, steps: int) -> tuple[Floats,
     return nodes, masses
 
 
-def _score(nodes: Floats, masses: Floats, alpha: float, n: int) -> float:
+def _score(nodes: Floats, masses: Floats, alpha: float, n: int, cost: float) -> float:
     """Estimate the error of prediction; infinite where the degrees of freedom are used up."""
     shrunk = alpha / (nodes + alpha)
     residual = np.sum((masses * shrunk**2)[:PROBES])
     freedom = np.sum((masses * (1 - shrunk))[PROBES:]) / PROBES
-    left = 1 - FREEDOM_COST * freedom / n
+    left = 1 - cost * freedom / n
     return float(residual / left**2) if left > 0 else float("inf")
 
 

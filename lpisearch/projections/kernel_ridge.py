@@ -75,7 +75,13 @@ class Kernels:
 
 
 def exact_ridge(
-    kernels: Kernels, Y: Floats, alpha: float | str, weights: Floats, *, rng: np.random.Generator
+    kernels: Kernels,
+    Y: Floats,
+    alpha: float | str,
+    weights: Floats,
+    cost: float,
+    *,
+    rng: np.random.Generator,
 ) -> KernelRidge:
     """Give every document a coefficient.
 
@@ -85,11 +91,13 @@ def exact_ridge(
         "auto" chooses it as `choose_alpha` does.
     weights
         How much each response counts in that choice.
+    cost
+        What a degree of freedom costs in it.
     """
     every = np.arange(len(kernels))
     K = kernels.matrix(every)
     if isinstance(alpha, str):
-        alpha = choose_kernel_alpha(K, Y, weights, rng)
+        alpha = choose_kernel_alpha(K, Y, weights, rng, cost=cost)
     C = solve_shifted(K, Y, float(alpha))
     return KernelRidge(every, C, K @ C, float(alpha))
 
@@ -99,6 +107,7 @@ def landmark_ridge(
     Y: Floats,
     alpha: float | str,
     weights: Floats,
+    cost: float,
     *,
     rng: np.random.Generator,
     count: int,
@@ -125,7 +134,7 @@ def landmark_ridge(
     if isinstance(alpha, str):
         energies = np.square(along) @ weights / values
         beyond = max(float(np.square(Y).sum(axis=0) @ weights - energies.sum()), 0.0)
-        alpha = alpha_of_spectrum(values, energies, beyond, len(kernels))
+        alpha = alpha_of_spectrum(values, energies, beyond, len(kernels), cost=cost)
     C = T @ (vectors @ (along / (values + float(alpha))[:, np.newaxis]))
     places = np.empty_like(Y)
     for rows, block in kernels.blocks(landmarks):

@@ -172,7 +172,8 @@ class KRLPI(ResponseTransformer, Embedding):
         self.eigenvalues_ = responses.values
         began = perf_counter()
         rows = SparseRows.of_matrix(X).unit()
-        self._regress(rows, responses.values ** (2 * self.eigenvalue_power), rng)
+        weights = responses.values ** (2 * self.eigenvalue_power)
+        self._regress(rows, weights, responses.freedom_cost, rng)
         self.seconds_["regression"] = perf_counter() - began
         return self
 
@@ -185,7 +186,9 @@ class KRLPI(ResponseTransformer, Embedding):
             **self._inverted.arrays(),
         }
 
-    def _regress(self, rows: SparseRows, weights: Any, rng: np.random.Generator) -> None:
+    def _regress(
+        self, rows: SparseRows, weights: Any, cost: float, rng: np.random.Generator
+    ) -> None:
         """Replace the responses in `embedding_` by the places that the kernel can give."""
         shape = (len(rows), rows.n_terms)
         U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
@@ -193,10 +196,10 @@ class KRLPI(ResponseTransformer, Embedding):
         Y = self.embedding_[active].astype(np.float64)
         kernels = Kernels(U[active], self.kernel, (self.gamma, self.coef0, self.degree))
         if len(active) <= self.exact_documents:
-            solved = exact_ridge(kernels, Y, self.alpha, weights, rng=rng)
+            solved = exact_ridge(kernels, Y, self.alpha, weights, cost, rng=rng)
         else:
             count = self.landmarks
-            solved = landmark_ridge(kernels, Y, self.alpha, weights, rng=rng, count=count)
+            solved = landmark_ridge(kernels, Y, self.alpha, weights, cost, rng=rng, count=count)
         self.alpha_ = solved.alpha
         self.landmarks_ = active[solved.landmarks]
         # As for the other methods: the largest absolute entry of each dimension is positive.

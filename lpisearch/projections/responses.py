@@ -14,7 +14,12 @@ import numpy as np
 
 from lpisearch.graphs import memberships
 from lpisearch.projections.base import GraphProjection, GraphTransformer
-from lpisearch.projections.choices import MOST_DIMENSIONS, choose_dimensions
+from lpisearch.projections.choices import (
+    GRAPH_COST,
+    LABEL_COST,
+    MOST_DIMENSIONS,
+    choose_dimensions,
+)
 from lpisearch.projections.eigen import GraphVectors, graph_vectors
 
 if TYPE_CHECKING:
@@ -26,12 +31,14 @@ if TYPE_CHECKING:
 class Responses(NamedTuple):
     """Documents x dimensions, the eigenvalue of each, and how many dimensions were asked for.
 
-    There are fewer than were asked for where the graph has no more with λ > 0.
+    There are fewer than were asked for where the graph has no more with λ > 0. `freedom_cost` is
+    what a degree of freedom costs where α is chosen for them.
     """
 
     vectors: Floats
     values: Floats
     asked: int
+    freedom_cost: float = GRAPH_COST
 
 
 class ResponseTransformer(GraphTransformer):
@@ -58,7 +65,8 @@ class ResponseTransformer(GraphTransformer):
             self.n_isolated_ = int(np.count_nonzero(~found.vectors.any(axis=1)))
             self.seconds_ = {"graph": 0.0, "eigenvectors": perf_counter() - began}
             # One dimension fewer than classes is all there is, not fewer than asked for.
-            return _first(found, min(count, len(found.values)))
+            some = _first(found, min(count, len(found.values)))
+            return some._replace(freedom_cost=LABEL_COST)
         W = self._affinity(X, y, affinity)
         self.seconds_ = {"graph": perf_counter() - began}
         began = perf_counter()

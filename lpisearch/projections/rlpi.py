@@ -142,7 +142,8 @@ class RLPI(ResponseProjection):
         began = perf_counter()
         weights = np.maximum(responses.values, 0) ** (2 * self.eigenvalue_power)
         if isinstance(self.alpha, str):
-            self.alpha_ = choose_alpha(X, responses.vectors, weights, rng)
+            cost = responses.freedom_cost
+            self.alpha_ = choose_alpha(X, responses.vectors, weights, rng, cost=cost)
         else:
             self.alpha_ = float(self.alpha)
         solved = ridge(X, responses.vectors, self.alpha_, weights=weights)
