@@ -71,6 +71,8 @@ class PLSI(FactorShares):
         P(z).
     beta_
         The exponent used.
+    held_out_perplexity_
+        Of the entries that were held out, where β is "auto": at the end of the schedule.
     log_likelihoods_
         The objective before each step of EM on all entries, and at the end; L if β is 1.
     n_iter_
@@ -141,6 +143,7 @@ class PLSI(FactorShares):
             cooled = [self._cooled(kept, held, start) for start in starts]
             best = min(cooled, key=lambda found: found.log_perplexity)
             self.beta_ = best.beta
+            self.held_out_perplexity_ = float(np.exp(best.log_perplexity))
             run = self._run(seen, best.factors)
         else:
             self.beta_ = float(self.beta)

@@ -65,6 +65,15 @@ def test_shares_are_a_fixed_point(beta: float) -> None:
     np.testing.assert_allclose(shares, again, atol=2e-6)
 
 
+def test_no_factor_is_given_up_too_soon() -> None:
+    """No factor, not one with a share of nearly 0 either, would make a document likelier."""
+    X, arrays = documents(400, seed=6), plsi_arrays()
+    shares = plsi_folding.fold(arrays, SparseRows.of_matrix(X))
+    densities = shares @ arrays["terms"].T
+    gradient = X / densities.clip(1e-300) @ arrays["terms"] / X.sum(axis=1, keepdims=True).clip(0.1)
+    assert gradient.max() < 1 + 1e-4
+
+
 def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents in many small blocks have the shares that they have in large ones."""
     rows = SparseRows.of_matrix(documents())
@@ -108,3 +117,17 @@ def test_a_factor_without_terms_has_no_part() -> None:
     assert not parts[:, 2].any()
     expected = nmf_folding.fold(arrays, rows)
     np.testing.assert_allclose(np.delete(parts, 2, axis=1), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.7])
+def test_no_leap_makes_a_document_less_likely(beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The more leaps are allowed, the likelier each document is under its shares."""
+    X, arrays = documents(40), plsi_arrays(beta)
+    last = np.full(40, -np.inf)
+    for leaps in range(1, 15):
+        monkeypatch.setattr(plsi_folding, "MAX_LEAPS", leaps)
+        shares = plsi_folding.fold(arrays, SparseRows.of_matrix(X))
+        densities = (arrays["prior"] * shares**beta) @ arrays["terms"].T
+        likelihoods = np.sum(X * np.log(np.where(X > 0, densities, 1)), axis=1)
+        assert (likelihoods >= last - 1e-10).all()
+        last = likelihoods
