@@ -179,6 +179,32 @@ class TopicOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class DimensionOptions:
+    """Which dimensions `lpisearch topics --method` is to show.
+
+    Attributes
+    ----------
+    method
+        One whose dimensions have few words each.
+    dims
+        How many dimensions.
+    terms, documents
+        How many of each to show at each end of a dimension.
+    seed
+        Of every random choice, if the map is learned for this alone.
+    index
+        The name of an index that is used as it is, if it is of this method.
+    """
+
+    method: str
+    dims: int = 10
+    terms: int = 8
+    documents: int = 3
+    seed: int = 0
+    index: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
 class EvaluateOptions:
     """What every evaluation is told.
 

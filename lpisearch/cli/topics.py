@@ -7,12 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_table
+from lpisearch.cli.render import Json, note, print_json, print_table, stage_line
 
 if TYPE_CHECKING:
-    from lpisearch.records import Topic, TopicReport
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from lpisearch.records import (
+        Dimension,
+        DimensionDocument,
+        DimensionReport,
+        DimensionWord,
+        Topic,
+        TopicReport,
+    )
+    from lpisearch.settings import DimensionOptions, TopicOptions
 
 _SHOWN_LABELS = 2
+_SHOWN_DIMENSIONS = 10
 
 
 def topics(
@@ -23,7 +35,19 @@ def topics(
             "-n", metavar="auto|N", help="How many; auto reads it off the spectrum of the index."
         ),
     ] = "auto",
-    terms: Annotated[int, typer.Option(metavar="N", min=0, help="Terms of each to show.")] = 8,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Show dimensions, not clusters: a method of few words to each."
+        ),
+    ] = "",
+    dims: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --method: how many dimensions.  [default: 10]"),
+    ] = None,
+    terms: Annotated[
+        int, typer.Option("--terms", "--words", metavar="N", min=0, help="Terms of each to show.")
+    ] = 8,
     documents: Annotated[
         int, typer.Option(metavar="N", min=0, help="Typical documents of each to show.")
     ] = 3,
@@ -33,21 +57,49 @@ def topics(
 ) -> None:
     """Show what the library is about.
 
-    A topic is a cluster of documents that are near each other in the subspace of the index.
+    A topic is a cluster of documents that are near each other in the subspace of the index. With
+    --method, each dimension of a sparse map is shown instead, by the words and documents at both
+    its ends: of the index, if it is of that method, else of a map learned for this alone.
     """
     from lpisearch.errors import BadOption
-    from lpisearch.settings import TopicOptions
-    from lpisearch.workflows.topics import find_topics
+    from lpisearch.settings import DimensionOptions, TopicOptions
 
+    library = context.obj.library
+    if method:
+        if number != "auto":
+            raise BadOption("-n", "dimensions are counted by --dims")
+        shown = _SHOWN_DIMENSIONS if dims is None else dims
+        options = DimensionOptions(method, shown, terms, documents, seed, index)
+        _show_dimensions(library, options, json=json)
+        return
+    if dims is not None:
+        raise BadOption("--dims", "it goes with --method")
     try:
         wanted = None if number == "auto" else int(number)
     except ValueError:
         raise BadOption("-n", f"“{number}” is neither auto nor a number") from None
-    report = find_topics(context.obj.library, TopicOptions(wanted, terms, documents, seed, index))
+    _show_topics(library, TopicOptions(wanted, terms, documents, seed, index), json=json)
+
+
+def _show_topics(library: Path, options: TopicOptions, *, json: bool) -> None:
+    from lpisearch.workflows.topics import find_topics
+
+    report = find_topics(library, options)
     if json:
         print_json(_as_json(report))
     else:
         _render(report)
+
+
+def _show_dimensions(library: Path, options: DimensionOptions, *, json: bool) -> None:
+    from lpisearch.workflows.dimensions import show_dimensions
+
+    with stage_line() as show:
+        report = show_dimensions(library, options, show)
+    if json:
+        print_json(asdict(report))
+    else:
+        _render_dimensions(report, options.dims)
 
 
 def _as_json(report: TopicReport) -> dict[str, Any]:
@@ -70,3 +122,30 @@ def _row(topic: Topic) -> tuple[object, ...]:
     typical = "; ".join(each.title or each.id for each in topic.documents)
     labels = ", ".join(f"{each.label} {each.share:.0%}" for each in topic.labels[:_SHOWN_LABELS])
     return topic.number, topic.size, ", ".join(topic.terms), typical, labels
+
+
+def _render_dimensions(report: DimensionReport, asked: int) -> None:
+    columns = ("dimension", "λ", "words", "above", "below", "documents above", "documents below")
+    print_table(columns, [_dimension_row(each) for each in report.dimensions])
+    if len(report.dimensions) < asked:
+        note(f"There are {len(report.dimensions):,} dimensions, not {asked:,}.")
+
+
+def _dimension_row(dimension: Dimension) -> tuple[object, ...]:
+    return (
+        dimension.number,
+        f"{dimension.eigenvalue:.3g}",
+        dimension.words,
+        _words(dimension.above),
+        _words(dimension.below),
+        _titles(dimension.documents_above),
+        _titles(dimension.documents_below),
+    )
+
+
+def _words(words: Sequence[DimensionWord]) -> str:
+    return ", ".join(f"{each.word} {each.weight:+.2g}" for each in words)
+
+
+def _titles(documents: Sequence[DimensionDocument]) -> str:
+    return "; ".join(each.title or each.id for each in documents)

@@ -107,6 +107,7 @@ class SLPI(ResponseProjection):
 
     chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "beta"})
     nested: ClassVar[bool] = True
+    few_words: ClassVar[bool] = True
 
     def __init__(
         self,

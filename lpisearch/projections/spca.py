@@ -73,6 +73,7 @@ class SPCA(Projection):
 
     chooses: ClassVar[frozenset[str]] = frozenset({"cardinality"})
     nested: ClassVar[bool] = True
+    few_words: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -93,6 +93,7 @@ class SPG(ResponseProjection):
 
     chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "cardinality"})
     nested: ClassVar[bool] = True
+    few_words: ClassVar[bool] = True
 
     def __init__(
         self,

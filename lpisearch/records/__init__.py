@@ -12,6 +12,12 @@ from lpisearch.records.answers import (
     TopicDocument,
     TopicReport,
 )
+from lpisearch.records.dimensions import (
+    Dimension,
+    DimensionDocument,
+    DimensionReport,
+    DimensionWord,
+)
 from lpisearch.records.documents import (
     Document,
     Entry,
@@ -32,6 +38,10 @@ __all__ = [
     "Answer",
     "Cell",
     "Classification",
+    "Dimension",
+    "DimensionDocument",
+    "DimensionReport",
+    "DimensionWord",
     "Document",
     "Entry",
     "Figure",

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+
+every_method = pytest.mark.parametrize("method", ["spg", "slpi", "spca"])
+
+
+def _value(done: Result) -> Any:
+    assert (done.exit_code, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def _error(done: Result, status: int) -> str:
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert done.stderr.startswith("Error: ")
+    assert " Next: " in done.stderr
+    return done.stderr
+
+
+@every_method
+@pytest.mark.usefixtures("shelf")
+def test_dimensions_as_json(cli: Cli, method: str) -> None:
+    """Each dimension has its few words, with their signs, and documents at both ends."""
+    found = _value(cli("topics", "--method", method, "--dims", "3", "--words", "4", "--json"))
+    assert set(found) == {"method", "index", "documents", "terms", "dimensions"}
+    assert (found["method"], found["index"], found["documents"]) == (method, "", 40)
+    assert [each["number"] for each in found["dimensions"]] == [1, 2, 3]
+    spectrum = [each["eigenvalue"] for each in found["dimensions"]]
+    assert spectrum == sorted(spectrum, reverse=True)
+    for each in found["dimensions"]:
+        assert 1 <= each["words"] < found["terms"]
+        above = [word["weight"] for word in each["above"]]
+        below = [word["weight"] for word in each["below"]]
+        assert above == sorted(above, reverse=True)
+        assert below == sorted(below)
+        assert min(above, default=1) > 0 > max(below, default=-1)
+        assert len(above) <= 4
+        assert len(above) + len(below) <= each["words"]
+        assert all(document["cosine"] > 0 for document in each["documents_above"])
+        assert all(document["cosine"] < 0 for document in each["documents_below"])
+        assert set(each["documents_above"][0]) == {"id", "title", "cosine"}
+
+
+@pytest.mark.usefixtures("shelf")
+def test_words_and_documents_of_an_end_belong_together(
+    cli: Cli, records: list[dict[str, Any]]
+) -> None:
+    """The documents at an end are those that hold its words, written as they write them."""
+    texts = {each["id"]: each["text"].split() for each in records}
+    options = ("--dims", "2", "--terms", "5", "--documents", "2")
+    for each in _value(cli("topics", "--method", "spg", *options, "--json"))["dimensions"]:
+        for end in ("above", "below"):
+            words = {word["word"] for word in each[end]}
+            for document in each[f"documents_{end}"]:
+                own = next(text for name, text in texts.items() if name == document["id"])
+                assert words & set(own)
+
+
+@pytest.mark.usefixtures("shelf")
+def test_in_a_pipe(cli: Cli) -> None:
+    """Dimensions are tab-separated lines, each word with its signed weight."""
+    done = cli("topics", "--method", "spg", "--dims", "2", "--terms", "2", "--documents", "1")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert lines[0] == [
+        *("dimension", "λ", "words", "above", "below"),
+        *("documents above", "documents below"),
+    ]
+    assert [line[0] for line in lines[1:]] == ["1", "2"]
+    first = lines[1][3].split(", ")
+    assert len(first) == 2
+    assert all(word.split()[1].startswith("+") for word in first)
+    assert all(word.split()[1].startswith("-") for word in lines[1][4].split(", "))
+
+
+@pytest.mark.usefixtures("shelf")
+def test_nothing_is_stored(cli: Cli, library: Path) -> None:
+    """A map that is learned for this alone leaves no index behind."""
+    assert cli("topics", "--method", "spg", "--dims", "1").exit_code == 0
+    assert "lpisearch index" in _error(cli("topics"), 1)
+    assert not library.with_suffix(".index").exists()
+
+
+@pytest.mark.usefixtures("shelf")
+def test_an_index_of_the_method_is_used(cli: Cli) -> None:
+    """An index in use, if of this method, is shown as it is; of another method it is not."""
+    built = _value(cli("index", "--method", "slpi", "--dims", "2", "--json"))
+    assert built["dims"] == 2
+    stored = _value(cli("topics", "--method", "slpi", "--dims", "2", "--json"))
+    assert stored["index"] == "default"
+    assert len(stored["dimensions"]) == 2
+    learned = _value(cli("topics", "--method", "spg", "--dims", "3", "--json"))
+    assert learned["index"] == ""
+    assert len(learned["dimensions"]) == 3
+
+
+@every_method
+@pytest.mark.usefixtures("shelf")
+def test_an_index_with_defaults(cli: Cli, method: str) -> None:
+    """An index of sparse dimensions is built by defaults, and answers queries."""
+    assert cli("index", "--method", method).exit_code == 0
+    found = _value(cli("query", "ship in the harbour", "--by", "semantic", "-k", "3", "--json"))
+    assert len(found) == 3
+    assert all(hit["labels"] == ["sea"] for hit in found)
+
+
+@pytest.mark.usefixtures("shelf")
+def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
+    """A map by labels is an index of its own, shown by its name: one dimension less than labels."""
+    done = cli("index", "--method", "spg", "--labels", "use", "--name", "kinds")
+    assert done.exit_code == 0
+    done = cli("topics", "--method", "spg", "--index", "kinds")
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) == 4
+    assert "There are 3 dimensions, not 10." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--method", "rlpi"), "rlpi has no dimensions of few words. Next: choose one of: spg"),
+        (("--method", "sgp"), "there is no method “sgp”. Next: choose one of: spg"),
+        (("--method", "spg", "--dims", "0"), "--dims: 0 is not a number of dimensions"),
+        (("--method", "spg", "-n", "4"), "-n: dimensions are counted by --dims"),
+        (("--dims", "4"), "--dims: it goes with --method"),
+    ],
+    ids=["dense", "unknown", "none", "clusters", "alone"],
+)
+def test_options_that_cannot_work(cli: Cli, options: tuple[str, ...], message: str) -> None:
+    """What cannot work is named, with what can."""
+    assert message in _error(cli("topics", *options), 2)
+
+
+@pytest.mark.usefixtures("shelf")
+def test_an_index_that_is_not_there(cli: Cli) -> None:
+    """An index that is named must exist, though the default one need not."""
+    assert "other" in _error(cli("topics", "--method", "spg", "--index", "other"), 1)
+
+
+def test_no_library(cli: Cli) -> None:
+    """Without a library there is nothing to show."""
+    assert "There is no library" in _error(cli("topics", "--method", "spg"), 1)
