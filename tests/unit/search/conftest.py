@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.projections.registry import PROJECTIONS
+from lpisearch.projections.embedding import Embedding
+from lpisearch.projections.registry import METHODS
 from lpisearch.store.index import SubspaceIndex, document_arrays, scaled_rows, term_array
-from lpisearch.store.manifest import Manifest
+from lpisearch.store.manifest import PLACEMENT, Manifest
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
 
@@ -49,7 +50,7 @@ def subspace(texts: list[str]) -> Callable[..., SubspaceIndex]:
         vocabulary, counts = build_counts([texts])
         weights = Weighting.fit(counts.matrix, weighting)
         X = normalise_rows(weights.apply(counts.matrix))
-        projection = PROJECTIONS[method](n_components=dims)
+        projection: Any = METHODS[method](n_components=dims)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the graph of so few documents may fall apart
             projection.fit(X)
@@ -58,20 +59,29 @@ def subspace(texts: list[str]) -> Callable[..., SubspaceIndex]:
             "terms": term_array(vocabulary),
             "document_frequencies": vocabulary.document_frequencies,
             "idf": weights.idf,
-            "loadings": np.ascontiguousarray(projection.components_.T),
-            "eigenvalues": projection.eigenvalues_,
+            **_map_arrays(projection),
             "scales": projection.scales_,
             **document_arrays(vectors, range(N_DOCUMENTS), [bytes(16)] * N_DOCUMENTS),
         }
-        return SubspaceIndex(_manifest(method, weights, vocabulary), arrays)
+        placement = getattr(projection, "placement", "")
+        return SubspaceIndex(_manifest(method, placement, weights, vocabulary), arrays)
 
     return make
 
 
-def _manifest(method: str, weights: Weighting, vocabulary: Vocabulary) -> Manifest:
+def _map_arrays(projection: Any) -> dict[str, Any]:
+    if isinstance(projection, Embedding):
+        own = projection.placement_arrays()
+        return {PLACEMENT + name: array for name, array in own.items()}
+    loadings = np.ascontiguousarray(projection.components_.T)
+    return {"loadings": loadings, "eigenvalues": projection.eigenvalues_}
+
+
+def _manifest(method: str, placement: str, weights: Weighting, vocabulary: Vocabulary) -> Manifest:
     return Manifest(
         name="default",
         method=method,
+        placement=placement,
         parameters={},
         tokeniser={"language": "english"},
         weighting={

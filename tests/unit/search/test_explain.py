@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.projections.registry import PROJECTIONS
+from lpisearch.errors import SubspaceError
+from lpisearch.projections.registry import EMBEDDINGS, PROJECTIONS
 from lpisearch.search import explain as module
 from lpisearch.search.explain import dimension_terms, explain, surface_forms
 from lpisearch.search.snippets import semantic_weights
@@ -43,6 +44,15 @@ def explained(index: SubspaceIndex, query: str, document: str, **numbers: int) -
     """Explain a document to a query, both given as joined tokens."""
     count = index.vocabulary.count
     return explain(index, count(query.split()), count(document.split()), **numbers)
+
+
+@pytest.mark.parametrize("method", EMBEDDINGS)
+def test_without_a_linear_map_there_is_no_sum(
+    subspace: Make, texts: list[str], method: str
+) -> None:
+    """A cosine that is no sum over words is not explained by words."""
+    with pytest.raises(SubspaceError, match=f"The map of {method} is not linear.*--method rlpi"):
+        explained(subspace(method), QUERY, texts[0])
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

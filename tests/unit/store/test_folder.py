@@ -142,6 +142,33 @@ def test_a_newer_format_is_refused(published: Path) -> None:
         store.open_folder(published)
 
 
+def test_a_linear_map_is_written_so_that_an_earlier_program_can_read_it(published: Path) -> None:
+    """The format rises only for what the first one cannot say."""
+    values = json.loads((published / FILE).read_text())
+    assert values["format"] == 1
+    assert "placement" not in values
+    opened = Manifest.read(published)
+    assert (opened.format, opened.placement) == (1, "")
+
+
+def test_a_rule_of_placing_comes_back(tmp_path: Path) -> None:
+    """Without a linear map, the manifest says by which rule documents are placed."""
+    folder = store.publish(tmp_path, manifest(placement="nystrom"), ARRAYS)
+    assert json.loads((folder / FILE).read_text())["format"] == FORMAT == 2
+    opened, _ = store.open_folder(folder)
+    assert (opened.format, opened.placement) == (2, "nystrom")
+
+
+@pytest.mark.parametrize("rule", ["magic", 7, ["nystrom"], None])
+def test_an_unknown_rule_is_of_a_later_program(tmp_path: Path, rule: Any) -> None:
+    """Documents are not placed by a rule that this program does not have."""
+    folder = store.publish(tmp_path, manifest(placement=rule or "later"), ARRAYS)
+    values = json.loads((folder / FILE).read_text())
+    (folder / FILE).write_text(json.dumps(values | {"placement": rule}))
+    with pytest.raises(IndexTooNew, match=r"newer lpisearch \(format 2\)"):
+        store.open_folder(folder)
+
+
 def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
     """An array of objects, which NumPy would unpickle, cannot be written or opened."""
     with pytest.raises(ValueError, match=r"[Oo]bject"):
