@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class LPP(GraphProjection):
     >>> LPP(n_components=1, n_neighbors=1).fit(X).eigenvalues_.round(3)
     array([1.])
     """
+
+    nested: ClassVar[bool] = True
 
     def __init__(
         self,

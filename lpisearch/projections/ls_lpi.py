@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class LSLPI(GraphProjection):
     (array([0, 3]), array([[ 1.26, -0.4 ]]))
     """
 
+    nested: ClassVar[bool] = True
+
     def __init__(
         self,
         n_components: int = 150,
@@ -102,7 +104,7 @@ class LSLPI(GraphProjection):
             check_count("svd_components", self.svd_components, auto=True)
         X = self._documents(X)
         W = self._affinity(X, y, affinity)
-        count = selected_count(self.n_selected, W, X.shape[1])
+        count = selected_count(self.n_selected, X.shape[0] - W.n_isolated, X.shape[1])
         self.scores_ = laplacian_scores(X, W, centred=self.centred)
         self.selected_ = np.sort(best_terms(self.scores_, count))
         found = locality_directions(

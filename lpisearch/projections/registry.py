@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpisearch.projections.eigenmaps import Eigenmaps
+from lpisearch.projections.fsslpi import FSSL
 from lpisearch.projections.krlpi import KRLPI
 from lpisearch.projections.laplacian_score import LaplacianScore
+from lpisearch.projections.lpfl import LPFL
 from lpisearch.projections.lpi import LPI
 from lpisearch.projections.lpp import LPP
 from lpisearch.projections.ls_lpi import LSLPI
@@ -35,6 +37,8 @@ PROJECTIONS: Mapping[str, type[Projection]] = {
     "lpp": LPP,
     "laplacian-score": LaplacianScore,
     "ls+lpi": LSLPI,
+    "fsslpi": FSSL,
+    "lpfl": LPFL,
     "spg": SPG,
     "slpi": SLPI,
     "spca": SPCA,

@@ -57,8 +57,8 @@ def best_terms(scores: Floats, count: int) -> NDArray[np.intp]:
     return order[np.isfinite(scores[order])]
 
 
-def selected_count(n_selected: int | str, W: Affinity, n_terms: int) -> int:
-    """Resolve how many terms to keep; "auto" is as many as there are documents with a neighbour.
+def selected_count(n_selected: int | str, n_linked: int, n_terms: int) -> int:
+    """Resolve how many terms to keep; "auto" is as many as `n_linked` documents with a neighbour.
 
     With m of the terms, the least sum J of l Laplacian eigenvalues lies between two bounds
     (lpfl-2012, theorem 3): Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, i = 1 … l. There r is the number of terms; but
@@ -73,7 +73,7 @@ def selected_count(n_selected: int | str, W: Affinity, n_terms: int) -> int:
     """
     check_count("n_selected", n_selected, auto=True)
     if isinstance(n_selected, str):
-        return max(1, min(W.shape[0] - W.n_isolated, n_terms))
+        return max(1, min(n_linked, n_terms))
     if n_selected > n_terms:
         raise ValueError(
             f"n_selected is {n_selected}, but the documents have only {n_terms} terms."
