@@ -96,3 +96,11 @@ def test_what_cannot_be_compared_is_refused() -> None:
         paired_test([np.nan], [1])
     with pytest.raises(ValueError, match="rounds must be a whole number"):
         paired_test([1], [1], rounds=0)
+
+
+def test_rounding_hides_no_choice_of_signs() -> None:
+    """Sums of equal size count whatever the order in which they were added."""
+    for gains in ([0.1] * 10, [0.1] * 11, [0.7, 0.1, 0.3, 0.2, 0.9, 0.4], [1 / 3] * 12):
+        assert paired_test(gains, [0.0] * len(gains)).p_value == 2 / 2 ** len(gains)
+    # 0.1 + 0.2 - 0.3 is 0 but for rounding, so that every choice of signs is as far from 0.
+    assert paired_test([0.1, 0.2, 0.0], [0.0, 0.0, 0.3]).p_value == 1
