@@ -13,15 +13,20 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
+_METHODS = (
+    "rlpi, olpi, lpi, lsi, pca, lpp, laplacian-score, ls+lpi, slpi, fsslpi, lpfl, spg, spca, "
+    "plsi, nmf, eigenmaps or krlpi."
+)
+
 
 def index(
     context: typer.Context,
-    method: Annotated[str, typer.Option(metavar="NAME", help="rlpi, olpi, lpi or lsi.")] = "rlpi",
+    method: Annotated[str, typer.Option(metavar="NAME", help=_METHODS)] = "rlpi",
     dims: Annotated[
         str, typer.Option(metavar="auto|N", help="Dimensions; auto reads them off the graph.")
     ] = "auto",
     alpha: Annotated[
-        str, typer.Option(metavar="auto|X", help="Strength of the ridge (rlpi).")
+        str, typer.Option(metavar="auto|X", help="Strength of the ridge, of methods with one.")
     ] = "auto",
     neighbours: Annotated[
         int, typer.Option(metavar="N", help="Neighbours that each document names.")

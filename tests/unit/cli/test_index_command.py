@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.cli import index as command
+from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
 
@@ -44,6 +45,13 @@ def test_one_json_value(cli: Cli, method: str) -> None:
     assert found["peak_mb"] > 0
     assert all(isinstance(seconds, float) for seconds in found["seconds"].values())
     assert {"counting terms", "weighting", "projecting", "writing"} <= set(found["seconds"])
+
+
+def test_help_names_every_method(cli: Cli) -> None:
+    """The help of --method is the list of what can be asked for."""
+    named = set(command._METHODS.removesuffix(".").replace(" or ", ", ").split(", "))
+    assert named == set(METHODS)
+    assert "eigenmaps or krlpi." in cli("index", "--help").stdout
 
 
 @pytest.mark.usefixtures("shelf")
