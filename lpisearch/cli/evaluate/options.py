@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -120,6 +121,9 @@ USUAL_NEIGHBOURS = 15
 USUAL_CLASSIFIERS = "centroid,knn,svm"
 USUAL_MEASURES = "AP,nDCG@10,P@10,R@100,RR"
 USUAL_SIZE = "250..800"
+USUAL_DEPTH = 10_000
+_MOST = 10_000
+"""How many numbers a list may have."""
 
 
 def evaluate_options(
@@ -176,10 +180,10 @@ def shares(option: str, text: str) -> tuple[float, ...]:
     found = []
     for name in names(text):
         try:
-            found.append(float(name.removesuffix("%")) / (100 if name.endswith("%") else 1))
+            found.append(_share(name))
         except ValueError:
             raise BadOption(option, f"“{name}” is not a share (write 5% or .05)") from None
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def numbers(option: str, text: str, *, everything: str = "") -> tuple[int, ...]:
@@ -188,25 +192,36 @@ def numbers(option: str, text: str, *, everything: str = "") -> tuple[int, ...]:
 
     found: list[int] = []
     for name in names(text):
+        if everything and name == everything:
+            found.append(0)
+            continue
         first, dots, last = name.partition("..")
         try:
-            if everything and name == everything:
-                found.append(0)
-            elif dots:
-                found += range(int(first), int(last) + 1)
-            else:
-                found.append(_positive(name))
+            least, most = _positive(first), _positive(last if dots else first)
         except ValueError:
             raise BadOption(option, f"“{name}” is not a number, nor a range as 2..10") from None
-    return tuple(found)
+        if most < least:
+            raise BadOption(option, f"“{name}” ends before it begins")
+        if most - least >= _MOST:
+            raise BadOption(option, f"“{name}” is more than {_MOST:,} numbers")
+        found += range(least, most + 1)
+    return tuple(dict.fromkeys(found))
 
 
 def values(option: str, text: str) -> tuple[float, ...]:
     """Read numbers, shares and ranges of whole numbers."""
+    from lpisearch.errors import BadOption
+
     found: list[float] = []
     for name in names(text):
-        found += numbers(option, name) if ".." in name else shares(option, name)
-    return tuple(found)
+        if ".." in name:
+            found += numbers(option, name)
+            continue
+        try:
+            found.append(_share(name))
+        except ValueError:
+            raise BadOption(option, f"“{name}” is not a number") from None
+    return tuple(dict.fromkeys(found))
 
 
 def bounds(option: str, text: str) -> tuple[int, int]:
@@ -221,6 +236,14 @@ def bounds(option: str, text: str) -> tuple[int, int]:
     if not 2 <= least <= most:  # noqa: PLR2004 (a pair takes two documents)
         raise BadOption(option, f"“{text}” is not a range from 2 upwards")
     return least, most
+
+
+def _share(text: str) -> float:
+    """Read a finite number; a percent sign divides by 100, without a trace of binary rounding."""
+    value = float(text.removesuffix("%"))
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return round(value / 100, 12) if text.endswith("%") else value
 
 
 def _positive(text: str) -> int:

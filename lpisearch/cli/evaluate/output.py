@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpisearch.cli.render import cell_line, note, print_json, print_table
+from lpisearch.cli.evaluate.layout import print_report_table
+from lpisearch.cli.render import cell_line, note, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from lpisearch.records import Cell, Report, Table
+    from lpisearch.records import Report, Table
     from lpisearch.workflows.evaluating.cells import Cells
 
 _ROWS = {"retrieval": "runs"}  # the name of a first table's rows in JSON; "rows" for the others
 _KEPT_BACK = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
 _BAR_WIDTH = 80
-_SPREAD = "_sd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +37,31 @@ class Output:
         if self.json + self.csv + self.markdown > 1:
             from lpisearch.errors import BadOption
 
-            raise BadOption("output", "choose one of --json, --csv and --markdown")
+            raise BadOption("--json, --csv, --markdown", "only one of them at a time")
+        if self.folder is not None:
+            _check_folder(self.folder)
 
-    @contextmanager
-    def cells(self, signature: Mapping[str, Any]) -> Iterator[Cells]:
-        """Keep finished parts while the evaluation runs, and say on a terminal where it is."""
+    def run(
+        self, signature: Mapping[str, Any], evaluate: Callable[[Cells], Report], *tables: str
+    ) -> None:
+        """Evaluate, and print what was found.
+
+        Finished parts are kept until the report is out; a terminal sees which is under way.
+
+        Parameters
+        ----------
+        signature
+            What tells this run from others.
+        tables
+            The names of those that people see, if not all.
+        """
         from lpisearch.workflows.evaluating.cells import kept_cells
 
-        with cell_line() as show, kept_cells(signature, show) as cells:
-            yield cells
+        with kept_cells(signature) as cells:
+            with cell_line() as show:
+                cells.on_cell = show
+                report = evaluate(cells)
+            self.show(report, *tables)
         if cells.found:
             note(f"{cells.found:,} parts were finished by an earlier run that was stopped.")
 
@@ -76,6 +91,19 @@ class Output:
         dated = replace(report, parameters={**report.parameters, "date": date})
         write_report(dated, folder)
         note(f"The report is in {folder / 'index.html'}")
+
+
+def _check_folder(folder: Path) -> None:
+    """Find out before a long run that its page could not be written."""
+    import os
+
+    from lpisearch.errors import ReportUnwritable
+
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise ReportUnwritable(folder, f"{existing} is a file")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise ReportUnwritable(folder, f"{existing} cannot be written to")
 
 
 def _as_json(report: Report) -> dict[str, Any]:
@@ -109,7 +137,7 @@ def _print(report: Report, tables: Sequence[str]) -> None:
     for number, table in enumerate(shown):
         if number:
             typer.echo()
-        _print_table(table, is_terminal=is_terminal)
+        print_report_table(table, is_terminal=is_terminal)
     if is_terminal:
         _print_bars(report)
     for said in dict.fromkeys(said for table in report.tables for said in table.notes):
@@ -124,32 +152,3 @@ def _print_bars(report: Report) -> None:
     width = min(shutil.get_terminal_size().columns, _BAR_WIDTH)
     for figure in report.figures:
         typer.echo(f"\n{as_bars(figure, width)}")
-
-
-def _print_table(table: Table, *, is_terminal: bool) -> None:
-    """Print rows; on a terminal a spread (…_sd) stands beside what it is the spread of."""
-    from lpisearch.reports import shown
-    from lpisearch.reports.cells import plain
-
-    if not is_terminal:
-        rows = [[_bare(plain(row.get(name))) for name in table.columns] for row in table.rows]
-        print_table(table.columns, rows)
-        return
-    columns = [name for name in table.columns if not name.endswith(_SPREAD)]
-    texts = [[_with_spread(row, name, shown) for name in columns] for row in table.rows]
-    numeric = [name for name in columns if not _has_text(table, name)]
-    print_table(columns, texts, title=table.title, numeric=numeric)
-
-
-def _with_spread(row: Mapping[str, Cell], name: str, shown: Callable[[str, object], str]) -> str:
-    spread = row.get(name + _SPREAD)
-    said = shown(name, row.get(name))
-    return said if spread is None else f"{said} ± {shown(name, spread)}"
-
-
-def _has_text(table: Table, name: str) -> bool:
-    return any(isinstance(row.get(name), str) for row in table.rows)
-
-
-def _bare(value: object) -> object:
-    return "" if value is None else value

@@ -97,7 +97,7 @@ class Cells:
 
 
 @contextmanager
-def kept_cells(signature: Mapping[str, Any], on_cell: OnCell) -> Iterator[Cells]:
+def kept_cells(signature: Mapping[str, Any], on_cell: OnCell = quiet) -> Iterator[Cells]:
     """Keep the parts of one run, told from others by what it depends on.
 
     Parameters
@@ -112,26 +112,32 @@ def kept_cells(signature: Mapping[str, Any], on_cell: OnCell) -> Iterator[Cells]
     When the block ends without an error, the parts are forgotten.
     """
     text = json.dumps(signature, sort_keys=True, default=_file_state)
-    cells = Cells(cache_folder() / f"{digest_of([text.encode()])}.jsonl", on_cell)
+    folder = cache_folder()
+    name = f"{digest_of([text.encode()])}.jsonl"
+    cells = Cells(None if folder is None else folder / name, on_cell)
     yield cells
     cells.finish()
 
 
-def cache_folder() -> Path:
-    """Return where unfinished evaluations are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+def cache_folder() -> Path | None:
+    """Return where unfinished evaluations are kept; None for a user without a home."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    if not base:
+        try:
+            base = str(Path.home() / ".cache")
+        except RuntimeError:
+            return None
     return Path(base) / "lpisearch" / "evaluations"
 
 
 def _file_state(value: Any) -> Any:
-    """Tell a file from what it was: by size and time, those of SQLite's log included."""
+    """Tell a file from what it was, by size and time."""
     if not isinstance(value, Path):
         return str(value)
     found: list[object] = [str(value.resolve())]
-    for path in (value, value.with_name(f"{value.name}-wal")):
-        with suppress(OSError):
-            stated = path.stat()
-            found += [stated.st_size, stated.st_mtime_ns]
+    with suppress(OSError):
+        stated = value.stat()
+        found += [stated.st_size, stated.st_mtime_ns]
     return found
 
 

@@ -13,9 +13,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.errors import BadOption
 from lpisearch.records import Table
 from lpisearch.search.classification import CLASSIFIERS
 from lpisearch.terms.vocabulary import VocabularyLimits
@@ -32,44 +30,30 @@ from lpisearch.workflows.evaluating.representations import (
     takes_labels,
     usual_dimensions,
 )
+from lpisearch.workflows.evaluating.splits import (
+    AUTO,
+    FIELD,
+    described,
+    make_splits,
+    percent,
+    split_notes,
+)
+from lpisearch.workflows.evaluating.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from lpisearch.records import Cell, Report
     from lpisearch.settings import CategoriesOptions, EvaluateOptions
     from lpisearch.workflows.evaluating.cells import Cells
     from lpisearch.workflows.evaluating.collection import Collection
     from lpisearch.workflows.evaluating.sources import Source
+    from lpisearch.workflows.evaluating.splits import Split
 
-TRAIN, TEST = "train", "test"
 # Labels are learned from every word. Among documents that were all for training (five draws of
 # 80 %, 20 Newsgroups and Reuters), leaving out rare words only cost accuracy.
 EVERY_WORD = VocabularyLimits(min_df=1)
-FIELD, AUTO = "field", "auto"
-USUAL_SHARE, USUAL_REPEATS = 0.5, 5
 _PAIRS = 10
-
-
-class Split(NamedTuple):
-    """Which documents (rows) are learned from, and which are judged.
-
-    Attributes
-    ----------
-    train
-        "field", or the share of the documents that are learned from.
-    draw
-        The number of the draw from 0.
-    seen, unseen
-        Rows.
-    """
-
-    train: str | float
-    draw: int
-    seen: NDArray[np.integer[Any]]
-    unseen: NDArray[np.integer[Any]]
 
 
 def evaluate_classify(
@@ -79,7 +63,7 @@ def evaluate_classify(
 
     Raises
     ------
-    BadOption, NothingToEvaluate, LibraryError
+    BadOption, LibraryError
     """
     check_options(options)
     _check(wanted)
@@ -93,39 +77,10 @@ def evaluate_classify(
         row for split in splits for name in names for row in experiment.rows(split, name, cells)
     ]
     rows = _summarised(found)
-    title = f"Classification: {_described(splits)}"
-    notes = (*collection.notes, *_split_notes(collection, splits))
+    title = f"Classification: {described(splits)}"
+    notes = (*collection.notes, *split_notes(collection, splits))
     tables = [Table("classify", title, tuple(rows), notes), _pairs_table(found, rows)]
     return as_report("Classification", collection, (options, wanted), tables)
-
-
-def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) -> Iterator[Split]:
-    """Part the documents: by the field `split`, or by draws of the shares that are asked for.
-
-    Raises
-    ------
-    NothingToEvaluate
-        A side is empty, or has a single class.
-    """
-    by_field = wanted.split == FIELD
-    stated = {TRAIN, TEST} <= set(collection.splits)
-    if by_field or (wanted.split == AUTO and stated and not wanted.train):
-        yield _field_split(collection)
-        return
-    from lpisearch.evaluation import split_by_share
-
-    labels = collection.single_labels
-    shares = wanted.train or (USUAL_SHARE,)
-    repeats = wanted.repeats if wanted.train else min(wanted.repeats, USUAL_REPEATS)
-    for share in shares:
-        for draw in range(repeats):
-            seen, unseen = split_by_share(labels, share, random_state=seed + draw)
-            if not len(unseen):
-                raise NothingToEvaluate(
-                    f"A share of {share:g} leaves no document to judge.",
-                    "give a smaller share: --train 50%",
-                )
-            yield Split(share, draw, seen, unseen)
 
 
 class _Row(NamedTuple):
@@ -149,10 +104,9 @@ class _Experiment:
     def rows(self, split: Split, name: str, cells: Cells) -> list[_Row]:
         """Judge the unseen documents of a split by all classifiers on one representation."""
         options = self.options
-        named = (
-            f"{split.train:.0%}, draw {split.draw + 1}" if isinstance(split.train, float) else FIELD
-        )
-        varied = (options.dims, options.alpha, options.neighbours)
+        drawn = f", draw {split.draw + 1}" if split.train != FIELD else ""
+        named = percent(split.train) + drawn
+        varied = (split.train, options.dims, options.alpha, options.neighbours)
         said = f"classes, {name}, {named}"
         values = cells.value(said, partial(self._measure, split, name), *varied)
         return [
@@ -234,50 +188,10 @@ def _pairs_table(found: Sequence[_Row], rows: Sequence[dict[str, Cell]]) -> Tabl
     return Table("worst_pairs", title, tuple(pairs))
 
 
-def _field_split(collection: Collection) -> Split:
-    splits = np.array(collection.splits)
-    seen, unseen = np.flatnonzero(splits == TRAIN), np.flatnonzero(splits == TEST)
-    for name, rows in ((TRAIN, seen), (TEST, unseen)):
-        if not len(rows):
-            raise NothingToEvaluate(
-                f"No document with just one label is in the split “{name}”.",
-                "draw one instead: lpisearch evaluate classify --train 50%",
-            )
-    if len(set(collection.of(seen).single_labels)) < 2:  # noqa: PLR2004 (to tell apart takes two)
-        raise NothingToEvaluate(
-            "The documents of the split “train” have a single class.",
-            "draw a split instead: lpisearch evaluate classify --train 50%",
-        )
-    return Split(FIELD, 0, seen, unseen)
-
-
-def _split_notes(collection: Collection, splits: Sequence[Split]) -> list[str]:
-    """Say which classes nobody could have learned."""
-    labels = np.array(collection.single_labels)
-    unknown: set[str] = set()
-    for split in splits:
-        unknown |= set(labels[split.unseen].tolist()) - set(labels[split.seen].tolist())
-    if not unknown:
-        return []
-    some = ", ".join(sorted(unknown)[:5]) + (", …" if len(unknown) > 5 else "")  # noqa: PLR2004 (as many as are read)
-    return [f"{len(unknown):,} classes have no training document and count as errors: {some}."]
-
-
-def _described(splits: Sequence[Split]) -> str:
-    first = splits[0]
-    if first.train == FIELD:
-        return f"{len(first.seen):,} training documents, {len(first.unseen):,} judged"
-    shares = list(dict.fromkeys(split.train for split in splits))
-    draws = len(splits) // len(shares)
-    listed = ", ".join(f"{share:.0%}" for share in shares)
-    return f"{listed} of the documents to learn from, {draws} draws"
-
-
 def _check(wanted: CategoriesOptions) -> None:
     unknown = [name for name in wanted.classifiers if name not in CLASSIFIERS]
     if unknown:
-        listed = ", ".join(f"“{name}”" for name in unknown)
-        raise BadOption("--classifiers", f"there is no classifier {listed}", CLASSIFIERS)
+        raise BadOption("--classifiers", f"there is no classifier {quoted(unknown)}", CLASSIFIERS)
     if not wanted.classifiers:
         raise BadOption("--classifiers", "none is named", CLASSIFIERS)
     if wanted.split not in {FIELD, AUTO}:

@@ -7,6 +7,7 @@ the best assignment (AC) and by normalised mutual information (NMI).
 
 from __future__ import annotations
 
+import math
 import time
 from functools import partial
 from statistics import fmean
@@ -55,7 +56,7 @@ def evaluate_cluster(
     collection = single_labelled(source.collection, options.largest)
     n_classes = len(set(collection.single_labels))
     _check(wanted, n_classes)
-    draws = sum(1 if number == ALL else wanted.draws for number in wanted.classes)
+    draws = sum(_number_of_draws(number, n_classes, wanted.draws) for number in wanted.classes)
     cells.total += draws * len(names)
     rows: list[dict[str, Cell]] = []
     for number in wanted.classes:
@@ -100,6 +101,11 @@ def _cell(
     measure = partial(measure_clusters, name, drawn, options)
     found: dict[str, Any] = cells.value(f"clusters, {key}", measure, *varied)
     return found
+
+
+def _number_of_draws(number: int, n_classes: int, draws: int) -> int:
+    """Count the sets: where there are fewer different ones than draws, each comes once."""
+    return 1 if number == ALL else min(draws, math.comb(n_classes, number))
 
 
 def _drawn(collection: Collection, number: int, draws: int, seed: int) -> Iterator[Collection]:

@@ -17,6 +17,7 @@ from lpisearch.records import Filter
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.terms.weighting import DEFAULT_WEIGHTING
+from lpisearch.workflows.evaluating.wording import have, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,10 +145,14 @@ def labelled(collection: Collection) -> Collection:
     without = sum(not own for own in collection.labels)
     notes = list(collection.notes)
     if without:
-        notes.append(f"{without:,} documents without a label are left out.")
-    if len(rows) + without < len(collection):
-        notes.append(f"{len(collection) - len(rows) - without:,} documents have no word.")
+        notes.append(f"{have(without, 'document')} no label: left out.")
+    if wordless := len(collection) - len(rows) - without:
+        notes.append(f"{have(wordless, 'document')} no word: left out.")
     names = {name for row in rows for name in collection.labels[row]}
+    if not names and without < len(collection):
+        raise NothingToEvaluate(
+            "No labelled document has a word.", "lpisearch docs list  (shows the documents)"
+        )
     if not names:
         raise NothingToEvaluate(
             "No document has a label to be compared with.",
@@ -155,7 +160,7 @@ def labelled(collection: Collection) -> Collection:
         )
     if len(names) == 1:
         raise NothingToEvaluate(
-            f"All labelled documents have the one label “{names.pop()}”; it takes two classes.",
+            f"All labelled documents have the one label {quoted([*names])}; it takes two classes.",
             "bring in documents of another class: lpisearch ingest PATH",
         )
     return replace(collection.of(rows), notes=tuple(notes))
@@ -173,7 +178,7 @@ def single_labelled(collection: Collection, largest: int | None = None) -> Colle
     notes = list(known.notes)
     if len(rows) < len(known):
         several = len(known) - len(rows)
-        notes.append(f"{several:,} documents with more than one label are left out.")
+        notes.append(f"{have(several, 'document')} more than one label: left out.")
     sizes = Counter(known.labels[row][0] for row in rows)
     if largest is not None and largest < len(sizes):
         kept = set(sorted(sizes, key=lambda name: (-sizes[name], name))[:largest])

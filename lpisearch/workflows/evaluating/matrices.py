@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from typing import TYPE_CHECKING, Any
+import zlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
 
 _PARTS = ("data", "indices", "indptr", "shape", "label")
 _NPZ = b"PK"
+_MOST_TERMS = 50_000_000
+# What NumPy, SciPy, scikit-learn and zipfile raise for files that are cut short or garbled.
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    EOFError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 class MatrixUnreadable(LpiSearchError):
@@ -45,9 +57,10 @@ def matrix_collection(path: Path) -> Collection:
         counts, labels = _archive(path) if is_archive else _svmlight(path)
     except OSError as error:
         raise MatrixUnreadable(path, system_reason(error)) from error
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise MatrixUnreadable(path, str(error).rstrip(".")) from error
     _check(path, counts, labels)
+    counts.eliminate_zeros()  # a term that is stored as 0 times there is not there
     parts = (counts.data, counts.indices, counts.indptr)
     names = ["\x1f".join(own).encode() for own in labels]
     return Collection(
@@ -66,16 +79,20 @@ def matrix_collection(path: Path) -> Collection:
 def _archive(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
     from scipy.sparse import csr_array
 
-    with np.load(path, allow_pickle=False) as stored:
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         missing = [name for name in _PARTS if name not in stored]
         if missing:
-            raise KeyError(f"it lacks the array {', '.join(missing)}")
-        parts = (stored["data"].astype(np.float32), stored["indices"], stored["indptr"])
-        matrix = csr_array(parts, shape=tuple(stored["shape"].tolist()))
-        matrix.check_format(full_check=True)
-        labels: list[Any] = stored["label"].ravel().tolist()
+            raise ValueError(f"it lacks the array {', '.join(missing)}")
+        data, indices, indptr, shape, label = (stored[name] for name in _PARTS)
+    if np.iscomplexobj(data):
+        raise ValueError("its numbers are complex")
+    size = tuple(int(length) for length in shape.ravel().tolist())
+    if len(size) != 2:  # noqa: PLR2004 (documents and terms)
+        raise ValueError("its shape is not two numbers, of documents and of terms")
+    matrix = csr_array((data.astype(np.float32), indices, indptr), shape=size)
+    matrix.check_format(full_check=True)
     matrix.sum_duplicates()
-    return matrix, tuple((str(label),) for label in labels)
+    return matrix, tuple((str(name),) for name in label.ravel().tolist())
 
 
 def _svmlight(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
@@ -95,5 +112,7 @@ def _check(path: Path, counts: csr_array, labels: tuple[tuple[str, ...], ...]) -
         raise MatrixUnreadable(
             path, f"it has {counts.shape[0]:,} documents, but {len(labels):,} labels"
         )
+    if counts.shape[1] > _MOST_TERMS:
+        raise MatrixUnreadable(path, f"it has {counts.shape[1]:,} terms, too many to count")
     if not np.isfinite(counts.data).all() or (counts.data < 0).any():
         raise MatrixUnreadable(path, "it has numbers that are negative or not finite")

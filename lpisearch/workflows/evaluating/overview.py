@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import NothingToEvaluate
+from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.records import Table
 from lpisearch.settings import CategoriesOptions, ClusterOptions, SimilarityOptions
 from lpisearch.workflows.evaluating.classify import evaluate_classify
 from lpisearch.workflows.evaluating.cluster import evaluate_cluster
+from lpisearch.workflows.evaluating.questions import read_questions
 from lpisearch.workflows.evaluating.reporting import as_report
 from lpisearch.workflows.evaluating.representations import BASELINES
 from lpisearch.workflows.evaluating.retrieval import evaluate_retrieval
@@ -38,6 +39,10 @@ def evaluate_all(
     ------
     BadOption, NothingToEvaluate, LibraryError
     """
+    if retrieval is not None and options.matrix is not None:
+        raise BadOption("--queries", "a matrix has no texts for queries to find")
+    if retrieval is not None:
+        read_questions(library, retrieval)  # what is wrong with them is said before the long part
     source = Source.open(library, options)
     options, method = index_options(source, options)
     named = replace(
@@ -55,7 +60,7 @@ def evaluate_all(
             found[name] = run()
         except NothingToEvaluate as error:
             reasons[name] = error
-    if retrieval is not None and source.has_index:
+    if retrieval is not None:
         found["retrieval"] = evaluate_retrieval(library, options, retrieval, cells)
     if not found:
         raise next(iter(reasons.values()))

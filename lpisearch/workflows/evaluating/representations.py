@@ -17,6 +17,7 @@ import numpy as np
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.terms.counts import narrow
 from lpisearch.terms.weighting import Weighting, normalise_rows, weighting_scheme
+from lpisearch.workflows.evaluating.wording import quoted
 from lpisearch.workflows.subspace import DIMENSIONS, one_thread_if_small
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 TERMS = "terms"
 EVERY = "all"
 BASELINES = (TERMS, "lsi")
+_LARGEST_SEED = 2**31 - 1  # further draws count on from it; NumPy takes 32 bits
 PAPERS = (TERMS, "lsi", "lpi", "rlpi", "olpi")
 
 
@@ -160,8 +162,7 @@ def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str,
     if unknown:
         near = difflib.get_close_matches(unknown[0].casefold(), known, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        listed = ", ".join(f"“{name}”" for name in unknown)
-        raise BadOption("--methods", f"there is no method {listed}{hint}", [EVERY, *known])
+        raise BadOption("--methods", f"there is no method {quoted(unknown)}{hint}", [EVERY, *known])
     return tuple(dict.fromkeys(options.methods or usual))
 
 
@@ -217,6 +218,8 @@ def check_options(options: EvaluateOptions) -> None:
         raise BadOption("--alpha", f"{options.alpha} is not a number of at least 0")
     if not 0 <= options.scale < np.inf:
         raise BadOption("--scale", f"{options.scale} is not a number of at least 0")
+    if not 0 <= options.seed <= _LARGEST_SEED:
+        raise BadOption("--seed", f"{options.seed} is not between 0 and {_LARGEST_SEED:,}")
     if options.largest is not None and options.largest < 2:  # noqa: PLR2004 (the least to tell apart)
         raise BadOption("--largest", f"{options.largest} is not a number of classes to tell apart")
 

@@ -10,20 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lpisearch.database.corpus import external_ids
-from lpisearch.database.schema import open_library
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.records import Table
 from lpisearch.search.engine import WAYS, Engine
 from lpisearch.settings import IndexOptions, SearchOptions
 from lpisearch.workflows.batch import run_batch
+from lpisearch.workflows.evaluating.questions import Questions, read_questions
 from lpisearch.workflows.evaluating.reporting import as_report
 from lpisearch.workflows.evaluating.representations import TERMS, check_options, chosen_methods
-from lpisearch.workflows.judgement_files import Judgements, read_judgements
-from lpisearch.workflows.opening import entry_named
-from lpisearch.workflows.query_files import read_queries
+from lpisearch.workflows.evaluating.sources import index_in_use
+from lpisearch.workflows.evaluating.wording import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,48 +33,9 @@ if TYPE_CHECKING:
     from lpisearch.workflows.evaluating.cells import Cells
 
 LEXICAL = "lexical"
-_NAMED = 5
 
 # The score of each query, by measure.
 Scores = dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """Queries with their judgements, and what does not fit together.
-
-    Attributes
-    ----------
-    queries
-        The judged ones, as (id, text).
-    judgements
-        By query.
-    unjudged
-        Queries of the file without a relevant document.
-    missing_queries
-        Judged queries that the file lacks.
-    missing_documents
-        Judged documents that the library lacks.
-    """
-
-    queries: list[tuple[str, str]]
-    judgements: Judgements
-    unjudged: tuple[str, ...]
-    missing_queries: tuple[str, ...]
-    missing_documents: tuple[str, ...]
-
-    @property
-    def notes(self) -> list[str]:
-        """Say it for people."""
-        said = (
-            (self.unjudged, "queries without a relevant document are left out"),
-            (self.missing_queries, "judged queries are not in the file of queries"),
-            (
-                self.missing_documents,
-                "judged documents are not in the library: they count as missed",
-            ),
-        )
-        return [f"{len(names):,} {what}: {_listed(names)}." for names, what in said if names]
 
 
 def evaluate_retrieval(
@@ -95,14 +54,17 @@ def evaluate_retrieval(
     ways = _ways(wanted)
     questions = read_questions(library, wanted)
     notes = questions.notes
-    methods: Sequence[str | None] = (None,)
-    if options.methods:
-        methods = [name for name in chosen_methods(options, ()) if name != TERMS]
-    elif not _has_index(library, options.index):
-        if wanted.by and set(ways) != {LEXICAL}:
-            raise NothingToEvaluate("Only lexical can rank without an index.", "lpisearch index")
-        ways = (LEXICAL,)
-        notes.append("No index yet, so by words alone. Next: lpisearch index")
+    methods = _methods(options)
+    if not options.methods:
+        in_use = index_in_use(library, options.index)
+        notes += in_use.notes if in_use is not None else ()
+        if in_use is None:
+            if wanted.by and set(ways) != {LEXICAL}:
+                raise NothingToEvaluate(
+                    "Only lexical can rank without an index.", "lpisearch index"
+                )
+            ways = (LEXICAL,)
+            notes.append("No index yet, so by words alone. Next: lpisearch index")
     cells.total += len(methods)
     settings: dict[str, Scores] = {}
     rows: list[dict[str, Cell]] = []
@@ -119,40 +81,6 @@ def evaluate_retrieval(
         tables.append(_comparisons(settings, str(measures[0]), options.seed))
     tables += _missing(questions)
     return as_report("Retrieval", None, (options, wanted), tables)
-
-
-def read_questions(library: Path, wanted: RetrievalOptions) -> Questions:
-    """Read queries and judgements, and find what does not fit.
-
-    Raises
-    ------
-    QueriesUnreadable, JudgementsUnreadable, NothingToEvaluate, LibraryError
-    """
-    queries = read_queries(wanted.queries)
-    judgements = read_judgements(wanted.qrels)
-    with open_library(library) as database, database.reading() as connection:
-        known = set(external_ids(connection).values())
-    relevant = {query for query, own in judgements.items() if max(own.values()) > 0}
-    asked = {name for name, _ in queries}
-    judged = {document for own in judgements.values() for document in own}
-    questions = Questions(
-        queries=[query for query in queries if query[0] in relevant],
-        judgements={query: own for query, own in judgements.items() if query in relevant & asked},
-        unjudged=tuple(name for name, _ in queries if name not in relevant),
-        missing_queries=tuple(sorted(relevant - asked)),
-        missing_documents=tuple(sorted(judged - known)),
-    )
-    if not questions.queries:
-        raise NothingToEvaluate(
-            f"None of the {len(queries):,} queries has a relevant document in {wanted.qrels}.",
-            "check that both files name queries alike",
-        )
-    if judged.isdisjoint(known):
-        raise NothingToEvaluate(
-            f"None of the {len(judged):,} judged documents is in the library.",
-            "lpisearch docs list  (shows the ids that judgements must name)",
-        )
-    return questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,23 +180,25 @@ def _missing(questions: Questions) -> list[Table]:
     ]
 
 
+def _methods(options: EvaluateOptions) -> Sequence[str | None]:
+    """Return the methods to build an index of; None stands for the index in use."""
+    if not options.methods:
+        return (None,)
+    found = [name for name in chosen_methods(options, ()) if name != TERMS]
+    if not found:
+        raise BadOption("--methods", "plain terms make no index; --by lexical ranks by them")
+    return found
+
+
 def _ways(wanted: RetrievalOptions) -> tuple[str, ...]:
     unknown = [way for way in wanted.by if way not in WAYS]
     if unknown:
-        raise BadOption("--by", f"“{', '.join(unknown)}” is not a way to rank", WAYS)
+        raise BadOption("--by", f"no way to rank is called {quoted(unknown)}", WAYS)
     if wanted.depth < 1:
         raise BadOption("--depth", f"{wanted.depth} is not a number of documents")
     return tuple(dict.fromkeys(wanted.by)) or WAYS
 
 
-def _has_index(library: Path, name: str) -> bool:
-    with open_library(library) as database, database.reading() as connection:
-        return entry_named(connection, name) is not None
-
-
 def _title(questions: Questions) -> str:
-    return f"Retrieval: {len(questions.queries):,} judged queries, measured as trec_eval does"
-
-
-def _listed(names: Sequence[Any]) -> str:
-    return ", ".join(map(str, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
+    number = counted(len(questions.queries), "judged query", "judged queries")
+    return f"Retrieval: {number}, measured as trec_eval does"

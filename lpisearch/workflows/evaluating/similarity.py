@@ -10,9 +10,6 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.records import Table
 from lpisearch.workflows.evaluating.collection import labelled, single_labelled
 from lpisearch.workflows.evaluating.reporting import as_report
@@ -25,11 +22,11 @@ from lpisearch.workflows.evaluating.representations import (
     is_nested,
     represent,
 )
+from lpisearch.workflows.evaluating.subsets import word_subsets
+from lpisearch.workflows.evaluating.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from lpisearch.records import Cell, Report
     from lpisearch.settings import EvaluateOptions, SimilarityOptions
@@ -131,7 +128,9 @@ def evaluate_similarity(
         detail = similarity.rows_by_subset(dims)
         rows = _means(detail)
         subsets = len({row["subset"] for row in detail})
-        notes.append(f"Means over {subsets} subsets, each the documents that hold one word.")
+        notes.append(
+            f"Means over {counted(subsets, 'subset')}, each the documents that hold one word."
+        )
     else:
         rows, detail = similarity.rows(dims), []
     sampled = [row for row in rows if row.get("sampled")]
@@ -186,75 +185,6 @@ def pair_measures(rows: Any, collection: Collection, seed: int) -> dict[str, Cel
     if pairs.sampled:
         found |= {"sampled": True, "AP_low": pairs.low, "AP_high": pairs.high}
     return found
-
-
-def word_subsets(collection: Collection, wanted: SimilarityOptions) -> list[tuple[str, Collection]]:
-    """Return the documents that hold each word.
-
-    Raises
-    ------
-    BadOption
-        All unknown words at once.
-    NothingToEvaluate
-        No word is in so many documents.
-    """
-    columns = collection.counts.tocsc()
-    if wanted.words:
-        named = _columns_of(collection, wanted.words)
-    else:
-        named = _frequent(collection, np.diff(columns.indptr), wanted)
-    found = []
-    for word, column in named:
-        rows = columns.indices[columns.indptr[column] : columns.indptr[column + 1]]
-        subset = collection.of(np.sort(rows))
-        if len({name for own in subset.labels for name in own}) > 1:
-            found.append((word, subset))
-    if not found:
-        raise NothingToEvaluate(
-            "No subset of documents with one of these words has two classes.",
-            "name other words: --words",
-        )
-    return found
-
-
-def _columns_of(collection: Collection, words: Sequence[str]) -> list[tuple[str, int]]:
-    if collection.terms:
-        stems = _stems(collection, words)
-        places = {term: column for column, term in enumerate(collection.terms)}
-        known = {word: places.get(stems[word], places.get(word)) for word in words}
-    else:
-        n_terms = collection.counts.shape[1]
-        known = {
-            word: int(word) if word.isdecimal() and int(word) < n_terms else None for word in words
-        }
-    unknown = [word for word, column in known.items() if column is None]
-    if unknown:
-        listed = ", ".join(f"“{word}”" for word in unknown)
-        raise BadOption("--words", f"no labelled document holds {listed}")
-    return [(word, column) for word, column in known.items() if column is not None]
-
-
-def _stems(collection: Collection, words: Sequence[str]) -> Mapping[str, str]:
-    from lpisearch.terms.tokeniser import Tokeniser
-
-    tokeniser = Tokeniser(collection.tokeniser)
-    return {word: " ".join(tokeniser.tokens(word)) for word in words}
-
-
-def _frequent(
-    collection: Collection, frequencies: NDArray[np.integer[Any]], wanted: SimilarityOptions
-) -> list[tuple[str, int]]:
-    fitting = np.flatnonzero((frequencies >= wanted.least) & (frequencies <= wanted.most))
-    if not len(fitting):
-        raise NothingToEvaluate(
-            f"No word is in {wanted.least:,} to {wanted.most:,} labelled documents.",
-            "give other bounds: --subset-size 50..500",
-        )
-    best = fitting[np.argsort(-frequencies[fitting], kind="stable")][: wanted.most_frequent]
-    return [
-        (collection.terms[column] if collection.terms else str(column), column)
-        for column in best.tolist()
-    ]
 
 
 def _means(detail: Sequence[Mapping[str, Cell]]) -> list[dict[str, Cell]]:

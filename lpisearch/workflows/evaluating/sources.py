@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lpisearch.database import corpus
+from lpisearch.database.configuration import TOKENISER, stored_setting
+from lpisearch.database.indexes import index_entries
 from lpisearch.database.schema import open_library
-from lpisearch.errors import NothingToEvaluate
-from lpisearch.workflows.evaluating.collection import library_collection
+from lpisearch.errors import IndexDamaged, NothingToEvaluate
+from lpisearch.records import Filter
+from lpisearch.settings import index_folder
+from lpisearch.workflows.evaluating.collection import digest_of, library_collection
 from lpisearch.workflows.evaluating.matrices import matrix_collection
+from lpisearch.workflows.evaluating.wording import are
 from lpisearch.workflows.opening import entry_named
+from lpisearch.workflows.rebuild import filter_of, rebuild_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
 
     from lpisearch.database.indexes import IndexEntry
     from lpisearch.settings import EvaluateOptions
+    from lpisearch.store.index import SubspaceIndex
     from lpisearch.workflows.evaluating.collection import Collection
 
 
@@ -60,7 +68,7 @@ class StoredVectors:
             raise NothingToEvaluate(
                 "The index has none of the labelled documents.", "lpisearch index"
             )
-        said = f"{missing:,} documents are not in the index and are left out."
+        said = f"{are(missing, 'document')} not in the index, and left out."
         return replace(collection.of(rows), notes=(*collection.notes, said))
 
 
@@ -113,20 +121,68 @@ class Source:
         ------
         IndexNotFound, IndexDamaged, IndexTooNew
         """
-        entry = self.entry(name)
+        found = index_in_use(self.library, name) if self.has_index else None
+        if found is None:
+            return None
+        index, notes = found.opened, list(found.notes)
+        if found.entry.parameters.get("labels") == "use":
+            notes.append("The index learned from the labels that it is compared with here.")
+        rows: list[int] = index.arrays["document_rows"].tolist()
+        places = {key: place for place, key in enumerate(rows)}
+        vectors = index.vectors
+        return StoredVectors(index.manifest.method, vectors.shape[1], vectors, places, tuple(notes))
+
+
+class InUse(NamedTuple):
+    """An index of a library, what the library says of it, and what is to be known of it."""
+
+    opened: SubspaceIndex
+    entry: IndexEntry
+    notes: tuple[str, ...]
+
+
+def index_in_use(library: Path, name: str) -> InUse | None:
+    """Open an index of a library; None if it has no default one.
+
+    Raises
+    ------
+    IndexNotFound, IndexDamaged, IndexTooNew
+    """
+    with open_library(library) as database, database.reading() as connection:
+        entry = entry_named(connection, name)
         if entry is None:
             return None
-        from lpisearch.workflows.indexing import open_index
+        hashes = corpus.content_hashes(connection, filter_of(entry))
+    from lpisearch.workflows.indexing import open_index
 
-        index = open_index(self.library, name)
-        rows: list[int] = index.arrays["document_rows"].tolist()
-        notes = []
-        if entry.parameters.get("labels") == "use":
-            notes.append("The index learned from the labels that it is compared with here.")
-        places = {key: place for place, key in enumerate(rows)}
-        return StoredVectors(
-            index.manifest.method, index.vectors.shape[1], index.vectors, places, tuple(notes)
-        )
+    try:
+        index = open_index(library, name)
+    except (KeyError, ValueError) as error:  # as SubspaceIndex has it for arrays it does not know
+        raise IndexDamaged(index_folder(library) / entry.folder, str(error)) from error
+    notes: tuple[str, ...] = ()
+    if corpus.fingerprint(hashes) != entry.fingerprint:
+        command = rebuild_command(entry)
+        notes = (f"The index is behind the documents: some came, went or changed. Next: {command}",)
+    return InUse(index, entry, notes)
+
+
+def library_state(library: Path) -> str:
+    """Return a digest of all that an evaluation reads from a library.
+
+    Raises
+    ------
+    LibraryError
+    """
+    with open_library(library) as database, database.reading() as connection:
+        parts: list[object] = [
+            sorted(corpus.external_ids(connection).items()),
+            sorted(corpus.content_hashes(connection, Filter()).items()),
+            sorted(corpus.labels_by_row(connection, Filter()).items()),
+            sorted(corpus.splits_by_row(connection, Filter()).items()),
+            stored_setting(connection, TOKENISER),
+            [(entry.name, entry.folder) for entry in index_entries(connection)],
+        ]
+    return digest_of([repr(part).encode() for part in parts])
 
 
 def index_options(source: Source, options: EvaluateOptions) -> tuple[EvaluateOptions, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,12 @@ PARAMETERS = {
     "alpha": ("alpha", "α"),
     "train": ("", "share of the documents to learn from"),
 }
+_RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
+    "dims": (lambda value: value >= 1 and value.is_integer(), "whole numbers above 0"),
+    "neighbours": (lambda value: value >= 1 and value.is_integer(), "whole numbers above 0"),
+    "alpha": (lambda value: 0 <= value < math.inf, "numbers of at least 0"),
+    "train": (lambda value: 0 < value < 1, "shares between 0 and 1, as 5% or .05"),
+}
 _LEAST_FOR_LOGARITHM = 20
 """The axis is logarithmic where the largest value is so many times the smallest."""
 
@@ -69,6 +76,8 @@ def evaluate_sweep(
     BadOption, NothingToEvaluate, LibraryError
     """
     _check(wanted, parts)
+    if wanted.measure == "retrieval" and options.matrix is not None:
+        raise BadOption("--matrix", "a matrix has no texts for queries to find")
     names = chosen_methods(options, PAPERS)
     run = _Runner(library, replace(options, methods=names), wanted, parts, cells)
     rows = run.rows()
@@ -228,10 +237,7 @@ def _check(wanted: SweepOptions, parts: Parts) -> None:
         raise BadOption("--queries", "retrieval takes --queries FILE and --qrels FILE")
     if not wanted.values:
         raise BadOption("--values", "no value is given")
-    least = 0 if wanted.over == "alpha" else 1
-    for value in wanted.values:
-        whole = wanted.over in {"dims", "neighbours"}
-        if whole and (value != int(value) or value < least):
-            raise BadOption("--values", f"{value:g} is not a whole number above 0")
-        if wanted.over == "alpha" and value < 0:
-            raise BadOption("--values", f"{value:g} is below 0")
+    allowed, said = _RANGES[wanted.over]
+    refused = [f"{value:g}" for value in wanted.values if not allowed(float(value))]
+    if refused:
+        raise BadOption("--values", f"{', '.join(refused)}: {wanted.over} takes {said}")

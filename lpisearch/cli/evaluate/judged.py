@@ -1,0 +1,58 @@
+"""`lpisearch evaluate retrieval`: what judged queries can tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer  # noqa: TC002 (Typer reads the annotations)
+
+from lpisearch.cli.evaluate import options as given
+from lpisearch.cli.evaluate.output import Output
+from lpisearch.cli.evaluate.wanted import retrieval_options, signature
+from lpisearch.cli.render import Json
+
+if TYPE_CHECKING:
+    from lpisearch.records import Report
+    from lpisearch.workflows.evaluating.cells import Cells
+
+
+def retrieval(
+    context: typer.Context,
+    queries: given.Queries = None,
+    qrels: given.Qrels = None,
+    by: given.Ways = "",
+    measures: given.Measures = given.USUAL_MEASURES,
+    depth: given.Depth = given.USUAL_DEPTH,
+    methods: given.Methods = "",
+    dims: given.Dims = "auto",
+    alpha: given.Alpha = "auto",
+    neighbours: given.Neighbours = given.USUAL_NEIGHBOURS,
+    weighting: given.Weighting = "",
+    index: given.IndexName = "default",
+    seed: given.Seed = 0,
+    csv: given.Csv = False,
+    markdown: given.Markdown = False,
+    report: given.ReportFolder = None,
+    json: Json = False,
+) -> None:
+    """Answer judged queries: the measures of trec_eval for each way to rank."""
+    from lpisearch.workflows.evaluating.retrieval import evaluate_retrieval
+
+    output = Output(json, csv, markdown, report)
+    options = given.evaluate_options(
+        methods=methods,
+        dims=dims,
+        alpha=alpha,
+        neighbours=neighbours,
+        weighting=weighting,
+        index=index,
+        seed=seed,
+    )
+    wanted = retrieval_options(queries, qrels, by, measures, depth)
+    library: Path = context.obj.library
+
+    def measure(cells: Cells) -> Report:
+        return evaluate_retrieval(library, options, wanted, cells)
+
+    output.run(signature("retrieval", library, options, wanted), measure)

@@ -1,0 +1,114 @@
+"""How a table of an evaluation looks: in a pipe as lines, on a terminal to be read."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import typer
+
+from lpisearch.cli.render import print_table
+from lpisearch.reports.widths import padded, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lpisearch.records import Cell, Table
+
+_SPREAD = "_sd"
+_GAP = 2
+# They hold for the whole run: said once above the table where all rows agree in them.
+_CIRCUMSTANCES = (
+    "train",
+    "classes",
+    "documents",
+    "pairs",
+    "subsets",
+    "queries",
+    "repeats",
+    "draws",
+)
+
+
+def print_report_table(table: Table, *, is_terminal: bool) -> None:
+    """Print rows; on a terminal a spread (…_sd) stands beside what it is the spread of."""
+    if not is_terminal:
+        _print_lines(table)
+        return
+    common = _in_common(table)
+    said = ", ".join(f"{name} {_text(name, value)}" for name, value in common.items())
+    typer.echo(table.title + (f" ({said})" if said else ""))
+    columns = [
+        name
+        for name in table.columns
+        if not name.endswith(_SPREAD)
+        and name not in common
+        and any(row.get(name) is not None for row in table.rows)
+    ]
+    rows = [[_with_spread(row, name) for name in columns] for row in table.rows]
+    width = shutil.get_terminal_size().columns
+    heads = _heads(columns, rows, width)
+    if _width(heads, rows) > width:
+        _print_blocks(columns, rows)
+        return
+    from lpisearch.reports.cells import is_numeric
+
+    numeric = [head for head, name in zip(heads, columns, strict=True) if is_numeric(table, name)]
+    print_table(heads, rows, numeric=numeric)
+
+
+def _print_lines(table: Table) -> None:
+    from lpisearch.reports.cells import plain
+
+    cells = [[plain(row.get(name)) for name in table.columns] for row in table.rows]
+    print_table(table.columns, [["" if one is None else one for one in row] for row in cells])
+
+
+def _print_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print each row over several lines, where a terminal is too narrow for a table."""
+    wide = max(map(len, columns)) + _GAP
+    for number, row in enumerate(rows):
+        if number:
+            typer.echo()
+        for name, cell in zip(columns, row, strict=True):
+            if cell:
+                typer.echo(padded(name, wide) + cell)
+
+
+def _in_common(table: Table) -> dict[str, Cell]:
+    found = {}
+    for name in _CIRCUMSTANCES:
+        values = {row.get(name) for row in table.rows}
+        if len(values) == 1 and name in table.columns and None not in values:
+            found[name] = values.pop()
+    return found
+
+
+def _heads(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the names of columns, over two lines where a table would be too wide."""
+    if _width(columns, rows) <= width:
+        return list(columns)
+    cells = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        name if len(name) <= room else name.replace("_", "\n", 1)
+        for name, room in zip(columns, cells, strict=True)
+    ]
+
+
+def _width(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    columns = zip(heads, *rows, strict=True)
+    wide = [
+        max(width_of(line) for cell in column for line in cell.split("\n")) for column in columns
+    ]
+    return sum(wide) + _GAP * (len(wide) - 1)
+
+
+def _with_spread(row: Mapping[str, Cell], name: str) -> str:
+    said, spread = _text(name, row.get(name)), row.get(name + _SPREAD)
+    return said if spread is None else f"{said} ± {_text(name, spread)}"
+
+
+def _text(name: str, value: Cell) -> str:
+    from lpisearch.reports import shown
+
+    return shown(name, value)

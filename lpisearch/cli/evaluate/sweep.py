@@ -1,0 +1,85 @@
+"""`lpisearch evaluate sweep`: a measure along a parameter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lpisearch.cli.evaluate import options as given
+from lpisearch.cli.evaluate.output import Output
+from lpisearch.cli.evaluate.wanted import (
+    classify_options,
+    cluster_options,
+    retrieval_options,
+    signature,
+    similarity_options,
+)
+from lpisearch.cli.render import Json
+
+
+def sweep(
+    context: typer.Context,
+    measure: Annotated[
+        str, typer.Argument(metavar="MEASURE", help="similarity, classify, cluster or retrieval.")
+    ],
+    over: Annotated[
+        str, typer.Option("--over", metavar="NAME", help="dims, neighbours, alpha or train.")
+    ] = "dims",
+    values: Annotated[
+        str, typer.Option("--values", metavar="5,10,…", help="What it takes in turn.")
+    ] = "5,10,20,50,100",
+    methods: given.Methods = "",
+    dims: given.Dims = "auto",
+    alpha: given.Alpha = "auto",
+    neighbours: given.Neighbours = given.USUAL_NEIGHBOURS,
+    weighting: given.Weighting = "",
+    scale: given.Scale = given.USUAL_SCALE,
+    largest: given.Largest = None,
+    matrix: given.Matrix = None,
+    words: given.Words = "",
+    subset_size: given.SubsetSize = given.USUAL_SIZE,
+    split: given.SplitBy = "auto",
+    train: given.Train = "",
+    repeats: given.Repeats = 10,
+    classifiers: given.Classifiers = given.USUAL_CLASSIFIERS,
+    classes: given.Classes = "all",
+    draws: given.Draws = 50,
+    queries: given.Queries = None,
+    qrels: given.Qrels = None,
+    by: given.Ways = "",
+    seed: given.Seed = 0,
+    csv: given.Csv = False,
+    markdown: given.Markdown = False,
+    report: given.ReportFolder = None,
+    json: Json = False,
+) -> None:
+    """Measure at several numbers of dimensions, neighbours, strengths or training shares."""
+    from lpisearch.settings import SweepOptions
+    from lpisearch.workflows.evaluating.sweep import Parts, evaluate_sweep
+
+    output = Output(json, csv, markdown, report)
+    options = given.evaluate_options(
+        methods=methods,
+        dims=dims,
+        alpha=alpha,
+        neighbours=neighbours,
+        weighting=weighting,
+        scale=scale,
+        largest=largest,
+        matrix=matrix,
+        seed=seed,
+    )
+    wanted = SweepOptions(measure, over, given.values("--values", values))
+    parts = Parts(
+        similarity_options(words, subset_size),
+        classify_options(split, train, repeats, classifiers),
+        cluster_options(classes, draws),
+        retrieval_options(queries, qrels, by) if queries or qrels else None,
+    )
+    library: Path = context.obj.library
+    output.run(
+        signature("sweep", library, options, wanted, parts),
+        lambda cells: evaluate_sweep(library, options, wanted, parts, cells),
+    )

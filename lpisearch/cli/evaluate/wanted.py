@@ -1,0 +1,76 @@
+"""What each word of `lpisearch evaluate` is told, from what was typed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.cli.evaluate import options as given
+
+if TYPE_CHECKING:
+    from lpisearch.settings import (
+        CategoriesOptions,
+        ClusterOptions,
+        EvaluateOptions,
+        RetrievalOptions,
+        SimilarityOptions,
+    )
+
+
+def similarity_options(words: str, subset_size: str) -> SimilarityOptions:
+    """Read which subsets are compared."""
+    from lpisearch.settings import SimilarityOptions
+
+    least, most = given.bounds("--subset-size", subset_size)
+    if words.isdecimal() and int(words) > 0:
+        return SimilarityOptions((), int(words), least, most)
+    return SimilarityOptions(tuple(given.names(words)), None, least, most)
+
+
+def classify_options(split: str, train: str, repeats: int, classifiers: str) -> CategoriesOptions:
+    """Read how documents are parted, and who judges them."""
+    from lpisearch.settings import CategoriesOptions
+
+    shares = given.shares("--train", train)
+    return CategoriesOptions(split, shares, repeats, tuple(given.names(classifiers)))
+
+
+def cluster_options(classes: str, draws: int) -> ClusterOptions:
+    """Read which classes are drawn."""
+    from lpisearch.settings import ClusterOptions
+
+    return ClusterOptions(given.numbers("--classes", classes, everything="all"), draws)
+
+
+def retrieval_options(
+    queries: Path | None,
+    qrels: Path | None,
+    by: str = "",
+    measures: str = given.USUAL_MEASURES,
+    depth: int = given.USUAL_DEPTH,
+) -> RetrievalOptions:
+    """Read what is asked, and how it is judged."""
+    from lpisearch.errors import BadOption
+    from lpisearch.settings import RetrievalOptions
+
+    if queries is None:
+        raise BadOption("--queries", "retrieval takes a file of queries: --queries FILE")
+    if qrels is None:
+        raise BadOption("--qrels", "retrieval takes a file of judgements: --qrels FILE")
+    return RetrievalOptions(
+        queries, qrels, tuple(given.names(by)), tuple(given.names(measures)), depth
+    )
+
+
+def signature(kind: str, library: Path, options: EvaluateOptions, *wanted: Any) -> dict[str, Any]:
+    """Return what tells one run from another, so that only the same one is gone on with."""
+    from lpisearch.workflows.evaluating.sources import library_state
+    from lpisearch.workflows.subspace import library_versions
+
+    return {
+        "kind": kind,
+        "library": None if options.matrix else library_state(library),
+        "options": [None if each is None else asdict(each) for each in (options, *wanted)],
+        "versions": library_versions(),
+    }
