@@ -12,6 +12,7 @@ from lpisearch.errors import BadOption
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
 from lpisearch.search.explain import surface_forms
 from lpisearch.settings import IndexOptions
+from lpisearch.store.postings import Postings
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.workflows.indexing import fit_index, open_index
@@ -19,7 +20,7 @@ from lpisearch.workflows.opening import entry_named
 from lpisearch.workflows.stages import Stages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from lpisearch.settings import DimensionOptions
     from lpisearch.store.index import SubspaceIndex
 
-# How a stem is written is looked up in so many documents at each end, in the beginning of each.
-_READ_DOCUMENTS = 24
-_READ_CHARACTERS = 3000
+# How a stem is written is looked up in so many of its documents, in the beginning of each.
+_READ_DOCUMENTS = 3
+_READ_CHARACTERS = 8000
 
 
 def show_dimensions(
@@ -82,67 +83,78 @@ def _index(
         entry = entry_named(connection, options.index)
     if entry is not None and entry.method == options.method:
         return open_index(library, options.index), True
-    wanted = IndexOptions(method=options.method, dims=options.dims, seed=options.seed, train="none")
+    wanted = IndexOptions(method=options.method, seed=options.seed, train="none")
     return fit_index(library, wanted, Stages(on_stage)), False
 
 
 def _dimension(
     index: SubspaceIndex, at: int, connection: Connection, options: DimensionOptions
 ) -> Dimension:
-    loadings = np.asarray(index.arrays["loadings"][:, at], dtype=np.float64)
-    nearest = [_nearest(index, at, sign, connection, options.documents) for sign in (1, -1)]
-    forms = _forms(index, nearest)
-    above, below = (_words(index, sign * loadings, sign, forms, options.terms) for sign in (1, -1))
-    documents = [
-        tuple(DimensionDocument(each.id, each.title, cosine) for each, cosine in end)
-        for end in (near[: options.documents] for near in nearest)
-    ]
+    ends = [_End(index, at, sign, connection) for sign in (1, -1)]
+    above, below = (end.words(options.terms) for end in ends)
+    documents_above, documents_below = (end.documents(options.documents) for end in ends)
     return Dimension(
         number=at + 1,
         eigenvalue=float(index.arrays["eigenvalues"][at]),
-        words=int(np.count_nonzero(loadings)),
+        words=int(np.count_nonzero(index.arrays["loadings"][:, at])),
         above=above,
         below=below,
-        documents_above=documents[0],
-        documents_below=documents[1],
+        documents_above=documents_above,
+        documents_below=documents_below,
     )
 
 
-def _words(
-    index: SubspaceIndex,
-    towards: NDArray[np.float64],
-    sign: int,
-    forms: Mapping[str, str],
-    number: int,
-) -> tuple[DimensionWord, ...]:
-    """Return the strongest words of one end, as its documents write them."""
-    order = np.argsort(-towards, kind="stable")[:number]
-    stems = index.vocabulary.terms
-    return tuple(
-        DimensionWord(forms.get(stems[term], stems[term]), sign * float(towards[term]))
-        for term in order.tolist()
-        if towards[term] > 0
-    )
+class _End:
+    """One end of a dimension: where loadings and cosines have this sign."""
+
+    def __init__(self, index: SubspaceIndex, at: int, sign: int, connection: Connection) -> None:
+        self.index, self.sign, self.connection = index, sign, connection
+        self.loadings = sign * np.asarray(index.arrays["loadings"][:, at], dtype=np.float64)
+        self.cosines = sign * np.asarray(index.vectors[:, at], dtype=np.float64)
+
+    def words(self, count: int) -> tuple[DimensionWord, ...]:
+        """Return the strongest words, as the documents write them."""
+        stems = self.index.vocabulary.terms
+        strongest = _largest(self.loadings, count)
+        forms = self._forms([stems[term] for term in strongest])
+        return tuple(
+            DimensionWord(
+                forms.get(stems[term], stems[term]), self.sign * float(self.loadings[term])
+            )
+            for term in strongest
+        )
+
+    def documents(self, count: int) -> tuple[DimensionDocument, ...]:
+        """Return the documents nearest to the end, those that are still there."""
+        places = _largest(self.cosines, count)
+        return tuple(
+            DimensionDocument(each.id, each.title, self.sign * float(self.cosines[place]))
+            for place, each in self._details(places, 0).items()
+        )
+
+    def _forms(self, stems: list[str]) -> dict[str, str]:
+        """Find how those of a stem's documents that are nearest to the end mostly write it."""
+        postings = Postings.of_arrays(self.index.arrays)
+        places: dict[int, None] = {}
+        for stem in stems:
+            number = postings.find(stem)
+            own = slice(*postings.posting_starts[number : number + 2].tolist())
+            holders = postings.posting_places[own]
+            nearest = np.argsort(-self.cosines[holders], kind="stable")[:_READ_DOCUMENTS]
+            places |= dict.fromkeys(holders[nearest].tolist())
+        details = self._details(list(places), _READ_CHARACTERS)
+        text = "\n".join(f"{each.title}\n{each.text}" for each in details.values())
+        settings = TokeniserSettings.from_dict(self.index.manifest.tokeniser)
+        return surface_forms(text, Tokeniser(settings))
+
+    def _details(self, places: list[int], characters: int) -> dict[int, Details]:
+        """Read documents by their places in the index, leaving out what was deleted."""
+        rows = self.index.arrays["document_rows"][places].tolist()
+        found = hit_details(self.connection, rows, characters)
+        return {place: found[row] for place, row in zip(places, rows, strict=True) if row in found}
 
 
-def _nearest(
-    index: SubspaceIndex, at: int, sign: int, connection: Connection, count: int
-) -> list[tuple[Details, float]]:
-    """Read the documents nearest to one end of an axis, those that are still there."""
-    cosines = np.asarray(index.vectors[:, at], dtype=np.float64)
-    order = np.argsort(-sign * cosines, kind="stable")[: max(count, _READ_DOCUMENTS)]
-    order = order[sign * cosines[order] > 0]
-    rows = index.arrays["document_rows"][order].tolist()
-    details = hit_details(connection, rows, _READ_CHARACTERS)
-    return [
-        (details[row], float(cosine))
-        for row, cosine in zip(rows, cosines[order], strict=True)
-        if row in details
-    ]
-
-
-def _forms(index: SubspaceIndex, ends: list[list[tuple[Details, float]]]) -> dict[str, str]:
-    """Find how the documents at both ends write each stem most often."""
-    tokeniser = Tokeniser(TokeniserSettings.from_dict(index.manifest.tokeniser))
-    text = "\n".join(f"{each.title}\n{each.text}" for end in ends for each, _ in end)
-    return surface_forms(text, tokeniser)
+def _largest(values: NDArray[np.float64], count: int) -> list[int]:
+    """Return the places of the largest values that are above 0."""
+    order = np.argsort(-values, kind="stable")[:count]
+    return [int(place) for place in order if values[place] > 0]

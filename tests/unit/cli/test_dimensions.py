@@ -105,6 +105,16 @@ def test_an_index_of_the_method_is_used(cli: Cli) -> None:
     assert len(learned["dimensions"]) == 3
 
 
+@pytest.mark.usefixtures("shelf")
+def test_what_is_learned_is_what_an_index_would_hold(cli: Cli) -> None:
+    """Dimensions learned for this alone are those of an index of defaults, however many."""
+    learned = _value(cli("topics", "--method", "spg", "--dims", "2", "--json"))
+    assert cli("index", "--method", "spg").exit_code == 0
+    stored = _value(cli("topics", "--method", "spg", "--dims", "2", "--json"))
+    assert (learned.pop("index"), stored.pop("index")) == ("", "default")
+    assert learned == stored
+
+
 @every_method
 @pytest.mark.usefixtures("shelf")
 def test_an_index_with_defaults(cli: Cli, method: str) -> None:
