@@ -187,3 +187,12 @@ def test_perfect_and_trivial_agreement() -> None:
     """One cluster a label is 1; one cluster of one label is 1 too."""
     assert clusters.purity_and_information(np.diag([3, 4])) == pytest.approx((1, 1))
     assert clusters.purity_and_information(np.array([[5]])) == pytest.approx((1, 1))
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "number"),
+    [(0, 1), (1, 1), (2, 2), (3, 2), (8, 2), (60, 4), (1000, 10), (125_000, 50), (10**9, 50)],
+)
+def test_the_number_without_a_spectrum(n_documents: int, number: int) -> None:
+    """It is the cube root of the number of documents, from 2 to 50, never more than documents."""
+    assert clusters.usual_number(n_documents) == number
