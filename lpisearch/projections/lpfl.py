@@ -11,7 +11,7 @@ import numpy as np
 from lpisearch.projections.alternating import Alternation, alternating_directions
 from lpisearch.projections.base import NotConverged, check_count, check_not_negative, generator
 from lpisearch.projections.responses import ResponseProjection
-from lpisearch.projections.selection import selected_count
+from lpisearch.projections.selection import given_count, sufficient_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ class LPFL(ResponseProjection):
     n_selected
         How many terms may be used, m, or "auto": as many as there are documents with a neighbour,
         where the bounds of theorem 3 meet
-        (`lpisearch.projections.selection.selected_count`).
+        (`lpisearch.projections.selection.sufficient_count`).
     mu, rho
         The first penalty, and what it is multiplied by after each step.
     graph, n_neighbors, radius, edge_weights, heat_scale
@@ -137,8 +137,10 @@ class LPFL(ResponseProjection):
         X = self._documents(X)
         rng = generator(self.random_state)
         responses = self._responses(X, y, affinity, rng)
-        n_documents, n_terms = X.shape
-        self.n_selected_ = selected_count(self.n_selected, n_documents - self.n_isolated_, n_terms)
+        if isinstance(self.n_selected, str):
+            self.n_selected_ = sufficient_count(X.shape[0] - self.n_isolated_, X.shape[1])
+        else:
+            self.n_selected_ = given_count(self.n_selected, X.shape[1])
         began = perf_counter()
         found = alternating_directions(
             X,

@@ -8,7 +8,7 @@ import numpy as np
 
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
 from lpisearch.projections.locality import locality_directions
-from lpisearch.projections.selection import best_terms, laplacian_scores, selected_count
+from lpisearch.projections.selection import best_terms, given_count, laplacian_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,9 @@ class LSLPI(GraphProjection):
     n_components
         Dimensions to keep.
     n_selected
-        How many terms to keep, m, or "auto": as many as there are documents with a neighbour
-        (see `lpisearch.projections.selection.selected_count`).
+        How many terms to keep, m, or "auto": all with a score below 1, which differ less between
+        neighbours than between documents at large. (The score of a term that has nothing to do
+        with the graph is about 1.)
     centred
         Whether a term is scored about its mean: see `LaplacianScore`.
     svd_components
@@ -104,8 +105,11 @@ class LSLPI(GraphProjection):
             check_count("svd_components", self.svd_components, auto=True)
         X = self._documents(X)
         W = self._affinity(X, y, affinity)
-        count = selected_count(self.n_selected, X.shape[0] - W.n_isolated, X.shape[1])
         self.scores_ = laplacian_scores(X, W, centred=self.centred)
+        if isinstance(self.n_selected, str):
+            count = max(1, int(np.count_nonzero(self.scores_ < 1)))
+        else:
+            count = given_count(self.n_selected, X.shape[1])
         self.selected_ = np.sort(best_terms(self.scores_, count))
         found = locality_directions(
             X[:, self.selected_],

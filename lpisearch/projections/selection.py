@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from lpisearch.projections.base import check_count
 from lpisearch.projections.blocks import transposed
 from lpisearch.projections.locality import participating_degrees
 
@@ -57,28 +56,25 @@ def best_terms(scores: Floats, count: int) -> NDArray[np.intp]:
     return order[np.isfinite(scores[order])]
 
 
-def selected_count(n_selected: int | str, n_linked: int, n_terms: int) -> int:
-    """Resolve how many terms to keep; "auto" is as many as `n_linked` documents with a neighbour.
-
-    With m of the terms, the least sum J of l Laplacian eigenvalues lies between two bounds
-    (lpfl-2012, theorem 3): Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, i = 1 … l. There r is the number of terms; but
-    terms that depend on others change neither J nor λ, so it may be the rank of X. The bounds
-    meet at m = r: more terms cannot lower J, and with fewer it may rise. "auto" takes that m, with
-    the number of documents that have a neighbour in place of the rank, which is no larger.
-
-    Raises
-    ------
-    ValueError
-        If more terms are asked for than there are.
-    """
-    check_count("n_selected", n_selected, auto=True)
-    if isinstance(n_selected, str):
-        return max(1, min(n_linked, n_terms))
+def given_count(n_selected: int, n_terms: int) -> int:
+    """Refuse to select more terms than there are."""
     if n_selected > n_terms:
         raise ValueError(
             f"n_selected is {n_selected}, but the documents have only {n_terms} terms."
         )
     return int(n_selected)
+
+
+def sufficient_count(n_linked: int, n_terms: int) -> int:
+    """Give a number of terms that is enough for all that `n_linked` documents can hold.
+
+    With m of the terms, the least sum J of l Laplacian eigenvalues lies between two bounds
+    (lpfl-2012, theorem 3): Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, i = 1 … l. There r is the number of terms; but
+    terms that depend on others change neither J nor λ, so it may be the rank of X. The bounds
+    meet at m = r: more terms cannot lower J, and with fewer it may rise. The rank is no larger
+    than the number of documents with a neighbour, which is taken in its place.
+    """
+    return max(1, min(n_linked, n_terms))
 
 
 def _affinities(X: Any, W: Affinity) -> Floats:

@@ -111,12 +111,21 @@ def test_lpi_of_the_best_terms(m: int) -> None:
     assert not np.delete(found.components_, best, axis=1).any()
 
 
-def test_as_many_terms_as_linked_documents_by_default() -> None:
-    """Left to choose, it keeps as many terms as documents with a neighbour, or all terms."""
-    X = documents(24, 30)
-    X = np.vstack([X, np.zeros((3, 30))])
-    assert len(LSLPI(2).fit(X).selected_) == 24
-    assert len(LSLPI(2).fit(documents(60)).selected_) == 30
+def test_terms_that_neighbours_share_by_default() -> None:
+    """Left to choose, it keeps the terms that differ less between neighbours than at large."""
+    X = documents(60, 200)
+    found = LSLPI(2, n_neighbors=5).fit(X)
+    np.testing.assert_array_equal(found.selected_, np.flatnonzero(found.scores_ < 1))
+    assert set(range(10)) <= set(found.selected_)
+    assert 10 < len(found.selected_) < 170
+
+
+def test_a_term_at_random_scores_about_1() -> None:
+    """Where a term has nothing to do with the graph, neighbours differ as much as all do."""
+    X = documents(200, 30)
+    affinity = GRAPHS["nearest"](X, None, GraphOptions(8))
+    chance = np.random.default_rng(1).random((200, 40))
+    assert laplacian_scores(chance, affinity).mean() == pytest.approx(1, abs=0.03)
 
 
 @pytest.mark.parametrize(
