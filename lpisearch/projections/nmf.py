@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.graphs.affinity import Floats
+    from lpisearch.graphs.affinity import Floats, Matrix
 
 WEIGHTINGS = ("ncw", "none")
 # The products with X cost more than sweeps with what they give, so there are some sweeps to each.
@@ -148,8 +148,8 @@ class NMF(FactorShares):
         objectives: list[float] = []
         gain, last = np.inf, whole
         while gain > self.tolerance and len(objectives) < self.max_iter:
-            improve(V, U @ U.T, _rows(product(X, U.T)))
-            gram, target = V @ V.T, _rows(product(Xt, V.T))
+            improve(V, U @ U.T, _products(X, U))
+            gram, target = V @ V.T, _products(Xt, V)
             improve(U, gram, target)
             objectives.append(whole + _quadratic(U, gram, target))
             gain, last = (last - objectives[-1]) / whole, objectives[-1]
@@ -197,8 +197,10 @@ SOLVERS: dict[str, Callable[[Floats, Floats, Floats], None]] = {
 }
 
 
-def _rows(block: Floats) -> Floats:
-    return np.ascontiguousarray(block.T)
+def _products(X: Matrix, parts: Floats) -> Floats:
+    """Multiply rows of X by factors, with a row a factor before and after."""
+    # Contiguous beforehand, or each thread of the product makes a copy of its own.
+    return np.ascontiguousarray(product(X, np.ascontiguousarray(parts.T)).T)
 
 
 def _quadratic(parts: Floats, gram: Floats, target: Floats) -> float:
