@@ -125,7 +125,8 @@ class NMF(FactorShares):
     def _learn(self, X: sparse.csr_array, n_factors: int) -> None:
         rng = generator(self.random_state)
         weighted = normalised_cut(X) if self.weighting == "ncw" else X
-        runs = (self._run(weighted, n_factors, rng) for _ in range(self.n_init))
+        scale = weighted.data.max()  # squares of very small weights would be 0
+        runs = (self._run(weighted / scale, n_factors, rng) for _ in range(self.n_init))
         run = min(runs, key=lambda run: run.objectives[-1])
         lengths = np.sqrt(np.einsum("ij,ij->i", run.factors, run.factors))
         kept = lengths > 0
@@ -133,7 +134,7 @@ class NMF(FactorShares):
         if self.n_components_ < n_factors:
             warn_of_fewer(n_factors, self.n_components_)
         self.factors_ = run.factors[kept] / lengths[kept, np.newaxis]
-        self.objectives_ = np.array(run.objectives)
+        self.objectives_ = np.array(run.objectives) * float(scale) ** 2
         self.n_iter_ = len(run.objectives)
         if not run.gain <= self.tolerance:
             warnings.warn(NotConverged("NMF", self.n_iter_, run.gain, self.tolerance), stacklevel=3)
@@ -173,7 +174,8 @@ class _Run(NamedTuple):
 
 def normalised_cut(X: sparse.csr_array) -> sparse.csr_array:
     """Weight each document by the inverse root of its degree in the graph of inner products."""
-    degrees = np.asarray(X @ np.asarray(X.sum(axis=0)).ravel(), dtype=np.float64)
+    double = X.astype(np.float64)
+    degrees = np.asarray(double @ np.asarray(double.sum(axis=0)).ravel())
     weights = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
     data = (np.repeat(weights, np.diff(X.indptr)) * X.data).astype(X.dtype)
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)

@@ -78,6 +78,15 @@ def test_stored_zeros_are_no_terms(method: Any) -> None:
     assert padded.nnz == stored
 
 
+@pytest.mark.parametrize("scale", [1e-25, 1e15])
+@pytest.mark.parametrize("method", [PLSI(2), NMF(2), NMF(2, weighting="none")], ids=repr)
+def test_the_unit_of_the_weights_makes_no_difference(method: Any, scale: float) -> None:
+    """Very small and very large weights in single precision give the same places."""
+    X = counts().astype(np.float32)
+    expected = method.fit_transform(X)
+    np.testing.assert_allclose(method.fit_transform(X * np.float32(scale)), expected, atol=1e-3)
+
+
 @both
 def test_more_starts_are_no_worse(method: Any) -> None:
     """The best of several starts is kept: the first of them is one start alone."""
