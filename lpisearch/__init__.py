@@ -22,8 +22,27 @@ if TYPE_CHECKING:
     from lpisearch.projections.lsi import LSI
     from lpisearch.projections.olpi import OLPI
     from lpisearch.projections.rlpi import RLPI
-    from lpisearch.records import Document, Entry, Filter, Finding, Hit, IndexReport, IngestReport
-    from lpisearch.settings import IndexOptions, IngestOptions, ReadOptions, SearchOptions
+    from lpisearch.records import (
+        Document,
+        Entry,
+        Filter,
+        Finding,
+        Hit,
+        IndexReport,
+        IngestReport,
+        Report,
+    )
+    from lpisearch.settings import (
+        CategoriesOptions,
+        ClusterOptions,
+        EvaluateOptions,
+        IndexOptions,
+        IngestOptions,
+        ReadOptions,
+        RetrievalOptions,
+        SearchOptions,
+        SimilarityOptions,
+    )
 
 __version__ = "0.1.0"
 
@@ -32,8 +51,11 @@ __all__ = [
     "LSI",
     "OLPI",
     "RLPI",
+    "CategoriesOptions",
+    "ClusterOptions",
     "Document",
     "Entry",
+    "EvaluateOptions",
     "Filter",
     "Finding",
     "Hit",
@@ -43,7 +65,10 @@ __all__ = [
     "IngestReport",
     "Library",
     "ReadOptions",
+    "Report",
+    "RetrievalOptions",
     "SearchOptions",
+    "SimilarityOptions",
     "open",
 ]
 
@@ -55,8 +80,13 @@ _HOMES = {
     "lpisearch.projections.rlpi": ("RLPI",),
     "lpisearch.records": (
         *("Document", "Entry", "Filter", "Finding", "Hit", "IndexReport", "IngestReport"),
+        "Report",
     ),
-    "lpisearch.settings": ("IndexOptions", "IngestOptions", "ReadOptions", "SearchOptions"),
+    "lpisearch.settings": (
+        *("CategoriesOptions", "ClusterOptions", "EvaluateOptions", "IndexOptions"),
+        *("IngestOptions", "ReadOptions", "RetrievalOptions", "SearchOptions"),
+        "SimilarityOptions",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lpisearch.records import Filter
-from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.settings import EvaluateOptions, IndexOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +25,17 @@ if TYPE_CHECKING:
         IndexReport,
         IngestReport,
         Progress,
+        Report,
         TopicReport,
     )
+    from lpisearch.settings import (
+        CategoriesOptions,
+        ClusterOptions,
+        RetrievalOptions,
+        SimilarityOptions,
+    )
+
+    Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
 
 DEFAULT_PATH = "lpisearch.db"
 
@@ -233,6 +242,53 @@ class Library:
         from lpisearch.workflows.topics import find_topics
 
         return find_topics(self.path, TopicOptions(number, terms, documents, seed, index))
+
+    def evaluate(
+        self,
+        what: str = "all",
+        *,
+        options: EvaluateOptions | None = None,
+        wanted: Wanted | None = None,
+        over: tuple[str, Sequence[float]] | None = None,
+        on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
+    ) -> Report:
+        """Measure the index, and others beside it, on labelled documents and judged queries.
+
+        Parameters
+        ----------
+        what
+            "similarity", "classify", "cluster" or "retrieval"; "all" is what the labels allow.
+        options
+            What is compared: methods, dimensions, ….
+        wanted
+            What is measured, such as `CategoriesOptions` for "classify". Retrieval needs it, for
+            the names of its files.
+        over
+            A parameter and the values that it takes in turn, such as ("dims", [10, 20, 50]).
+        on_cell
+            Called as each part begins, with its name, how many are done, and how many there are.
+
+        Examples
+        --------
+        >>> report = library.evaluate(
+        ...     "classify",
+        ...     options=lpisearch.EvaluateOptions(methods=("terms", "rlpi")),
+        ...     wanted=lpisearch.CategoriesOptions(train=(0.5,), classifiers=("centroid",)),
+        ... )
+        >>> rows = report.tables[0].rows
+        >>> [(row["representation"], row["repeats"], row["accuracy"] > 0.9) for row in rows]
+        [('terms', 10, True), ('rlpi', 10, True)]
+        """
+        from lpisearch.workflows.evaluating.measures import evaluate
+
+        return evaluate(
+            self.path,
+            what,
+            options=options or EvaluateOptions(),
+            wanted=wanted,
+            over=over,
+            on_cell=on_cell,
+        )
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.

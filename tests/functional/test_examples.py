@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_ON_THE_SAMPLE_CORPUS = {"lpisearch.library.Library.classify", "lpisearch.library.Library.topics"}
+_ON_THE_SAMPLE_CORPUS = {
+    "lpisearch.library.Library.classify",
+    "lpisearch.library.Library.evaluate",
+    "lpisearch.library.Library.topics",
+}
 
 
 def _examples() -> Iterator[doctest.DocTest]:

@@ -23,7 +23,7 @@ from lpisearch.workflows.evaluating.representations import (
     represent,
 )
 from lpisearch.workflows.evaluating.subsets import word_subsets
-from lpisearch.workflows.evaluating.wording import counted
+from lpisearch.workflows.evaluating.wording import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,9 +63,11 @@ class Similarity:
         self.cells.total += len(names)
         return [row for name in names for row in self._cell(name, self.collection, "", dims)]
 
-    def rows_by_subset(self, dims: Sequence[int | None]) -> list[dict[str, Cell]]:
+    def rows_by_subset(
+        self, subsets: Sequence[tuple[str, Collection]], dims: Sequence[int | None]
+    ) -> list[dict[str, Cell]]:
         """Compare all representations over each subset."""
-        names, subsets = self._names(), word_subsets(self.collection, self.wanted)
+        names = self._names()
         self.cells.total += len(names) * len(subsets)
         return [
             {"subset": word, **row}
@@ -125,12 +127,13 @@ def evaluate_similarity(
     similarity = Similarity(collection, options, wanted, stored, cells)
     notes = [*collection.notes, *(stored.notes if stored is not None else ())]
     if wanted.words or wanted.most_frequent:
-        detail = similarity.rows_by_subset(dims)
+        subsets, alike = word_subsets(collection, wanted)
+        detail = similarity.rows_by_subset(subsets, dims)
         rows = _means(detail)
-        subsets = len({row["subset"] for row in detail})
-        notes.append(
-            f"Means over {counted(subsets, 'subset')}, each the documents that hold one word."
-        )
+        number = counted(len(subsets), "subset")
+        notes.append(f"Means over {number}, each the documents that hold one word.")
+        if alike:
+            notes.append(f"All documents with the same word are of one class: {some(alike)}.")
     else:
         rows, detail = similarity.rows(dims), []
     sampled = [row for row in rows if row.get("sampled")]

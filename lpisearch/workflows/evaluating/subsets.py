@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from lpisearch.workflows.evaluating.collection import Collection
 
 
-def word_subsets(collection: Collection, wanted: SimilarityOptions) -> list[tuple[str, Collection]]:
-    """Return the documents that hold each word.
+def word_subsets(
+    collection: Collection, wanted: SimilarityOptions
+) -> tuple[list[tuple[str, Collection]], list[str]]:
+    """Return the documents that hold each word, and the words whose documents are of one class.
 
     Raises
     ------
@@ -33,18 +35,20 @@ def word_subsets(collection: Collection, wanted: SimilarityOptions) -> list[tupl
         named = _columns_of(collection, wanted.words)
     else:
         named = _frequent(collection, np.diff(columns.indptr), wanted)
-    found = []
+    found, alike = [], []
     for word, column in named:
         rows = columns.indices[columns.indptr[column] : columns.indptr[column + 1]]
         subset = collection.of(np.sort(rows))
         if len({name for own in subset.labels for name in own}) > 1:
             found.append((word, subset))
+        else:
+            alike.append(word)
     if not found:
         raise NothingToEvaluate(
             "No subset of documents with one of these words has two classes.",
             "name other words: --words",
         )
-    return found
+    return found, alike
 
 
 def _columns_of(collection: Collection, words: Sequence[str]) -> list[tuple[str, int]]:

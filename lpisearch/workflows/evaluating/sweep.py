@@ -11,7 +11,12 @@ from lpisearch.records import Figure, Series, Table
 from lpisearch.workflows.evaluating.classify import evaluate_classify
 from lpisearch.workflows.evaluating.cluster import evaluate_cluster
 from lpisearch.workflows.evaluating.reporting import as_report
-from lpisearch.workflows.evaluating.representations import PAPERS, chosen_methods, depends_on
+from lpisearch.workflows.evaluating.representations import (
+    PAPERS,
+    TERMS,
+    chosen_methods,
+    depends_on,
+)
 from lpisearch.workflows.evaluating.retrieval import evaluate_retrieval
 from lpisearch.workflows.evaluating.similarity import evaluate_similarity
 from lpisearch.workflows.evaluating.sources import Source
@@ -52,6 +57,7 @@ _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "alpha": (lambda value: 0 <= value < math.inf, "numbers of at least 0"),
     "train": (lambda value: 0 < value < 1, "shares between 0 and 1, as 5% or .05"),
 }
+_WHOLE = ("dims", "neighbours")
 _LEAST_FOR_LOGARITHM = 20
 """The axis is logarithmic where the largest value is so many times the smallest."""
 
@@ -79,6 +85,8 @@ def evaluate_sweep(
     if wanted.measure == "retrieval" and options.matrix is not None:
         raise BadOption("--matrix", "a matrix has no texts for queries to find")
     names = chosen_methods(options, PAPERS)
+    if wanted.measure == "retrieval":
+        names = tuple(name for name in names if name != TERMS)  # they make no index
     run = _Runner(library, replace(options, methods=names), wanted, parts, cells)
     rows = run.rows()
     title = f"{wanted.measure.capitalize()} by {PARAMETERS[wanted.over][1]}"
@@ -124,7 +132,8 @@ class _Runner:
             return rows + [self._named(row, row["dims"]) for row in found]
         for value in self._wanted.values:
             options = self._with(value)
-            rows += [self._named(row, value) for row in self._run(options, varied, value)]
+            said = int(value) if self._wanted.over in _WHOLE else value
+            rows += [self._named(row, said) for row in self._run(options, varied, value)]
         return rows
 
     def _with(self, value: float) -> EvaluateOptions:
