@@ -67,7 +67,7 @@ class Cells:
         """
         self.on_cell(name, self._done, max(self.total, self._done + 1))
         self._done += 1
-        key = ", ".join(map(str, (name, *varied)))
+        key = _key(name, varied)
         if key in self._known:
             self.found += 1
             return self._known[key]
@@ -76,6 +76,10 @@ class Cells:
         if self.path is not None:
             self._append(self.path, key, value)
         return value
+
+    def has(self, name: str, *varied: object) -> bool:
+        """Tell whether a part need not be computed."""
+        return _key(name, varied) in self._known
 
     def finish(self) -> None:
         """Forget the parts: the whole is done."""
@@ -128,6 +132,10 @@ def cache_folder() -> Path | None:
         except RuntimeError:
             return None
     return Path(base) / "lpisearch" / "evaluations"
+
+
+def _key(name: str, varied: tuple[object, ...]) -> str:
+    return ", ".join(map(str, (name, *varied)))
 
 
 def _file_state(value: Any) -> Any:
