@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from lpisearch.projections.rows import Floats, Integers, SparseRows
 
 
+# So many entries of lists are added up at once; more, list by list.
+MOST_ENTRIES = 2**20
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class InvertedRows:
     """Documents as lists, one for each term."""
@@ -52,11 +56,23 @@ class InvertedRows:
 
         Summed in double precision: an equal document is told from a very near one.
         """
-        found = np.zeros(self.n_documents)
-        for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
-            start, stop = self.lists[term : term + 2].tolist()
-            found[self.members[start:stop]] += weight * self.weights[start:stop].astype(np.float64)
+        starts = self.lists[terms]
+        sizes = self.lists[terms + 1] - starts
+        if sizes.sum() <= MOST_ENTRIES:
+            return self._added(starts, sizes, weights)
+        found = np.zeros(self.n_documents)  # the same, a list at a time
+        for start, size, weight in zip(starts.tolist(), sizes.tolist(), weights, strict=True):
+            members = self.members[start : start + size]
+            found[members] += np.float64(weight) * self.weights[start : start + size]
         return found
+
+    def _added(self, starts: Integers, sizes: Integers, weights: Floats) -> NDArray[np.float64]:
+        """Add up some lists, each times its weight, all at once."""
+        before = np.cumsum(sizes) - sizes
+        at = np.repeat(starts - before, sizes) + np.arange(sizes.sum())
+        parts = np.repeat(weights.astype(np.float64), sizes) * self.weights[at]
+        found = np.bincount(self.members[at], parts, minlength=self.n_documents)
+        return found.astype(np.float64, copy=False)  # of no entry at all it counts in integers
 
 
 _NAMES = ("lists", "members", "weights")
