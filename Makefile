@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow check format docs bench clean
+.PHONY: help demo test test-slow check format docs bench results clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ docs: $(VENV)/.installed-dev   ## write the generated pages of docs/ anew
 bench: $(VENV)/.installed-dev   ## measure speed and memory, side by side with peers
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/startup.py
+
+results: $(VENV)/.installed-dev   ## write docs/results.md from public collections
+	$(BIN)/python benchmarks/results.py
 
 clean:          ## remove the environment and all caches
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
