@@ -128,7 +128,7 @@ def _render_dimensions(report: DimensionReport, asked: int) -> None:
     columns = ("dimension", "λ", "words", "above", "below", "documents above", "documents below")
     print_table(columns, [_dimension_row(each) for each in report.dimensions])
     if len(report.dimensions) < asked:
-        note(f"There are {len(report.dimensions):,} dimensions, not {asked:,}.")
+        note(f"Dimensions there are: {len(report.dimensions):,}; asked for: {asked:,}.")
 
 
 def _dimension_row(dimension: Dimension) -> tuple[object, ...]:

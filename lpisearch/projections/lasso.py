@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Doubles = NDArray[np.float64]
 
-# A response whose products with all terms are of so many units of rounding has no path at all.
+# So many units of rounding in a response are not to be fitted: the path ends there.
 ROUNDING = 100
 
 

@@ -80,9 +80,11 @@ class Path:
         self.active = ActiveSet()
         self.used = terms.columns[:0]  # the columns of `active`, as rows
         self.products = terms.products(response)
+        # What of the response, and of a product with it, is rounding.
+        self.noise = noise * float(np.linalg.norm(response))
+        self.floor = terms.longest * self.noise
         largest = float(np.abs(self.products).max(initial=0))
-        size = terms.longest * float(np.linalg.norm(response))
-        self.level = self.first = largest if largest > noise * size else 0.0
+        self.level = self.first = largest if largest > self.floor else 0.0
         self.values, self.signs = np.empty(0), np.empty(0)
         # What must not enter, with this sign, before the path has moved.
         self.barred = {sign: np.zeros(len(self.products), dtype=bool) for sign in (1, -1)}
@@ -99,7 +101,8 @@ class Path:
             if steps % RENEWAL == 0:
                 self._renew()
         self._settle()
-        return End(self.active.columns, self.values, self.level, self.first, steps, finished)
+        columns, values = self._real()
+        return End(columns, values, self.level, self.first, steps, finished)
 
     def _step(self, most: int, least: float) -> bool:
         """Go on to where the next term enters or leaves; say whether the path ends there."""
@@ -113,7 +116,7 @@ class Path:
         self.level -= length
         if length > NO_MOVE * self.first:
             self.barred[1][:] = self.barred[-1][:] = False
-        if self.level - least < NO_MOVE * self.first:
+        if self.level - least < NO_MOVE * self.first or self.level < self.floor:
             return True
         if length == exit_:
             self._leave(leaving)
@@ -177,6 +180,11 @@ class Path:
         """Solve for the coefficients at this level afresh: G a = Xᵀ y - level · signs."""
         products = self.used @ self.response
         self.values = self.active.solve(products - self.level * self.signs)
+
+    def _real(self) -> tuple[list[int], Doubles]:
+        """Leave out terms that entered just before the end, if what they add is rounding."""
+        kept = np.flatnonzero(np.abs(self.values) * row_lengths(self.used) > self.noise)
+        return [self.active.columns[place] for place in kept], self.values[kept]
 
     def _map(self, values: Doubles) -> Doubles:
         """X a, where only the terms in use have coefficients."""

@@ -133,7 +133,7 @@ def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
     done = cli("topics", "--method", "spg", "--index", "kinds")
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 4
-    assert "There are 3 dimensions, not 10." in done.stderr
+    assert "Dimensions there are: 3; asked for: 10." in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,17 @@ def test_a_response_of_rounding_has_no_term() -> None:
     assert not lasso(X, np.zeros((60, 2)), cardinality=5).coefficients.any()
 
 
+def test_rounding_is_not_fitted() -> None:
+    """Where two terms explain a response but for its rounding, no third one enters."""
+    X, _ = problem(40, 60)
+    Y = (X[:, :1] - 2 * X[:, 1:2]).astype(np.float32)
+    assert np.count_nonzero(lasso(X.astype(np.float32), Y, cardinality=30).coefficients) < 30
+    eye, exact = np.eye(8, 12, dtype=np.float32), np.zeros((8, 1), dtype=np.float32)
+    exact[:3, 0] = (1, 1e-9, -0.5)
+    found = lasso(eye, exact, cardinality=9).coefficients
+    assert np.flatnonzero(found).tolist() == [0, 2]
+
+
 def test_single_precision() -> None:
     """float32 in gives float32 out, worked out in double precision."""
     X, Y = problem(40, 60)
