@@ -132,8 +132,10 @@ def stage_line() -> Iterator[Callable[[str], None]]:
 @contextmanager
 def cell_line() -> Iterator[Callable[[str, int, int], None]]:
     """Show which part of a long run is under way on stderr; nothing where it is no terminal."""
+    from rich.markup import escape
+
     with stage_line() as show:
-        yield lambda name, done, total: show(f"{done:,} of {total:,} done: {name}")
+        yield lambda name, done, total: show(f"{done:,} of {total:,} done: {escape(name)}")
 
 
 def size(number: float) -> str:

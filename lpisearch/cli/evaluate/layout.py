@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _SPREAD = "_sd"
 _GAP = 2
-# They hold for the whole run: said once above the table where all rows agree in them.
+# They hold for the whole run: not shown in each row where all rows agree in them. Most are said
+# beside the title; the others are in it.
 _CIRCUMSTANCES = (
     "train",
     "classes",
@@ -28,6 +29,9 @@ _CIRCUMSTANCES = (
     "repeats",
     "draws",
 )
+_IN_THE_TITLE = frozenset({"train", "queries", "repeats"})
+# What goes first where a terminal is too narrow.
+_LESS = ("alpha", "found_dims", "cluster_s", "fit_s", "predict_s", "dims")
 
 
 def print_report_table(table: Table, *, is_terminal: bool) -> None:
@@ -36,21 +40,42 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
         _print_lines(table)
         return
     common = _in_common(table)
-    said = ", ".join(f"{name} {_text(name, value)}" for name, value in common.items())
+    beside = [name for name in common if name not in _IN_THE_TITLE]
+    said = ", ".join(f"{name} {_text(name, common[name])}" for name in beside)
     typer.echo(table.title + (f" ({said})" if said else ""))
-    columns = [
+    width = shutil.get_terminal_size().columns
+    columns = _columns(table, common)
+    left_out = []
+    for name in (None, *(name for name in _LESS if name in columns)):
+        left_out += [] if name is None else [name]
+        kept = [column for column in columns if column not in left_out]
+        heads, rows = _heads_and_rows(table, kept, width)
+        if _width(heads, rows) <= width:
+            _print_table(table, kept, heads, rows)
+            if left_out:
+                typer.echo(f"(not shown in {width} columns: {', '.join(left_out)}; --csv has all)")
+            return
+    _print_blocks(columns, _rows(table, columns))
+
+
+def _columns(table: Table, common: Mapping[str, Cell]) -> list[str]:
+    """Return the columns that have something to say row by row."""
+    return [
         name
         for name in table.columns
         if not name.endswith(_SPREAD)
         and name not in common
         and any(row.get(name) is not None for row in table.rows)
     ]
-    rows = [[_with_spread(row, name) for name in columns] for row in table.rows]
-    width = shutil.get_terminal_size().columns
-    heads = _heads(columns, rows, width)
-    if _width(heads, rows) > width:
-        _print_blocks(columns, rows)
-        return
+
+
+def _rows(table: Table, columns: Sequence[str]) -> list[list[str]]:
+    return [[_with_spread(row, name) for name in columns] for row in table.rows]
+
+
+def _print_table(
+    table: Table, columns: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
     from lpisearch.reports.cells import is_numeric
 
     numeric = [head for head, name in zip(heads, columns, strict=True) if is_numeric(table, name)]
@@ -84,15 +109,19 @@ def _in_common(table: Table) -> dict[str, Cell]:
     return found
 
 
-def _heads(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return the names of columns, over two lines where a table would be too wide."""
+def _heads_and_rows(
+    table: Table, columns: Sequence[str], width: int
+) -> tuple[list[str], list[list[str]]]:
+    """Return the names of columns, over two lines where a table would be too wide, and cells."""
+    rows = _rows(table, columns)
     if _width(columns, rows) <= width:
-        return list(columns)
-    cells = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
+        return list(columns), rows
+    wide = [max(map(width_of, cells)) for cells in zip(*rows, strict=True)]
+    heads = [
         name if len(name) <= room else name.replace("_", "\n", 1)
-        for name, room in zip(columns, cells, strict=True)
+        for name, room in zip(columns, wide, strict=True)
     ]
+    return heads, rows
 
 
 def _width(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
