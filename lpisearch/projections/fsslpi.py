@@ -89,6 +89,7 @@ class FSSL(ResponseProjection):
     """
 
     chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "mu"})
+    few_words: ClassVar[bool] = True
 
     def __init__(
         self,

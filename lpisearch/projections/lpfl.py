@@ -99,6 +99,7 @@ class LPFL(ResponseProjection):
     """
 
     chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "n_selected"})
+    few_words: ClassVar[bool] = True
 
     def __init__(
         self,

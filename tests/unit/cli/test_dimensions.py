@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Cli = Callable[..., Result]
 
-every_method = pytest.mark.parametrize("method", ["spg", "slpi", "spca"])
+every_method = pytest.mark.parametrize("method", ["spg", "slpi", "spca", "lpfl", "fsslpi"])
 
 
 def _value(done: Result) -> Any:
@@ -139,8 +139,11 @@ def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--method", "rlpi"), "rlpi has no dimensions of few words. Next: choose one of: spg"),
-        (("--method", "sgp"), "there is no method “sgp”. Next: choose one of: spg"),
+        (
+            ("--method", "rlpi"),
+            "rlpi has no dimensions of few words. Next: choose one of: fsslpi, lpfl, spg",
+        ),
+        (("--method", "sgp"), "there is no method “sgp”. Next: choose one of: fsslpi, lpfl, spg"),
         (("--method", "spg", "--dims", "0"), "--dims: 0 is not a number of dimensions"),
         (("--method", "spg", "-n", "4"), "-n: dimensions are counted by --dims"),
         (("--dims", "4"), "--dims: it goes with --method"),
