@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from lpisearch.errors import BadOption, NothingToIndex
-from lpisearch.projections.registry import PROJECTIONS
+from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
+from lpisearch.workflows import planning
 from lpisearch.workflows.indexing import build_index
 from lpisearch.workflows.planning import plan_index
 
@@ -24,7 +26,7 @@ def plan(shelf: Path) -> Callable[..., IndexPlan]:
     return lambda **options: plan_index(shelf, IndexOptions(**options))
 
 
-@pytest.mark.parametrize("method", PROJECTIONS)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_plan_says_what_the_build_will_find(
     plan: Callable[..., IndexPlan], shelf: Path, method: str
 ) -> None:
@@ -67,3 +69,29 @@ def test_what_cannot_be_built_is_refused_by_the_plan(
         return
     with pytest.raises(error):
         plan(**options)
+
+
+def test_every_method_has_a_cost_of_its_own() -> None:
+    """No method is guessed at by the cost of another."""
+    assert planning._COSTS.keys() == METHODS.keys()
+
+
+def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
+    """KRLPI is said to take far more for 5,000 documents, and less again by landmarks."""
+
+    def plan(documents: int, method: str) -> tuple[float, float]:
+        return planning._estimates(documents, 100 * documents, 30_000, IndexOptions(method=method))
+
+    for exact in (3000, 5000):
+        megabytes, seconds = np.subtract(plan(exact, "krlpi"), plan(exact, "eigenmaps"))
+        assert megabytes == pytest.approx(17 * exact**2 / 1e6)
+        assert seconds > 1
+    assert plan(5001, "krlpi")[0] < plan(4000, "krlpi")[0]
+    assert plan(50_000, "krlpi")[1] > plan(5001, "krlpi")[1]
+
+
+def test_iterations_take_time() -> None:
+    """A method that goes over the documents many times is said to take longer."""
+    some = IndexOptions(method="nmf"), IndexOptions(method="lsi")
+    nmf, lsi = (planning._estimates(20_000, 4_000_000, 40_000, options) for options in some)
+    assert nmf[1] > 3 * lsi[1]
