@@ -16,7 +16,7 @@ from lpisearch.cli.app import app
 from lpisearch.settings import IngestOptions, ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from typer.testing import Result
 
@@ -36,6 +36,15 @@ _READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name a case of bytes after its argument: packed bytes hold the time they were packed."""
     return argname if isinstance(val, bytes) else None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep unfinished evaluations out of the user's cache folder."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
 
 
 @pytest.fixture

@@ -110,17 +110,18 @@ def library_collection(library: Path) -> Collection:
             yield shard.tokens
 
     with open_library(library) as database, database.reading() as connection:
-        terms, counts = count_all_terms(shards(connection))
+        terms, counted = count_all_terms(shards(connection))
         named = corpus.labels_by_row(connection, Filter())
         split = corpus.splits_by_row(connection, Filter())
         stored = stored_setting(connection, TOKENISER) or {}
     if not keys:
         raise NothingToEvaluate("The library has no documents.", "lpisearch ingest PATH")
+    terms, counts = _in_order(terms, counted.matrix)
     labels = tuple(tuple(named.get(key, ())) for key in keys)
     splits = tuple(split.get(key, "") for key in keys)
     return Collection(
         name=library.name,
-        counts=counts.matrix,
+        counts=counts,
         labels=labels,
         splits=splits,
         terms=terms,
@@ -130,6 +131,18 @@ def library_collection(library: Path) -> Collection:
         fingerprint=_digest(hashes, labels, splits),
         tokeniser=TokeniserSettings.from_dict(stored),
     )
+
+
+def _in_order(terms: Sequence[str], counts: csr_array) -> tuple[tuple[str, ...], csr_array]:
+    """Order terms by the alphabet, so that no document has a say in the order of the others'."""
+    from scipy.sparse import csr_array
+
+    order = sorted(range(len(terms)), key=terms.__getitem__)
+    places = np.empty(len(terms), counts.indices.dtype)
+    places[order] = np.arange(len(terms))
+    ordered = csr_array((counts.data, places[counts.indices], counts.indptr), shape=counts.shape)
+    ordered.sort_indices()
+    return tuple(terms[column] for column in order), ordered
 
 
 def labelled(collection: Collection) -> Collection:
