@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 # How a stem is written is looked up in so many of its documents, in the beginning of each.
 _READ_DOCUMENTS = 3
 _READ_CHARACTERS = 8000
+# So many times as many documents are looked up as are shown: some may have been deleted.
+_SPARE = 10
 
 
 def show_dimensions(
@@ -126,10 +129,10 @@ class _End:
 
     def documents(self, count: int) -> tuple[DimensionDocument, ...]:
         """Return the documents nearest to the end, those that are still there."""
-        places = _largest(self.cosines, count)
+        there = self._details(_largest(self.cosines, _SPARE * count), 0)
         return tuple(
             DimensionDocument(each.id, each.title, self.sign * float(self.cosines[place]))
-            for place, each in self._details(places, 0).items()
+            for place, each in islice(there.items(), count)
         )
 
     def _forms(self, stems: list[str]) -> dict[str, str]:
@@ -138,8 +141,10 @@ class _End:
         places: dict[int, None] = {}
         for stem in stems:
             number = postings.find(stem)
-            own = slice(*postings.posting_starts[number : number + 2].tolist())
-            holders = postings.posting_places[own]
+            if number < 0:
+                continue  # every document that had it was deleted
+            start, stop = postings.posting_starts[number : number + 2].tolist()
+            holders = postings.posting_places[start:stop]
             nearest = np.argsort(-self.cosines[holders], kind="stable")[:_READ_DOCUMENTS]
             places |= dict.fromkeys(holders[nearest].tolist())
         details = self._details(list(places), _READ_CHARACTERS)

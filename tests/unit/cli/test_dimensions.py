@@ -156,6 +156,30 @@ def test_options_that_cannot_work(cli: Cli, options: tuple[str, ...], message: s
 
 
 @pytest.mark.usefixtures("shelf")
+def test_documents_that_are_gone(
+    cli: Cli, folder: Callable[..., Path], records: list[dict[str, Any]]
+) -> None:
+    """A dimension keeps the words of deleted documents, as stems, and shows documents that are."""
+    assert cli("index", "--method", "spg").exit_code == 0
+    before = _value(cli("topics", "--method", "spg", "--json"))
+    gone = [each["id"] for each in records if each["labels"] == ["sea"]]
+    assert cli("docs", "delete", *gone).exit_code == 0
+    halfway = _value(cli("topics", "--method", "spg", "--documents", "2", "--json"))
+    assert halfway["index"] == "default"
+    assert cli("ingest", str(folder({"new.txt": "The moon and a comet."}))).exit_code == 0
+    after = _value(cli("topics", "--method", "spg", "--documents", "9", "--json"))
+    assert after["documents"] == before["documents"] - 10 + 1
+    assert [each["words"] for each in after["dimensions"]] == [
+        each["words"] for each in before["dimensions"]
+    ]
+    for report in (halfway, after):
+        for each in report["dimensions"]:
+            shown = {own["id"] for own in each["documents_above"] + each["documents_below"]}
+            assert len(shown) >= 2
+            assert not shown & set(gone)
+
+
+@pytest.mark.usefixtures("shelf")
 def test_an_index_that_is_not_there(cli: Cli) -> None:
     """An index that is named must exist, though the default one need not."""
     assert "other" in _error(cli("topics", "--method", "spg", "--index", "other"), 1)
