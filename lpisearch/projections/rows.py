@@ -51,11 +51,17 @@ class SparseRows:
 
     @classmethod
     def of_matrix(cls, X: Any) -> SparseRows:
-        """Take the rows of a csr_array (its arrays are shared), or of a dense array."""
+        """Take the rows of a dense array, or of a csr_array: its arrays are shared, if they can be.
+
+        Entries that name a term of a row twice are added up.
+        """
         if isinstance(X, np.ndarray):
             rows, terms = np.nonzero(X)
             indptr = np.searchsorted(rows, np.arange(len(X) + 1))
             return cls(indptr, terms, X[rows, terms], X.shape[1])
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         return cls(X.indptr, X.indices, X.data, X.shape[1])
 
     @classmethod

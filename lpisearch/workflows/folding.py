@@ -1,7 +1,7 @@
-"""Keep indexes in step with the documents: new ones are projected by the map that there is.
+"""Keep indexes in step with the documents: new ones are placed by the map that there is.
 
 The vocabulary and the map of an index never change; documents that are added or changed after
-the build get their place by the same product, those that are gone lose theirs.
+the build get their place by the same product or rule, those that are gone lose theirs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _fold_into(library: Path, database: Database, entry: IndexEntry) -> None:
 def _with_documents(
     index: SubspaceIndex, wanted: dict[int, bytes], fresh: list[int], tokens: list[str]
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an index that has just the wanted documents, fresh ones projected."""
+    """Return the arrays of an index that has just the wanted documents, fresh ones placed."""
     import numpy as np
 
     from lpisearch.store.index import TAKEN_IN, document_arrays

@@ -59,6 +59,15 @@ def test_rows_know_their_size_and_entries(dense: NDArray[np.float32]) -> None:
     assert np.array_equal(rows.row_numbers, np.nonzero(dense)[0])
 
 
+def test_a_term_that_is_named_twice_counts_once_with_both_weights() -> None:
+    """Entries of a sparse matrix that add up are added up; the matrix stays as it was."""
+    X = sparse.csr_array(([3.0, 1.0, 2.0], [1, 0, 1], [0, 3]), shape=(1, 2))
+    rows = SparseRows.of_matrix(X)
+    assert rows.indices.tolist() == [0, 1]
+    assert rows.data.tolist() == [1, 5]
+    assert X.nnz == 3
+
+
 def test_a_rule_that_is_not_known_is_refused() -> None:
     """Only the names of the list have a rule."""
     with pytest.raises(KeyError, match="magic"):
