@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.errors import NothingToEvaluate
 from lpisearch.records import Table
 from lpisearch.workflows.evaluating.collection import labelled, single_labelled
 from lpisearch.workflows.evaluating.reporting import as_report
@@ -22,7 +23,7 @@ from lpisearch.workflows.evaluating.representations import (
     is_nested,
     represent,
 )
-from lpisearch.workflows.evaluating.subsets import word_subsets
+from lpisearch.workflows.evaluating.subsets import has_pairs, word_subsets
 from lpisearch.workflows.evaluating.wording import counted, some
 
 if TYPE_CHECKING:
@@ -121,6 +122,11 @@ def evaluate_similarity(
     collection = (
         single_labelled(collection, options.largest) if options.largest else labelled(collection)
     )
+    if not has_pairs(collection):
+        raise NothingToEvaluate(
+            "No two documents share a label, so no pair is of one topic.",
+            "bring in more documents: lpisearch ingest PATH",
+        )
     stored = None if options.methods else source.stored_vectors(options.index)
     if stored is not None:
         collection = stored.known(collection)
@@ -133,7 +139,7 @@ def evaluate_similarity(
         number = counted(len(subsets), "subset")
         notes.append(f"Means over {number}, each the documents that hold one word.")
         if alike:
-            notes.append(f"All documents with the same word are of one class: {some(alike)}.")
+            notes.append(f"Left out, as no pairs of both kinds have the word: {some(alike)}.")
     else:
         rows, detail = similarity.rows(dims), []
     sampled = [row for row in rows if row.get("sampled")]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def word_subsets(
     collection: Collection, wanted: SimilarityOptions
 ) -> tuple[list[tuple[str, Collection]], list[str]]:
-    """Return the documents that hold each word, and the words whose documents are of one class.
+    """Return the documents that hold each word, and the words where nothing is to be told apart.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def word_subsets(
     for word, column in named:
         rows = columns.indices[columns.indptr[column] : columns.indptr[column + 1]]
         subset = collection.of(np.sort(rows))
-        if len({name for own in subset.labels for name in own}) > 1:
+        if has_pairs(subset) and len({name for own in subset.labels for name in own}) > 1:
             found.append((word, subset))
         else:
             alike.append(word)
@@ -49,6 +49,12 @@ def word_subsets(
             "name other words: --words",
         )
     return found, alike
+
+
+def has_pairs(collection: Collection) -> bool:
+    """Tell whether two documents share a label."""
+    names = [name for own in collection.labels for name in own]
+    return len(set(names)) < len(names)
 
 
 def _columns_of(collection: Collection, words: Sequence[str]) -> list[tuple[str, int]]:
