@@ -10,6 +10,8 @@ import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from lpisearch.graphs import nearest
+from lpisearch.projections.base import FewerDimensions
 from lpisearch.projections.placements import placement_rule
 from lpisearch.projections.registry import EMBEDDINGS, METHODS, PROJECTIONS
 from lpisearch.projections.rows import SparseRows
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from lpisearch.projections.embedding import Embedding
 
 every_embedding = pytest.mark.parametrize("name", sorted(EMBEDDINGS))
+ON_GRAPHS = sorted(name for name, cls in EMBEDDINGS.items() if "graph" in cls().get_params())
 
 
 def corpus(n: int = 60, n_terms: int = 80, seed: int = 0) -> Any:
@@ -234,3 +237,49 @@ def test_bad_number_of_dimensions_is_refused(name: str, bad: Any) -> None:
     """A number of dimensions is a whole number above zero."""
     with pytest.raises(ValueError, match="n_components must be a whole number above 0"):
         fitted(name, corpus(), bad)
+
+
+@pytest.mark.parametrize("name", ON_GRAPHS)
+class TestOnGraphs:
+    """What holds where a graph is used."""
+
+    def test_a_ready_graph_serves(self, name: str) -> None:
+        """A graph that is given has the effect of one that is built."""
+        X, new = corpus(), corpus(8, seed=1)
+        built = fitted(name, X)
+        for graph in (nearest(X), nearest(X).toarray()):
+            given = EMBEDDINGS[name](n_components=5).fit(X, affinity=graph)
+            np.testing.assert_allclose(given.embedding_, built.embedding_, atol=1e-8)
+            np.testing.assert_allclose(given.transform(new), built.transform(new), atol=1e-8)
+
+    def test_parts_of_the_graph_are_counted(self, name: str) -> None:
+        """Connected parts and isolated documents are reported."""
+        blocks = [corpus(20, 15), corpus(20, 15, 1), np.ones((1, 2)), np.zeros((1, 3))]
+        method: Any = fitted(name, sparse.csr_array(sparse.block_diag(blocks)))
+        assert method.n_graph_components_ == 2
+        assert method.n_isolated_ == 2
+
+    def test_more_dimensions_than_the_graph_has_warn(self, name: str) -> None:
+        """Where there are fewer dimensions than asked for, those are kept, with a warning."""
+        X = np.eye(6)[[0, 0, 1, 1, 2, 2, 0, 1]] + 0.1
+        with pytest.warns(FewerDimensions, match="50 dimensions were asked for"):
+            method = fitted(name, X, 50)
+        assert method.embedding_.shape == (8, method.n_components_)
+        assert 1 <= method.n_components_ <= 3
+
+    def test_documents_that_nothing_tells_apart_are_refused(self, name: str) -> None:
+        """Without a dimension to keep there is a stated error."""
+        with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+            fitted(name, np.eye(5))
+
+    def test_dimensions_are_chosen_from_the_spectrum(self, name: str) -> None:
+        """Asked to choose, the method keeps the dimensions that count, as RLPI does."""
+        X = corpus()
+        chosen = EMBEDDINGS[name](n_components="auto").fit(X)
+        rlpi: Any = PROJECTIONS["rlpi"](n_components="auto").fit(X)
+        assert chosen.n_components_ == rlpi.n_components_
+
+    def test_labels_for_other_documents_are_refused(self, name: str) -> None:
+        """There must be a label for each document."""
+        with pytest.raises(ValueError, match="60 documents, but 2 labels"):
+            EMBEDDINGS[name](n_components=2).fit(corpus(), ["a", "b"])
