@@ -142,6 +142,8 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("size", size(report.size_bytes)),
     ]
     print_pairs(pairs)
+    for said in report.notes:
+        note(said)
 
 
 def _graph(report: IndexReport) -> str:

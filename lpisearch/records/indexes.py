@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -54,6 +54,8 @@ class IndexReport:
     classifier
         What was learned from the labels (see `lpisearch.workflows.training.Learned`); None
         without labels.
+    notes
+        What is to be known of the map.
     """
 
     name: str
@@ -70,3 +72,4 @@ class IndexReport:
     size_bytes: int
     folder: str
     classifier: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)

@@ -188,6 +188,7 @@ def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> Subsp
             "isolated": getattr(projection, "n_isolated_", None),
             "unknown_rate": round(fitted.unknown_rate, 6),
             "classifier": fitted.classifier.facts,
+            "notes": list(fitted.notes),
         },
         folded={"documents": 0, "words": 0, "unknown": 0},
         fingerprint=corpus.fingerprint(zip(documents.rows, documents.hashes, strict=True)),

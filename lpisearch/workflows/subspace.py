@@ -79,6 +79,8 @@ class Fitted:
         What was learned from the labels.
     postings
         The documents of every term, rare ones too.
+    notes
+        What is to be known of the map: an iteration that ended too early.
     """
 
     vocabulary: Vocabulary
@@ -88,6 +90,7 @@ class Fitted:
     unknown_rate: float
     classifier: Learned
     postings: Postings
+    notes: tuple[str, ...]
 
 
 def check_options(options: IndexOptions) -> None:
@@ -158,7 +161,8 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
         del counts
     labels = [corpus.labels.get(row, []) for row in corpus.rows]
     splits = [corpus.splits.get(row, "") for row in corpus.rows]
-    projection = _fit_projection(X, labels if options.labels == "use" else None, options, stages)
+    learned = labels if options.labels == "use" else None
+    projection, notes = _fit_projection(X, learned, options, stages)
     with stages.stage("placing documents"):
         vectors = scaled_rows(_places(projection, X), projection.scales_)
     if not vectors.any() or not np.isfinite(vectors).all():
@@ -168,7 +172,9 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
         )
     classifier = learn_classifier(X, labels, splits, options, stages)
     unknown_rate = unknown / max(words, 1)
-    return Fitted(vocabulary, weighting, projection, vectors, unknown_rate, classifier, postings)
+    return Fitted(
+        vocabulary, weighting, projection, vectors, unknown_rate, classifier, postings, notes
+    )
 
 
 def library_versions() -> dict[str, str]:
@@ -178,8 +184,9 @@ def library_versions() -> dict[str, str]:
 
 def _fit_projection(
     X: Any, labels: list[list[str]] | None, options: IndexOptions, stages: Stages
-) -> DocumentTransformer:
+) -> tuple[DocumentTransformer, tuple[str, ...]]:
     from lpisearch.graphs import GRAPHS, GraphOptions
+    from lpisearch.projections.base import NotConverged
     from lpisearch.projections.registry import METHODS
 
     cls = METHODS[options.method]
@@ -189,15 +196,20 @@ def _fit_projection(
         if labels is None and "n_neighbors" in _parameters(cls):
             with stages.stage("linking neighbours"):
                 affinity = GRAPHS["nearest"](X, None, GraphOptions(options.neighbours))
-        with stages.stage("projecting"), one_thread_if_small(X.shape[0]), warnings.catch_warnings():
+        with (
+            stages.stage("projecting"),
+            one_thread_if_small(X.shape[0]),
+            warnings.catch_warnings(record=True) as said,
+        ):
             warnings.simplefilter("ignore")  # what came out is in the report
+            warnings.simplefilter("always", NotConverged)
             projection.fit(X, labels, affinity=affinity)
     except ValueError as error:
         raise NothingToIndex(
             f"No subspace can be learned from these documents: {error}",
             "add documents that differ, or ask for other options: lpisearch index --help",
         ) from error
-    return projection
+    return projection, tuple(str(each.message) for each in said)
 
 
 def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
