@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 # A product that falls as fast as those in use, but for rounding, never meets them.
 PARALLEL = 1e-9
 # A move, or what is left of a path, of less than this share of the first β is rounding.
-NO_MOVE = 1e-12
+NO_MOVE = 1e-14
+# Columns are shortened by up to this share; the conditions of the lasso hold to as much.
+TIE_BREAK = 1e-11
 # Products with the residual are brought along; so often they are computed anew.
 RENEWAL = 25
 # Paths of text take little more than one step a term; one that takes so many goes in circles.
@@ -45,10 +47,16 @@ class End(NamedTuple):
 
 
 class Terms:
-    """The columns of X, centred or not."""
+    """The columns of X, centred or not.
+
+    Where several terms are tied, which of them are to enter is a problem of its own. So each
+    column is shorter by a tiny share of its own, and no two are tied but by chance.
+    """
 
     def __init__(self, X: Matrix, *, centred: bool) -> None:
         self.columns: Any = sparse.csr_array(X.T.astype(np.float64))
+        self.shortened = 1 - TIE_BREAK * np.random.default_rng(0).random((X.shape[1],))
+        self.columns.data *= np.repeat(self.shortened, np.diff(self.columns.indptr))
         self.centred = centred
         self.longest = float(row_lengths(self.columns).max(initial=0))
 
@@ -184,7 +192,8 @@ class Path:
     def _real(self) -> tuple[list[int], Doubles]:
         """Leave out terms that entered just before the end, if what they add is rounding."""
         kept = np.flatnonzero(np.abs(self.values) * row_lengths(self.used) > self.noise)
-        return [self.active.columns[place] for place in kept], self.values[kept]
+        columns = [self.active.columns[place] for place in kept]
+        return columns, self.values[kept] * self.terms.shortened[columns]
 
     def _map(self, values: Doubles) -> Doubles:
         """X a, where only the terms in use have coefficients."""

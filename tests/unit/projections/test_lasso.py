@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import Lasso as Reference
 from sklearn.linear_model import lars_path
@@ -139,6 +141,23 @@ def test_without_a_limit_it_ends_at_least_squares(shape: tuple[int, int]) -> Non
     X, Y = problem(*shape)
     found = lasso(X, Y)
     np.testing.assert_allclose(X.T @ (Y - X @ found.coefficients), 0, atol=1e-8)
+
+
+@given(st.integers(0, 100_000), st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_many_ties(seed: int, centred: bool) -> None:  # noqa: FBT001  # hypothesis gives it
+    """Small whole numbers tie terms over and over; the conditions hold all the same."""
+    rng = np.random.default_rng(seed)
+    n, n_terms = rng.integers(2, 14), rng.integers(1, 25)
+    X = rng.integers(0, 3, (n, n_terms)).astype(float)
+    Y = rng.integers(-1, 2, (n, 3)).astype(float)
+    if centred:
+        Y -= Y.mean(axis=0)
+    k, penalty = int(rng.integers(1, n_terms + 1)), float(rng.choice([0, 3 * rng.random()]))
+    found = lasso(X, Y, cardinality=k, penalty=penalty, centred=centred)
+    assert (np.count_nonzero(found.coefficients, axis=0) <= k).all()
+    Xc = X - X.mean(axis=0) if centred else X
+    assert conditions_hold(Xc, Y, found.coefficients, found.penalties, 1e-9)
 
 
 def test_terms_without_a_document() -> None:
