@@ -79,6 +79,7 @@ _SECONDS_A_WORD = 0.25e-6
 _SECONDS_A_WORD_AND_DIMENSION = 0.004e-6
 _SECONDS_A_PAIR = 2e-9
 _SECONDS_A_KERNEL = 80e-9
+_SECONDS_A_LANDMARK = 300e-9
 _BYTES_A_KERNEL = 17  # its matrix and the factor of it
 
 
@@ -117,7 +118,8 @@ def _estimates(
         seconds += documents**2 * _SECONDS_A_PAIR
     if cost.has_kernel:
         side = _with_kernels(documents)
-        seconds += documents * side * _SECONDS_A_KERNEL
+        each = _SECONDS_A_KERNEL if side == documents else _SECONDS_A_LANDMARK
+        seconds += documents * side * each
         arrays += side**2 * _BYTES_A_KERNEL
     megabytes = _BASE_MEGABYTES + (words * _BYTES_A_WORD + arrays) / 1e6
     return megabytes, _BASE_SECONDS + seconds
