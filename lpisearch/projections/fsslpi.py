@@ -51,7 +51,7 @@ class FSSL(ResponseProjection):
     max_iter
         Steps after which it ends anyway, with the warning `NotConverged`.
     random_state
-        Seed of the eigenproblem's start and of the estimate of the step size.
+        Seed of the eigenproblem's start.
 
     Attributes
     ----------
@@ -132,17 +132,16 @@ class FSSL(ResponseProjection):
         check_not_negative("tol", self.tol)
         check_not_negative("eigenvalue_power", self.eigenvalue_power)
         X = self._documents(X)
-        rng = generator(self.random_state)
-        responses = self._responses(X, y, affinity, rng)
+        responses = self._responses(X, y, affinity, generator(self.random_state))
         began = perf_counter()
-        coefficients = self._regress(X, responses.vectors, rng)
+        coefficients = self._regress(X, responses.vectors)
         self.seconds_["regression"] = perf_counter() - began
         self.n_iter_ = max(len(self.objective_) - 1, 1)
         self.selected_ = np.flatnonzero(coefficients.any(axis=1))
         self._keep(coefficients.T, responses.values, responses.asked)
         return self
 
-    def _regress(self, X: Matrix, Y: Floats, rng: np.random.Generator) -> Floats:
+    def _regress(self, X: Matrix, Y: Floats) -> Floats:
         """Solve for A; without a penalty that is the least squares solution of least norm."""
         limit = vanishing_penalty(X, Y)
         self.mu_ = AUTO_SHARE * limit if isinstance(self.mu, str) else float(self.mu)
@@ -154,7 +153,7 @@ class FSSL(ResponseProjection):
                 f"mu is {self.mu_:g}, but from {limit:g} on every term is left out of the map: "
                 'take less, or "auto".'
             )
-        found = group_lasso(X, Y, self.mu_, rng=rng, tolerance=self.tol, max_steps=self.max_iter)
+        found = group_lasso(X, Y, self.mu_, tolerance=self.tol, max_steps=self.max_iter)
         self.objective_, self.gap_ = found.objective, found.gap
         if found.gap > self.tol:
             steps = len(found.objective) - 1
