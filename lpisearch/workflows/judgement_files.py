@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.readers.base import SourceFile
+from lpisearch.reports.cells import printable
 from lpisearch.workflows.discovery import system_reason
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class JudgementsUnreadable(LpiSearchError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path}: {reason}.",
+            f"{path}: {printable(reason)}.",
             "write one judgement a line, as query 0 document grade, with a whole number as grade",
         )
 
@@ -47,17 +49,18 @@ def read_judgements(path: Path) -> Judgements:
                 )
     except OSError as error:
         raise JudgementsUnreadable(path, system_reason(error)) from error
-    except (EOFError, UnicodeDecodeError) as error:
-        raise JudgementsUnreadable(path, str(error)) from error
+    except (EOFError, zlib.error) as error:
+        raise JudgementsUnreadable(path, f"it is damaged ({error})") from error
     if not found:
         raise JudgementsUnreadable(path, "it has no judgements")
     return found
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
+    columns = 0
     with SourceFile.at(path).open() as stream:
         for number, data in enumerate(stream, start=1):
-            line = data.decode("utf-8-sig").strip("\r\n")
+            line = _decoded(path, number, data)
             if not line.strip():
                 continue
             parts = line.split("\t") if "\t" in line else line.split()
@@ -66,11 +69,29 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
                     path, f"line {number} has {len(parts)} columns, not 3 or 4"
                 )
             query, document, grade = parts[0].strip(), parts[-2].strip(), parts[-1].strip()
-            try:
-                yield number, query, document, int(grade)
-            except ValueError as error:
-                if number == 1:
-                    continue  # the names of the columns
+            if not columns and not _is_whole(grade):
+                columns = len(parts)  # the names of the columns
+                continue
+            columns = columns or len(parts)
+            if len(parts) != columns:  # a line that was cut short must not pass for another
                 raise JudgementsUnreadable(
-                    path, f"line {number}: “{grade}” is not a whole number"
-                ) from error
+                    path, f"line {number} has {len(parts)} columns, the first one {columns}"
+                )
+            if not _is_whole(grade):
+                raise JudgementsUnreadable(path, f"line {number}: “{grade}” is not a whole number")
+            yield number, query, document, int(grade)
+
+
+def _decoded(path: Path, number: int, data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig").strip("\r\n")
+    except UnicodeDecodeError as error:
+        raise JudgementsUnreadable(path, f"line {number} is not UTF-8") from error
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True

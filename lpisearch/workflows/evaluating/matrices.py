@@ -60,6 +60,7 @@ def matrix_collection(path: Path) -> Collection:
     except _UNREADABLE as error:
         raise MatrixUnreadable(path, str(error).rstrip(".")) from error
     _check(path, counts, labels)
+    counts = _compact(counts)
     counts.eliminate_zeros()  # a term that is stored as 0 times there is not there
     parts = (counts.data, counts.indices, counts.indptr)
     names = ["\x1f".join(own).encode() for own in labels]
@@ -93,6 +94,16 @@ def _archive(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
     matrix.check_format(full_check=True)
     matrix.sum_duplicates()
     return matrix, tuple((str(name),) for name in label.ravel().tolist())
+
+
+def _compact(counts: csr_array) -> csr_array:
+    """Return counts with 32-bit places where they fit: the linear SVM takes no others."""
+    from scipy.sparse import csr_array
+
+    if counts.nnz > np.iinfo(np.int32).max:
+        return counts
+    places = (counts.indices.astype(np.int32), counts.indptr.astype(np.int32))
+    return csr_array((counts.data, *places), shape=counts.shape)
 
 
 def _svmlight(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:

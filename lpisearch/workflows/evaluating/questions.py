@@ -57,7 +57,7 @@ class Questions:
         if self.missing_documents:
             number = are(len(self.missing_documents), "judged document")
             listed = some(self.missing_documents)
-            found.append(f"{number} not in the library and count as missed: {listed}.")
+            found.append(f"{number} not in the library, so counted as missed: {listed}.")
         return found
 
 
