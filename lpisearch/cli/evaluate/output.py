@@ -63,7 +63,8 @@ class Output:
                 report = evaluate(cells)
             self.show(report, *tables)
         if cells.found:
-            note(f"{cells.found:,} parts were finished by an earlier run that was stopped.")
+            parts = "1 part was" if cells.found == 1 else f"{cells.found:,} parts were"
+            note(f"{parts} finished by an earlier run that was stopped.")
 
     def show(self, report: Report, *tables: str) -> None:
         """Print a report; `tables` are those that people see, if not all."""

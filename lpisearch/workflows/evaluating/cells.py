@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     OnCell = Callable[[str, int, int], None]
+
+_KEPT_DAYS = 30
 
 
 def quiet(_name: str, _done: int, _total: int) -> None:
@@ -118,6 +121,8 @@ def kept_cells(signature: Mapping[str, Any], on_cell: OnCell = quiet) -> Iterato
     text = json.dumps(signature, sort_keys=True, default=_file_state)
     folder = cache_folder()
     name = f"{digest_of([text.encode()])}.jsonl"
+    if folder is not None:
+        _forget_old(folder)
     cells = Cells(None if folder is None else folder / name, on_cell)
     yield cells
     cells.finish()
@@ -136,6 +141,15 @@ def cache_folder() -> Path | None:
 
 def _key(name: str, varied: tuple[object, ...]) -> str:
     return ", ".join(map(str, (name, *varied)))
+
+
+def _forget_old(folder: Path) -> None:
+    """Remove what nobody went on with: its documents or options are no more."""
+    oldest = time.time() - _KEPT_DAYS * 24 * 3600
+    with suppress(OSError):
+        for path in folder.glob("*.jsonl"):
+            if path.stat().st_mtime < oldest:
+                path.unlink(missing_ok=True)
 
 
 def _file_state(value: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.records import Report
+from lpisearch.settings import ClusterOptions
 from lpisearch.workflows.subspace import library_versions
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from lpisearch.records import Cell, Figure, Table
     from lpisearch.workflows.evaluating.collection import Collection
+
+_OF_WORDS = ("language", "stop_words", "stemmer")
 
 
 def as_report(
@@ -38,8 +41,13 @@ def as_report(
             "fingerprint": collection.fingerprint,
             "weighting": collection.weighting,
         }
+        if collection.tokeniser is not None:
+            asked = asdict(collection.tokeniser)
+            parameters |= flat({name: asked[name] for name in _OF_WORDS})
     for each in options:
         parameters |= flat(asdict(each))
+        if isinstance(each, ClusterOptions):
+            parameters["classes"] = ", ".join(str(number or "all") for number in each.classes)
     return Report(title, "", parameters, library_versions(), tuple(tables), tuple(figures))
 
 
@@ -50,7 +58,7 @@ def flat(values: Mapping[str, Any]) -> dict[str, Cell]:
 
 def _cell(value: Any) -> Cell:
     if isinstance(value, (list, tuple)):
-        return ", ".join(str(each) for each in value)
+        return ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in value)
     return str(value) if isinstance(value, Path) else value
 
 

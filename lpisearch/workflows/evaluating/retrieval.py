@@ -137,7 +137,7 @@ def _engine(library: Path, options: EvaluateOptions, method: str) -> Engine:
 def _row(
     method: str | None, by: str, scores: Scores, measures: Sequence[Measure]
 ) -> dict[str, Cell]:
-    row: dict[str, Cell] = {} if method is None else {"method": method}
+    row: dict[str, Cell] = {} if method is None else {"representation": method}
     row["by"] = by
     for measure in measures:
         row[str(measure)] = fmean(scores[str(measure)].values())

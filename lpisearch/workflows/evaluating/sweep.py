@@ -57,6 +57,8 @@ _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "alpha": (lambda value: 0 <= value < math.inf, "numbers of at least 0"),
     "train": (lambda value: 0 < value < 1, "shares between 0 and 1, as 5% or .05"),
 }
+# What tells lines of one representation apart, and how it is said.
+_BESIDE = {"classifier": "{}", "by": "{}", "classes": "{} classes"}
 _WHOLE = ("dims", "neighbours")
 _LEAST_FOR_LOGARITHM = 20
 """The axis is logarithmic where the largest value is so many times the smallest."""
@@ -147,11 +149,11 @@ class _Runner:
 
     def _named(self, row: Mapping[str, Cell], value: Cell) -> dict[str, Cell]:
         """Put the parameter beside the method; a row that holds at every value has none."""
-        name = row.get("representation", row.get("method"))
+        name = row["representation"]
         rest = {
             key: cell
             for key, cell in row.items()
-            if key not in {"representation", "method", self._wanted.over}
+            if key not in {"representation", self._wanted.over}
         }
         return {"representation": name, self._wanted.over: value} | rest
 
@@ -200,9 +202,10 @@ class _Runner:
 
 def _figure(wanted: SweepOptions, measure: str, rows: Rows) -> Figure:
     lines: dict[str, list[tuple[float, float, float | None]]] = {}
+    beside = [name for name in _BESIDE if len({row.get(name) for row in rows}) > 1]
     for row in rows:
-        beside = (row.get(name) for name in ("classifier", "by", "classes"))
-        name = " ".join(str(each) for each in (row["representation"], *beside) if each is not None)
+        said = (_BESIDE[name].format(row.get(name)) for name in beside)
+        name = " ".join((str(row["representation"]), *said))
         at, y, spread = row[wanted.over], row[measure], row.get(f"{measure}_sd")
         x = wanted.values[0] if at is None else at
         lines.setdefault(name, []).append(

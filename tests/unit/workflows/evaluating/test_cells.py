@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +124,18 @@ def test_other_options_and_other_files_share_nothing(tmp_path: Path) -> None:
     assert len(names) == 4
     with kept_cells({"a": file}) as cells:
         assert cells.path in names
+
+
+def test_what_nobody_went_on_with_is_forgotten(cache: Path) -> None:
+    """Parts of a run that was stopped more than a month ago are removed, newer ones are not."""
+    cache.mkdir(parents=True)
+    for name, days in (("old.jsonl", 31), ("new.jsonl", 29), ("other.txt", 99)):
+        (cache / name).write_text("")
+        before = time.time() - days * 24 * 3600
+        os.utime(cache / name, (before, before))
+    with kept_cells(_SIGNATURE):
+        pass
+    assert sorted(path.name for path in cache.iterdir()) == ["new.jsonl", "other.txt"]
 
 
 def test_a_cache_that_cannot_be_written_stops_nothing(

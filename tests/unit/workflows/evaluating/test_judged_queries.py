@@ -100,7 +100,7 @@ def test_methods_are_compared_in_memory(sample: Library) -> None:
     before = sample.status()["indexes"]
     options = EvaluateOptions(methods=("lsi", "rlpi"), dims=8)
     table = sample.evaluate("retrieval", options=options, wanted=_FILES).tables[0]
-    found = [(row["method"], row["by"]) for row in table.rows]
+    found = [(row["representation"], row["by"]) for row in table.rows]
     assert found == [(method, by) for method in ("lsi", "rlpi") for by in WAYS]
     assert sample.status()["indexes"] == before
     lexical = {row["AP"] for row in table.rows if row["by"] == "lexical"}

@@ -144,3 +144,32 @@ def test_queries_are_not_looked_for_in_a_matrix(library: Path, tmp_path: Path) -
     options = replace(_OPTIONS, matrix=tmp_path / "counts.npz")
     with pytest.raises(BadOption, match="--matrix"):
         evaluate_sweep(library, options, wanted, replace(_PARTS, retrieval=files), Cells())
+
+
+def test_a_report_says_what_it_depends_on(shelf: Path) -> None:
+    """Parameters name the documents, their words, all options and values; versions are there."""
+    report = _sweep(shelf, "cluster", "dims", (2, 3))
+    expected = {
+        "documents": 40,
+        "source": shelf.name,
+        "weighting": "log-tfidf",
+        "language": "english",
+        "methods": "terms, lsi, rlpi",
+        "classes": "all",
+        "over": "dims",
+        "values": "2, 3",
+        "seed": 0,
+    }
+    assert expected.items() <= report.parameters.items()
+    assert {"lpisearch", "numpy", "scipy"} <= set(report.versions)
+
+
+def test_lines_are_named_by_what_tells_them_apart(shelf: Path) -> None:
+    """One number of classes is not named in each line; two are."""
+    one = _sweep(shelf, "cluster", "dims", (2,)).figures[0]
+    assert [line.name for line in one.series] == ["terms", "lsi", "rlpi"]
+    parts = replace(_PARTS, cluster=ClusterOptions((2, 3), draws=1))
+    wanted = SweepOptions("cluster", "dims", (2,))
+    options = replace(_OPTIONS, methods=("lsi",))
+    two = evaluate_sweep(shelf, options, wanted, parts, Cells()).figures[0]
+    assert [line.name for line in two.series] == ["lsi 2 classes", "lsi 3 classes"]
