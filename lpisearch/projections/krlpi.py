@@ -109,7 +109,9 @@ class KRLPI(ResponseTransformer, Embedding):
     array([ 0.9,  0.9, -0.9, -0.9])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "alpha"})
+    # An α of "auto" may end at the largest there is: off the diagonal, the kernels of a small
+    # corpus hardly differ. So it is chosen only where that is asked for.
+    chooses: ClassVar[frozenset[str]] = frozenset({"n_components"})
     nested: ClassVar[bool] = True
     placement: ClassVar[str] = "kernel"
 

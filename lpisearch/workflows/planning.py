@@ -12,7 +12,8 @@ from lpisearch.database.schema import open_library
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.records import Filter, IndexPlan
 from lpisearch.terms.vocabulary import VocabularyLimits
-from lpisearch.workflows.subspace import DIMENSIONS, check_options, usual_dimensions
+from lpisearch.workflows.methods import DIMENSIONS, usual_dimensions
+from lpisearch.workflows.subspace import check_options
 
 if TYPE_CHECKING:
     from pathlib import Path

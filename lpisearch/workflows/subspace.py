@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, NothingToIndex
+from lpisearch.workflows.methods import MethodOptions, make_method, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,11 +29,9 @@ if TYPE_CHECKING:
 
 _LABEL_CHOICES = ("ignore", "use")
 _ONE_THREAD_DOCUMENTS = 2000
-DIMENSIONS = 150
 # Between a whole library's documents and short queries, a little less than the estimators' 2 was
 # measured to be better everywhere: docs/ranking.md.
 _EIGENVALUE_POWER = 1.5
-_DOCUMENTS_A_TOPIC = 10
 _LARGEST_SEED = 2**32 - 1
 _LARGEST_ALPHA = 1e30  # beyond it float32 cannot hold what is left of the map
 
@@ -107,7 +106,7 @@ def check_options(options: IndexOptions) -> None:
         nearest = difflib.get_close_matches(options.method.casefold(), METHODS, 1)
         hint = f" (did you mean {nearest[0]}?)" if nearest else ""
         raise BadOption("--method", f"there is no method “{options.method}”{hint}", METHODS)
-    known = _parameters(METHODS[options.method])
+    known = parameters(METHODS[options.method])
     if options.labels not in _LABEL_CHOICES:
         raise BadOption("--labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
     if options.dims is not None and options.dims < 1:
@@ -187,13 +186,14 @@ def _fit_projection(
 ) -> tuple[DocumentTransformer, tuple[str, ...]]:
     from lpisearch.graphs import GRAPHS, GraphOptions
     from lpisearch.projections.base import NotConverged
-    from lpisearch.projections.registry import METHODS
 
-    cls = METHODS[options.method]
-    projection = cls(**_arguments(cls, options, X.shape[0]))
+    wanted = MethodOptions(
+        options.dims, options.alpha, options.neighbours, options.seed, _EIGENVALUE_POWER
+    )
+    projection = make_method(options.method, wanted, X.shape[0])
     affinity = None
     try:
-        if labels is None and "n_neighbors" in _parameters(cls):
+        if labels is None and "n_neighbors" in parameters(type(projection)):
             with stages.stage("linking neighbours"):
                 affinity = GRAPHS["nearest"](X, None, GraphOptions(options.neighbours))
         with (
@@ -231,38 +231,3 @@ def _places(projection: DocumentTransformer, X: Any) -> Floats:
     from lpisearch.projections.embedding import Embedding
 
     return projection.embedding_ if isinstance(projection, Embedding) else projection.transform(X)
-
-
-def _arguments(
-    cls: type[DocumentTransformer], options: IndexOptions, n_documents: int
-) -> dict[str, Any]:
-    """Return our options under the names that the estimator has for them."""
-    wanted = {
-        "n_components": options.dims or usual_dimensions(cls, n_documents),
-        "alpha": "auto" if options.alpha is None else options.alpha,
-        "n_neighbors": options.neighbours,
-        "random_state": options.seed,
-        "eigenvalue_power": _EIGENVALUE_POWER,
-    }
-    known = _parameters(cls)
-    return {name: value for name, value in wanted.items() if name in known}
-
-
-def usual_dimensions(cls: type[DocumentTransformer], n_documents: int) -> int | str:
-    """Return how many dimensions a method gets if none are asked for.
-
-    Those that choose by a rule of their own do. Dimensions of PLSI and NMF are topics, and a
-    topic of a few documents is one of chance: they get a tenth of the documents. All are 150 at
-    most.
-    """
-    from lpisearch.projections.embedding import Embedding
-
-    if "n_components" in cls.chooses:
-        return "auto"
-    is_embedding = issubclass(cls, Embedding)
-    most = min(DIMENSIONS, n_documents - 1)
-    return min(most, max(n_documents // _DOCUMENTS_A_TOPIC, 2)) if is_embedding else most
-
-
-def _parameters(cls: type[DocumentTransformer]) -> set[str]:
-    return set(cls().get_params())

@@ -28,7 +28,6 @@ from lpisearch.workflows.evaluating.representations import (
     class_dimensions,
     represent,
     takes_labels,
-    usual_dimensions,
 )
 from lpisearch.workflows.evaluating.splits import (
     AUTO,
@@ -118,9 +117,7 @@ class _Experiment:
         weights = TermWeights.learn(seen, self.options.weighting)
         X, labels = weights.apply(seen.counts), seen.single_labels
         classes = len(set(labels))
-        dims = (
-            class_dimensions(name, classes) if takes_labels(name) else usual_dimensions(len(seen))
-        )
+        dims = class_dimensions(name, classes) if takes_labels(name) else None
         learned = represent(name, X, self.options, dims=dims, labels=labels)
         points = learned.directions(X)
         others = learned.directions(weights.apply(unseen.counts))

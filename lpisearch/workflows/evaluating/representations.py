@@ -18,7 +18,8 @@ from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.terms.counts import narrow
 from lpisearch.terms.weighting import Weighting, normalise_rows, weighting_scheme
 from lpisearch.workflows.evaluating.wording import quoted
-from lpisearch.workflows.subspace import DIMENSIONS, one_thread_if_small
+from lpisearch.workflows.methods import MethodOptions, make_method, method_class, parameters
+from lpisearch.workflows.subspace import one_thread_if_small
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,8 +130,10 @@ def represent(
     """
     if name == TERMS:
         return Represented(name, X.shape[1], 0.0, None, None)
-    cls = method_class(name)
-    estimator = cls(**_arguments(cls, options, dims, X.shape[0]))
+    wanted = MethodOptions(
+        options.dims or dims, options.alpha, options.neighbours, options.seed, options.scale
+    )
+    estimator = make_method(name, wanted, X.shape[0])
     began = time.perf_counter()
     try:
         with one_thread_if_small(X.shape[0]), warnings.catch_warnings():
@@ -166,14 +169,9 @@ def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str,
     return tuple(dict.fromkeys(options.methods or usual))
 
 
-def method_class(name: str) -> type[DocumentTransformer]:
-    """Return the estimator of a method."""
-    return _registry()[name]
-
-
 def takes_labels(name: str) -> bool:
     """Tell whether a method can learn from labels."""
-    return name != TERMS and "graph" in _parameters(method_class(name))
+    return name != TERMS and "graph" in parameters(method_class(name))
 
 
 def leaves_out_constant(name: str) -> bool:
@@ -188,17 +186,12 @@ def is_nested(name: str) -> bool:
 
 def depends_on(name: str, parameter: str) -> bool:
     """Tell whether a representation has a parameter of that name."""
-    return name != TERMS and parameter in _parameters(method_class(name))
+    return name != TERMS and parameter in parameters(method_class(name))
 
 
 def class_dimensions(name: str, n_classes: int) -> int:
     """Return how many dimensions the papers keep for so many classes."""
     return max(n_classes - 1, 1) if leaves_out_constant(name) else n_classes
-
-
-def usual_dimensions(n_documents: int) -> int:
-    """Return how many dimensions a method without a rule of its own is given."""
-    return max(1, min(DIMENSIONS, n_documents - 1))
 
 
 def check_options(options: EvaluateOptions) -> None:
@@ -222,27 +215,6 @@ def check_options(options: EvaluateOptions) -> None:
         raise BadOption("--seed", f"{options.seed} is not between 0 and {_LARGEST_SEED:,}")
     if options.largest is not None and options.largest < 2:  # noqa: PLR2004 (the least to tell apart)
         raise BadOption("--largest", f"{options.largest} is not a number of classes to tell apart")
-
-
-def _arguments(
-    cls: type[DocumentTransformer], options: EvaluateOptions, dims: int | None, n_documents: int
-) -> dict[str, Any]:
-    own = dims or (None if "n_components" in cls.chooses else usual_dimensions(n_documents))
-    wanted = {
-        "n_components": options.dims or own or "auto",
-        "alpha": options.alpha if options.alpha is not None else "auto",
-        "n_neighbors": options.neighbours,
-        "random_state": options.seed,
-        "eigenvalue_power": options.scale,
-    }
-    known = _parameters(cls)
-    if "alpha" not in cls.chooses and options.alpha is None:
-        known = known - {"alpha"}
-    return {name: value for name, value in wanted.items() if name in known}
-
-
-def _parameters(cls: type[DocumentTransformer]) -> set[str]:
-    return set(cls().get_params())
 
 
 def _registry() -> Mapping[str, type[DocumentTransformer]]:

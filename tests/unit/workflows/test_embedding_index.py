@@ -17,8 +17,8 @@ from lpisearch.terms.counts import count_terms
 from lpisearch.workflows.classifying import classify
 from lpisearch.workflows.explaining import explain_hits
 from lpisearch.workflows.indexing import build_index, open_index
+from lpisearch.workflows.methods import usual_dimensions
 from lpisearch.workflows.search import run_search, run_similar
-from lpisearch.workflows.subspace import usual_dimensions
 from lpisearch.workflows.topics import find_topics
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.settings import IndexOptions, IngestOptions
-from lpisearch.workflows import subspace
 from lpisearch.workflows.indexing import build_index
 from lpisearch.workflows.ingest import run_ingest
+from lpisearch.workflows.methods import make_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +25,12 @@ def test_an_iteration_that_ended_too_early_is_told(
     }
     run_ingest(library, [str(folder(texts))], IngestOptions())
     assert build_index(library, IndexOptions(method="lsi")).notes == []
-    usual = subspace._arguments
 
-    def hasty(*asked: Any) -> dict[str, Any]:
-        return usual(*asked) | {"max_iter": 1, "tolerance": 1e-12}
+    def hasty(*asked: Any) -> Any:
+        made: Any = make_method(*asked)
+        made.max_iter, made.tolerance = 1, 1e-12
+        return made
 
-    monkeypatch.setattr(subspace, "_arguments", hasty)
+    monkeypatch.setattr("lpisearch.workflows.subspace.make_method", hasty)
     (said,) = build_index(library, IndexOptions(method="nmf")).notes
     assert "did not converge in 1 steps" in said
