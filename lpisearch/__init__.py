@@ -3,7 +3,7 @@
 >>> import lpisearch
 >>> library = lpisearch.open("notes.db")
 
-The projections are scikit-learn transformers, usable on their own:
+The methods are scikit-learn transformers, usable on their own:
 
 >>> from lpisearch import RLPI
 >>> RLPI(n_components=100).n_components
@@ -18,10 +18,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.library import open_library as open  # noqa: A004 (lpisearch.open reads best)
-    from lpisearch.projections.lpi import LPI
-    from lpisearch.projections.lsi import LSI
-    from lpisearch.projections.olpi import OLPI
-    from lpisearch.projections.rlpi import RLPI
+    from lpisearch.projections.registry import (
+        FSSL,
+        KRLPI,
+        LPFL,
+        LPI,
+        LPP,
+        LSI,
+        LSLPI,
+        NMF,
+        OLPI,
+        PCA,
+        PLSI,
+        RLPI,
+        SLPI,
+        SPCA,
+        SPG,
+        Eigenmaps,
+        LaplacianScore,
+    )
     from lpisearch.records import (
         Document,
         Entry,
@@ -47,13 +62,25 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "FSSL",
+    "KRLPI",
+    "LPFL",
     "LPI",
+    "LPP",
     "LSI",
+    "LSLPI",
+    "NMF",
     "OLPI",
+    "PCA",
+    "PLSI",
     "RLPI",
+    "SLPI",
+    "SPCA",
+    "SPG",
     "CategoriesOptions",
     "ClusterOptions",
     "Document",
+    "Eigenmaps",
     "Entry",
     "EvaluateOptions",
     "Filter",
@@ -63,6 +90,7 @@ __all__ = [
     "IndexReport",
     "IngestOptions",
     "IngestReport",
+    "LaplacianScore",
     "Library",
     "ReadOptions",
     "Report",
@@ -74,10 +102,10 @@ __all__ = [
 
 _HOMES = {
     "lpisearch.library": ("Library",),
-    "lpisearch.projections.lpi": ("LPI",),
-    "lpisearch.projections.lsi": ("LSI",),
-    "lpisearch.projections.olpi": ("OLPI",),
-    "lpisearch.projections.rlpi": ("RLPI",),
+    "lpisearch.projections.registry": (
+        *("Eigenmaps", "FSSL", "KRLPI", "LPFL", "LPI", "LPP", "LSI", "LSLPI", "LaplacianScore"),
+        *("NMF", "OLPI", "PCA", "PLSI", "RLPI", "SLPI", "SPCA", "SPG"),
+    ),
     "lpisearch.records": (
         *("Document", "Entry", "Filter", "Finding", "Hit", "IndexReport", "IngestReport"),
         "Report",

@@ -108,6 +108,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
 
     chooses: ClassVar[frozenset[str]] = frozenset({"n_components"})
     placement: ClassVar[str] = "nystrom"
+    nested: ClassVar[bool] = True
 
     def __init__(
         self,

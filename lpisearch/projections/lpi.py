@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
 from lpisearch.projections.locality import locality_directions
@@ -65,6 +65,8 @@ class LPI(GraphProjection):
     >>> LPI(n_components=1, n_neighbors=1).fit(X).eigenvalues_.round(3)
     array([1.])
     """
+
+    nested: ClassVar[bool] = True
 
     def __init__(
         self,
