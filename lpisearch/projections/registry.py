@@ -28,6 +28,29 @@ if TYPE_CHECKING:
     from lpisearch.projections.base import DocumentTransformer, Projection
     from lpisearch.projections.embedding import Embedding
 
+__all__ = [
+    "EMBEDDINGS",
+    "FSSL",
+    "KRLPI",
+    "LPFL",
+    "LPI",
+    "LPP",
+    "LSI",
+    "LSLPI",
+    "METHODS",
+    "NMF",
+    "OLPI",
+    "PCA",
+    "PLSI",
+    "PROJECTIONS",
+    "RLPI",
+    "SLPI",
+    "SPCA",
+    "SPG",
+    "Eigenmaps",
+    "LaplacianScore",
+]
+
 PROJECTIONS: Mapping[str, type[Projection]] = {
     "rlpi": RLPI,
     "olpi": OLPI,
