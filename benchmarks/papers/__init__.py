@@ -1,0 +1,1 @@
+"""The tables and figures of five papers, reproduced: `python -m benchmarks.papers`."""

@@ -1,0 +1,74 @@
+"""Reproduce the tables of the papers: `python -m benchmarks.papers [TABLE …] [--full]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.papers.catalogue import PAPERS, chosen
+from benchmarks.papers.pages import write_overview, write_table
+from benchmarks.papers.protocol import run
+from benchmarks.papers.tables import FORMS
+from lpisearch.workflows.evaluating.cells import Cells, kept_cells
+
+FOLDER = Path(__file__).parents[2] / "docs" / "papers"
+JOBS = 2
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run what is asked for, and write the pages."""
+    options = _parser().parse_args(words)
+    if options.list:
+        for paper in PAPERS:
+            print("\n".join(f"{table.name:20} {table.title}" for table in paper.tables))
+        return 0
+    names = chosen(options.tables)
+    began = time.perf_counter()
+    signature = {"papers": "" if options.keep else names, "form": options.form}
+    try:
+        with kept_cells(signature, _progress) as cells:
+            reproduce(names, options.form, options.into, cells, options.jobs)
+            if options.keep:
+                cells.path = None
+    except KeyboardInterrupt:
+        print("\nInterrupted. The same command goes on from here.", file=sys.stderr)
+        return 130
+    print(f"\n{options.into} in {time.perf_counter() - began:.0f} s", file=sys.stderr)
+    return 0
+
+
+def reproduce(names: list[str], form: str, folder: Path, cells: Cells, jobs: int) -> None:
+    """Measure what is not known yet, and write the pages of some tables."""
+    asked = [(paper, table) for paper in PAPERS for table in paper.tables if table.name in names]
+    parts = [part for _, table in asked for part in table.parts(form)]
+    results = run(parts, cells, jobs)
+    for paper, table in asked:
+        write_table(folder, paper, table, form, table.findings(form, results))
+    write_overview(folder, PAPERS)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="see --list; none or all: every")
+    parser.add_argument("--list", action="store_true", help="list the tables")
+    parser.add_argument("--jobs", type=int, default=JOBS, help="processes (%(default)s)")
+    parser.add_argument("--into", type=Path, default=FOLDER, help="where the pages are written")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep what was measured, to write pages anew"
+    )
+    for form in FORMS:
+        parser.add_argument(f"--{form}", dest="form", action="store_const", const=form)
+    parser.set_defaults(form=FORMS[0])
+    return parser
+
+
+def _progress(name: str, done: int, total: int) -> None:
+    print(f"\r{done:5}/{total} {name[:90]:90}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

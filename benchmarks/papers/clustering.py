@@ -1,0 +1,162 @@
+"""Tables of clusters: methods as columns, numbers of classes as rows, means over draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.papers.comparison import Comparison, averaged, with_average
+from benchmarks.papers.protocol import Part, drawn
+from benchmarks.papers.published import AVERAGE, Published, Value
+from lpisearch.records import Figure, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from benchmarks.papers.methods import Method
+    from benchmarks.papers.protocol import Results
+
+WHOLE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """One table of a paper.
+
+    Attributes
+    ----------
+    data
+        Of `datasets.DATASETS`.
+    classes
+        Numbers of classes that are drawn; 30 is the whole collection.
+    draws
+        Of each number.
+    columns
+        The methods by the names that the paper gives them. Of several the one with the best mean
+        accuracy is taken for each number of classes, where a paper tunes its parameter so.
+    left_out
+        Columns and numbers of classes that the paper could not measure either.
+    """
+
+    data: str
+    classes: tuple[int, ...]
+    draws: int
+    columns: Mapping[str, tuple[Method, ...]]
+    left_out: tuple[tuple[str, int], ...] = ()
+
+    def parts(self) -> list[Part]:
+        """Return all that is to be measured."""
+        return [
+            part
+            for number in self.classes
+            for label in self.columns
+            if (label, number) not in self.left_out
+            for method in self.settings(number, label)
+            for part in self._parts(number, method)
+        ]
+
+    def settings(self, number: int, label: str) -> tuple[Method, ...]:
+        """Return the settings that are tried of a column."""
+        del number  # here they are the same for all
+        return self.columns[label]
+
+    def values(self, results: Results, what: str) -> dict[tuple[str, str], Value]:
+        """Return the mean of one figure by number of classes and column."""
+        found = {}
+        for number in self.classes:
+            for label in self.columns:
+                own = [each[what] for each in self.chosen(results, number, label) if what in each]
+                if own:
+                    found[str(number), label] = averaged(own)
+        return found
+
+    def chosen(self, results: Results, number: int, label: str) -> list[dict[str, Any]]:
+        """Return the measurements of a column: of several settings those of the best."""
+        return self._of(results, number, self.best(results, number, label))
+
+    def best(self, results: Results, number: int, label: str) -> Method:
+        """Return the setting that has the best mean accuracy."""
+
+        def mean_accuracy(method: Method) -> float:
+            own = self._of(results, number, method)
+            return fmean(each["AC"] for each in own) if own else -1.0
+
+        return max(self.settings(number, label), key=mean_accuracy)
+
+    def compared(self, results: Results, published: Published, what: str, name: str) -> Comparison:
+        """Put the values of the paper beside those found here."""
+        rows = [str(number) for number in self.classes]
+        drawn_rows = [row for row in rows if row != str(WHOLE)]
+        paper = {
+            key: value
+            for key, value in published.cells.items()
+            if key[0] in (*rows, AVERAGE) and key[1] in self.columns
+        }
+        paper, here = with_average(drawn_rows, paper, self.values(results, what))
+        title = f"{what}, %: paper / measured / difference"
+        shown = (*drawn_rows, AVERAGE, *(row for row in rows if row == str(WHOLE)))
+        notes = tuple(self.notes(results)) if what == "AC" else ()
+        columns = tuple(self.columns)
+        return Comparison(name, title, published.corner, shown, columns, paper, here, 1, notes)
+
+    def notes(self, results: Results) -> list[str]:
+        """Say which settings were the best, and what could not be measured."""
+        notes = []
+        for label, methods in self.columns.items():
+            if not methods[0].is_known:
+                notes.append(f"{label}: the method is missing here.")
+            elif len(methods) > 1:
+                said = self._best(results, label)
+                notes.append(f"{label}, best setting by number of classes: {said}.")
+            failed = [each["error"] for each in self._all(results, label) if "error" in each]
+            if failed:
+                notes.append(f"{label}: {len(failed)} measurements were impossible ({failed[0]})")
+            stopped = sum("not_converged" in each for each in self._all(results, label))
+            if stopped:
+                notes.append(f"{label}: {stopped} fits ended at their limit of steps.")
+        return notes
+
+    def figure(self, table: Comparison, title: str, own: str) -> Figure:
+        """Draw what was measured, and the paper's values of its own method."""
+        lines = [self._line(table.here, label, label) for label in self.columns]
+        lines.append(self._line(table.paper, own, f"{own} (paper)"))
+        measure = table.title.partition(":")[0]
+        shown = tuple(line for line in lines if line is not None)
+        return Figure(table.name, title, "classes", measure, shown)
+
+    def _line(
+        self, values: Mapping[tuple[str, str], Value], label: str, said: str
+    ) -> Series | None:
+        numbers = [n for n in self.classes if n != WHOLE and (str(n), label) in values]
+        if not numbers:
+            return None
+        y = tuple(round(values[str(number), label].mean, 2) for number in numbers)
+        return Series(said, tuple(map(float, numbers)), y)
+
+    def _parts(self, number: int, method: Method) -> list[Part]:
+        sets = drawn(self.data, number, self.draws)
+        return [Part("clusters", self.data, method, subset) for subset in sets]
+
+    def _of(self, results: Results, number: int, method: Method) -> list[dict[str, Any]]:
+        found = [results.get(part, {}) for part in self._parts(number, method)]
+        return [each for each in found if "AC" in each]
+
+    def _all(self, results: Results, label: str) -> list[dict[str, Any]]:
+        numbers = self.classes
+        parts = (p for n in numbers for m in self.settings(n, label) for p in self._parts(n, m))
+        return [results[part] for part in parts if part in results]
+
+    def _best(self, results: Results, label: str) -> str:
+        best = partial(self.best, results, label=label)
+        varied = {number: dict(best(number).arguments) for number in self.classes}
+        names = [
+            name
+            for name in next(iter(varied.values()))
+            if len({dict(method.arguments)[name] for method in self.columns[label]}) > 1
+        ]
+        return ", ".join(
+            f"{number}: {' '.join(str(own[name]) for name in names)}"
+            for number, own in varied.items()
+        )

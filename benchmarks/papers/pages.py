@@ -1,0 +1,78 @@
+"""The pages: one for each paper, one over all, and each table as JSON and pictures."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from benchmarks.papers.overview import overview
+from lpisearch.records import Report
+from lpisearch.reports import as_json, as_markdown, draw
+from lpisearch.workflows.subspace import library_versions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.papers.tables import Findings, Paper, PaperTable
+
+_SECTION = re.compile(r"<!-- (\S+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+
+
+def write_table(folder: Path, paper: Paper, table: PaperTable, form: str, found: Findings) -> None:
+    """Write one table as JSON and pictures, and put it into the page of its paper."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report = Report(
+        title=f"{paper.name}: {table.title}",
+        command=f"python -m benchmarks.papers {table.name} --{form}",
+        parameters={"form": form, "extent": found.extent},
+        versions=library_versions(),
+        tables=(*(each.details() for each in found.comparisons), *found.tables),
+        figures=found.figures,
+    )
+    (folder / f"{table.name}.json").write_text(as_json(report), encoding="utf-8")
+    for figure in found.figures:
+        draw(figure, folder / f"{figure.name}.svg")
+    page = folder / f"{paper.name}.md"
+    sections = dict(_SECTION.findall(page.read_text(encoding="utf-8"))) if page.exists() else {}
+    sections[table.name] = section(table, form, found)
+    page.write_text(page_text(paper, sections), encoding="utf-8")
+
+
+def write_overview(folder: Path, papers: tuple[Paper, ...]) -> None:
+    """Write the page over all papers from the tables that are there."""
+    (folder / "README.md").write_text(overview(folder, papers), encoding="utf-8")
+
+
+def page_text(paper: Paper, sections: dict[str, str]) -> str:
+    """Return the page of a paper, its tables in order."""
+    how = (
+        "Written by `make papers`. Every cell of a comparison is *paper / measured / difference*; "
+        "– stands for what is not there."
+    )
+    parts = [f"# {paper.title}", paper.source, how, paper.protocol.strip()]
+    parts += [
+        f"<!-- {table.name} -->\n{sections[table.name]}<!-- end -->"
+        for table in paper.tables
+        if table.name in sections
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def section(table: PaperTable, form: str, found: Findings) -> str:
+    """Return one table as Markdown."""
+    shown = [each.side_by_side() for each in found.comparisons] + list(found.tables)
+    text = as_markdown(shown).replace("\n## ", "\n### ")
+    parts = [
+        f"## {table.title}",
+        f"`python -m benchmarks.papers {table.name} --{form}`. {_form(form)}: {found.extent}",
+        f"#{text}" if text.startswith("## ") else text,
+        *(f"![{figure.title}]({figure.name}.svg)" for figure in found.figures),
+    ]
+    if table.reasons:
+        parts.append("**Where it differs, and why.**\n")
+        parts.append("\n".join(f"- {reason}" for reason in table.reasons))
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n\n"
+
+
+def _form(form: str) -> str:
+    return "The short form" if form == "short" else "The full form"

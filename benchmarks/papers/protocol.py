@@ -1,0 +1,87 @@
+"""What is computed, part by part: the same draws for every method, in parallel, resumable."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.papers.datasets import load
+from benchmarks.papers.measures import MEASURES, measured
+from lpisearch.evaluation import draw_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+    from benchmarks.papers.methods import Method
+    from lpisearch.workflows.evaluating.cells import Cells
+
+    Results: TypeAlias = "Mapping[Part, dict[str, Any]]"
+
+ALL = "30"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One measurement, told from others by all that it depends on.
+
+    Attributes
+    ----------
+    measure
+        Of `measures.MEASURES`.
+    data
+        Of `datasets.DATASETS`.
+    method
+        With its settings.
+    subset
+        The classes that were drawn, or what else picks out documents; () is all.
+    options
+        Of the measure.
+    """
+
+    measure: str
+    data: str
+    method: Method
+    subset: tuple[Any, ...] = ()
+    options: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.measure} {self.data} {self.method} {self.subset} {self.options}"
+
+
+@lru_cache
+def drawn(data: str, n_classes: int, draws: int) -> tuple[tuple[str, ...], ...]:
+    """Draw sets of classes; fewer draws are the first of more."""
+    labels = load(data).single_labels
+    if n_classes >= len(set(labels)):
+        return ((),)
+    sets = draw_classes(labels, n_classes, draws, random_state=0)
+    return tuple(tuple(names.tolist()) for names in sets)
+
+
+def run(parts: Iterable[Part], cells: Cells, jobs: int) -> Results:
+    """Compute the parts that are not there yet; each is written down when it is done."""
+    wanted = [part for part in dict.fromkeys(parts) if part.method.is_known]
+    cells.total = len(wanted)
+    found = {part: cells.value(str(part), dict) for part in wanted if cells.has(str(part))}
+    missing = sorted((part for part in wanted if part not in found), key=_size, reverse=True)
+    for name in dict.fromkeys(part.data for part in missing):
+        load(name)  # before the processes part, so that it is read once
+    with ProcessPoolExecutor(jobs) as pool:
+        running = {pool.submit(measured, part): part for part in missing}
+        try:
+            for done in as_completed(running):
+                part = running[done]
+                found[part] = cells.value(str(part), done.result)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return found
+
+
+def _size(part: Part) -> int:
+    """Put what takes long first: nothing else is left to do beside it at the end."""
+    whole = MEASURES[part.measure].whole and not part.subset
+    return 1000 if whole else len(part.subset)

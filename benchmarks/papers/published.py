@@ -1,0 +1,59 @@
+"""Values as the papers print them, from the text files beside: a line a row, tabs between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER = Path(__file__).parent / "values"
+AVERAGE = "average"
+_NOTHING = ("", "—*")
+
+
+class Value(NamedTuple):
+    """A number, and how far the draws spread about it (None for a single one)."""
+
+    mean: float
+    spread: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One table of a paper.
+
+    Attributes
+    ----------
+    corner
+        The name of the first column.
+    rows, columns
+        Their names, in the order of the paper.
+    cells
+        What is printed; a cell that the paper leaves out is not here.
+    """
+
+    corner: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Value]
+
+    @classmethod
+    def read(cls, name: str, *, scale: float = 1.0) -> Published:
+        """Read a file of values; `scale` = 100 turns shares into per cent."""
+        text = (FOLDER / f"{name}.tsv").read_text(encoding="utf-8")
+        head, *lines = [line.split("\t") for line in text.splitlines()]
+        cells = {
+            (line[0], column): _value(cell, scale)
+            for line in lines
+            for column, cell in zip(head[1:], line[1:], strict=True)
+            if cell not in _NOTHING
+        }
+        return cls(head[0], tuple(line[0] for line in lines), tuple(head[1:]), cells)
+
+
+def _value(cell: str, scale: float) -> Value:
+    mean, _, spread = cell.partition("±")
+    return Value(scale * float(mean), scale * float(spread) if spread else None)

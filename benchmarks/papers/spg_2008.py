@@ -1,0 +1,237 @@
+"""Tables 3 and 4, figures 1 and 2 of spg-2008: clusters in sparse projections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.papers.clustering import Clustering
+from benchmarks.papers.comparison import Comparison, averaged, with_average
+from benchmarks.papers.methods import Method
+from benchmarks.papers.protocol import Part, drawn
+from benchmarks.papers.published import Published
+from benchmarks.papers.tables import Findings, Paper, PaperTable
+from lpisearch.records import Figure, Series, Table
+
+if TYPE_CHECKING:
+    from benchmarks.papers.protocol import Results
+    from lpisearch.records import Cell
+
+NEIGHBOURS = 7
+CLASSES = tuple(range(2, 11))
+TABLES = {3: "tdt2", 4: "reuters"}
+NAMES = {"tdt2": "TDT2", "reuters": "Reuters"}
+SPARSE = {"SPCA": "spca", "SPG": "spg"}
+# Figures 1 and 2 do not say of how many classes they are.
+FIGURE_CLASSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much of the protocol a form runs.
+
+    Attributes
+    ----------
+    draws
+        Of classes, in the tables and in the figures.
+    steps
+        Of NMF at most.
+    cardinalities
+        Terms in a dimension, for the figures.
+    """
+
+    draws: int
+    figure_draws: int
+    steps: int
+    cardinalities: tuple[int, ...]
+
+
+BOUNDS = {
+    "short": Bounds(1, 1, 200, (10, 25, 50, 100, 200, 400)),
+    "full": Bounds(50, 50, 500, (5, 10, 25, 50, 75, 100, 150, 200, 300, 400, 600)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SparseClustering(Clustering):
+    """Clusters where a column is as sparse as the paper's is for that number of classes."""
+
+    number: int = 3
+
+    def settings(self, number: int, label: str) -> tuple[Method, ...]:
+        """Ask for the sparsity that the paper reports."""
+        methods = self.columns[label]
+        if label not in SPARSE:
+            return methods
+        share = Published.read(f"spg-2008-{self.number}-sparsity").cells[str(number), label].mean
+        return tuple(
+            replace(each, arguments=tuple(sorted((*each.arguments, ("sparsity", share)))))
+            for each in methods
+        )
+
+
+def clustering(number: int, form: str) -> SparseClustering:
+    """Return the experiment of table 3 or 4."""
+    bounds = BOUNDS[form]
+    return SparseClustering(
+        TABLES[number],
+        CLASSES,
+        bounds.draws,
+        {
+            "Baseline": (Method.of("terms"),),
+            "LSI": (Method.of("lsi"),),
+            "SPCA": (Method.of("spca"),),
+            "SPG": (Method.of("spg", n_neighbors=NEIGHBOURS),),
+            "NMF": (Method.of("nmf", max_iter=bounds.steps),),
+        },
+        number=number,
+    )
+
+
+def clustering_parts(number: int, form: str) -> list[Part]:
+    """Return what one of the tables takes."""
+    return clustering(number, form).parts()
+
+
+def clusters_found(number: int, form: str, results: Results) -> Findings:
+    """Compare table 3 or 4."""
+    experiment = clustering(number, form)
+    name = f"spg-2008-{number}"
+    tables = [
+        experiment.compared(results, Published.read(f"{name}-{what}"), what, f"{name}-{what}")
+        for what in ("AC", "NMI")
+    ]
+    published = Published.read(f"{name}-sparsity")
+    here = {
+        key: value
+        for key, value in experiment.values(results, "sparsity").items()
+        if key[1] in SPARSE
+    }
+    rows = [str(number) for number in CLASSES]
+    paper, here = with_average(rows, published.cells, here)
+    title = "Sparsity, %: paper / measured / difference"
+    shape = (published.corner, published.rows, published.columns)
+    sparsity = Comparison(f"{name}-sparsity", title, *shape, paper, here)
+    figure = experiment.figure(tables[0], f"Clusters of {NAMES[experiment.data]}", "SPG")
+    bounds = BOUNDS[form]
+    extent = f"{bounds.draws} draws of classes (paper: 50); NMF takes {bounds.steps} steps at most."
+    return Findings(extent, (*tables, sparsity), (_sizes(experiment, results),), (figure,))
+
+
+def _sizes(experiment: SparseClustering, results: Results) -> Table:
+    """Put the sizes of the drawn collections beside those of table 2."""
+    published = Published.read("spg-2008-2")
+    name = NAMES[experiment.data]
+    rows: list[dict[str, Cell]] = []
+    for number in CLASSES:
+        row: dict[str, Cell] = {"c": number}
+        for what in ("documents", "terms"):
+            own = [each[what] for each in experiment.chosen(results, number, "Baseline")]
+            row[f"{what} (paper)"] = int(published.cells[str(number), f"{name} {what}"].mean)
+            row[f"{what} (here)"] = round(averaged(own).mean) if own else None
+        rows.append(row)
+    title = f"Mean size of the drawn collections ({name} part of table 2)"
+    return Table(f"spg-2008-{experiment.number}-sizes", title, tuple(rows))
+
+
+def figure_parts(form: str) -> list[Part]:
+    """Measure clusters by the number of terms in a dimension."""
+    bounds = BOUNDS[form]
+    return [
+        Part("clusters", data, _sparse(name, terms), subset)
+        for data in TABLES.values()
+        for subset in drawn(data, FIGURE_CLASSES, bounds.figure_draws)
+        for name in SPARSE.values()
+        for terms in bounds.cardinalities
+    ]
+
+
+def figures_found(form: str, results: Results) -> Findings:
+    """Draw figures 1 and 2, and give their values."""
+    bounds = BOUNDS[form]
+    figures, tables = [], []
+    for at, (data, name) in enumerate(NAMES.items(), start=1):
+        means = _by_terms(data, form, results)
+        rows: list[dict[str, Cell]] = [
+            {"terms in a dimension": terms}
+            | {
+                f"{label} {what}": round(means[label, what][at_terms], 2)
+                for label in SPARSE
+                for what in ("AC", "NMI")
+                if (label, what) in means
+            }
+            for at_terms, terms in enumerate(bounds.cardinalities)
+        ]
+        title = f"Figure {at}: {name}, {FIGURE_CLASSES} classes, % by terms in a dimension"
+        tables.append(Table(f"spg-2008-figure{at}", title, tuple(rows)))
+        x = tuple(map(float, bounds.cardinalities))
+        lines = tuple(Series(" ".join(key), x, tuple(y)) for key, y in means.items())
+        figures.append(
+            Figure(f"spg-2008-figure{at}", title, "terms in a dimension", "%", lines, log_x=True)
+        )
+    extent = (
+        f"{bounds.figure_draws} draws of {FIGURE_CLASSES} classes; the paper does not say of which "
+        "numbers of classes its curves are, and prints no values."
+    )
+    return Findings(extent, (), tuple(tables), tuple(figures))
+
+
+def _by_terms(data: str, form: str, results: Results) -> dict[tuple[str, str], list[float]]:
+    bounds = BOUNDS[form]
+    found: dict[tuple[str, str], list[float]] = {}
+    for label, name in SPARSE.items():
+        for terms in bounds.cardinalities:
+            own = [
+                results.get(Part("clusters", data, _sparse(name, terms), subset), {})
+                for subset in drawn(data, FIGURE_CLASSES, bounds.figure_draws)
+            ]
+            known = [each for each in own if "AC" in each]
+            for what in ("AC", "NMI"):
+                if known:
+                    mean = averaged([each[what] for each in known]).mean
+                    found.setdefault((label, what), []).append(mean)
+    return found
+
+
+def _sparse(name: str, terms: int) -> Method:
+    graph: dict[str, Any] = {"n_neighbors": NEIGHBOURS} if name == "spg" else {}
+    return Method.of(name, cardinality=terms, **graph)
+
+
+def _table(number: int, reasons: tuple[str, ...]) -> PaperTable:
+    return PaperTable(
+        f"spg-2008-{number}",
+        f"Table {number}: clustering performance on {NAMES[TABLES[number]]}",
+        partial(clustering_parts, number),
+        partial(clusters_found, number),
+        reasons,
+    )
+
+
+PAPER = Paper(
+    "spg-2008",
+    "Sparse Projections over Graph",
+    "D. Cai, X. He, J. Han, AAAI 2008",
+    """\
+Term frequencies, rows of unit length. c classes are drawn at random; all methods get the same
+draws. Graph of p = 7 neighbours with cosine weights. c dimensions for LSI and SPCA, c factors for
+NMF with normalised-cut weighting; the c dimensions of SPG count the constant one, which is left
+out here: c − 1. K-means with ten starts (k-means++), of which the best objective is kept.
+
+The paper does not print the number of terms in a dimension, but the share of zeros. Here each
+dimension may have as many terms as leaves the share of zeros that the paper reports for that
+method and that number of classes; table and measurement can differ in the last digit, where a
+path of the lasso ends with fewer terms.
+""",
+    (
+        _table(3, ()),
+        _table(4, ()),
+        PaperTable(
+            "spg-2008-figures",
+            "Figures 1 and 2: clusters by cardinality",
+            figure_parts,
+            figures_found,
+        ),
+    ),
+)

@@ -1,0 +1,85 @@
+"""What a paper and each of its tables are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.papers.comparison import Comparison
+    from benchmarks.papers.protocol import Part, Results
+    from lpisearch.records import Figure, Table
+
+FORMS = ("short", "full")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one run says of one table.
+
+    Attributes
+    ----------
+    extent
+        How much of the paper's protocol this form runs.
+    comparisons
+        Values beside values.
+    tables
+        What the paper has no number for, or only a curve.
+    figures
+        Curves.
+    """
+
+    extent: str
+    comparisons: tuple[Comparison, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A table (or figures) of a paper.
+
+    Attributes
+    ----------
+    name
+        By which it is asked for.
+    title
+        Of the paper.
+    parts
+        What is to be measured, in a form: "short" or "full".
+    findings
+        What the measurements come to.
+    reasons
+        Why numbers differ from the paper's, as far as is known.
+    """
+
+    name: str
+    title: str
+    parts: Callable[[str], Sequence[Part]]
+    findings: Callable[[str, Results], Findings]
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper.
+
+    Attributes
+    ----------
+    name
+        Of its page.
+    title, source
+        Of the paper.
+    protocol
+        The settings, as Markdown.
+    tables
+        In the order of the paper.
+    """
+
+    name: str
+    title: str
+    source: str
+    protocol: str
+    tables: tuple[PaperTable, ...]
