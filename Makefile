@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow check format docs bench results clean
+.PHONY: help demo test test-slow check format docs bench results papers clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ bench: $(VENV)/.installed-dev   ## measure speed and memory, side by side with p
 
 results: $(VENV)/.installed-dev   ## write docs/results.md from public collections
 	$(BIN)/python benchmarks/results.py
+
+papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew, in about ten minutes
+	$(BIN)/python -m benchmarks.papers
 
 clean:          ## remove the environment and all caches
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.datasets import load
@@ -12,15 +12,13 @@ from benchmarks.papers.measures import MEASURES, measured
 from lpisearch.evaluation import draw_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from benchmarks.papers.methods import Method
     from lpisearch.workflows.evaluating.cells import Cells
 
     Results: TypeAlias = "Mapping[Part, dict[str, Any]]"
-
-ALL = "30"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +67,27 @@ def run(parts: Iterable[Part], cells: Cells, jobs: int) -> Results:
     missing = sorted((part for part in wanted if part not in found), key=_size, reverse=True)
     for name in dict.fromkeys(part.data for part in missing):
         load(name)  # before the processes part, so that it is read once
+    for part, value in _computed(missing, jobs):
+        found[part] = cells.value(str(part), value)
+    return found
+
+
+def _computed(
+    parts: Sequence[Part], jobs: int
+) -> Iterator[tuple[Part, Callable[[], dict[str, Any]]]]:
+    """Yield each part when it is done, with what returns its value; one job needs no process."""
+    if jobs == 1:
+        for part in parts:
+            yield part, partial(measured, part)
+        return
     with ProcessPoolExecutor(jobs) as pool:
-        running = {pool.submit(measured, part): part for part in missing}
+        running = {pool.submit(measured, part): part for part in parts}
         try:
             for done in as_completed(running):
-                part = running[done]
-                found[part] = cells.value(str(part), done.result)
+                yield running[done], done.result
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return found
 
 
 def _size(part: Part) -> int:

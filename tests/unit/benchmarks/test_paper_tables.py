@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from benchmarks.papers import datasets, measures, protocol
+from benchmarks.papers.catalogue import PAPERS
+from benchmarks.papers.clustering import Clustering
+from benchmarks.papers.comparison import averaged, with_average
+from benchmarks.papers.measures import Measure
+from benchmarks.papers.methods import Method
+from benchmarks.papers.pages import write_overview, write_table
+from benchmarks.papers.published import AVERAGE, Published, Value
+from benchmarks.papers.tables import FORMS, Findings, Paper, PaperTable
+from lpisearch.workflows.evaluating.cells import Cells
+from lpisearch.workflows.evaluating.collection import Collection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.papers.protocol import Part, Results
+
+ROOT = Path(__file__).parents[3]
+CLASSES, DOCUMENTS, WORDS = 5, 12, 8
+PUBLISHED = Published(
+    "c",
+    ("2", "3", AVERAGE),
+    ("Baseline", "RLPI"),
+    {
+        ("2", "Baseline"): Value(50.0),
+        ("3", "Baseline"): Value(40.0),
+        ("2", "RLPI"): Value(90.0, 1.5),
+        (AVERAGE, "RLPI"): Value(80.0),
+    },
+)
+EXPERIMENT = Clustering(
+    "tiny",
+    (2, 3),
+    2,
+    {
+        "Baseline": (Method.of("terms"),),
+        "RLPI": (Method.of("rlpi", n_neighbors=3, alpha=0.1),),
+        "Unheard": (Method.of("unheard-of"),),
+    },
+)
+
+
+def _tiny() -> Collection:
+    """Five classes, each with words of its own."""
+    chance = np.random.default_rng(0)
+    counts = np.zeros((CLASSES * DOCUMENTS, CLASSES * WORDS), np.float32)
+    for row in range(len(counts)):
+        start = row // DOCUMENTS * WORDS
+        counts[row, start : start + WORDS] = chance.integers(1, 5, WORDS)
+    labels = [str(row // DOCUMENTS) for row in range(len(counts))]
+    return Collection(
+        name="tiny",
+        counts=sparse.csr_array(counts),
+        labels=tuple((label,) for label in labels),
+        splits=("",) * len(labels),
+        terms=(),
+        keys=(),
+        weighting="tf",
+        limits=datasets.EVERY_TERM,
+        fingerprint="tiny",
+    )
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clustering]:
+    """Return an experiment on a small collection that has fixed classes."""
+    monkeypatch.setitem(datasets.DATASETS, "tiny", _tiny)
+    yield EXPERIMENT
+    datasets.load.cache_clear()
+    protocol.drawn.cache_clear()
+
+
+def _found(form: str, results: Results) -> Findings:
+    compared = EXPERIMENT.compared(results, PUBLISHED, "AC", f"tiny-{form}")
+    return Findings("2 draws", (compared,), (), (EXPERIMENT.figure(compared, "Tiny", "RLPI"),))
+
+
+def test_every_table_is_listed() -> None:
+    """The program lists all tables without reading any data."""
+    command = [sys.executable, "-m", "benchmarks.papers", "--list"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = [line.split()[0] for line in listed.splitlines()]
+    assert names == [table.name for paper in PAPERS for table in paper.tables]
+    assert {"rlpi-2007-2", "lpp-2005-figures", "olpi-2005-figures", "spg-2008-4"} <= set(names)
+
+
+def test_a_page_puts_paper_and_measurement_side_by_side(tiny: Clustering, tmp_path: Path) -> None:
+    """A run writes value, measurement and difference as Markdown and JSON, and a picture."""
+    results = protocol.run(tiny.parts(), Cells(), jobs=1)
+    table = PaperTable("tiny-1", "Table 1", lambda _form: tiny.parts(), _found, ("Small.",))
+    paper = Paper("tiny", "A paper", "Nobody, nowhere", "As it comes.", (table,))
+    write_table(tmp_path, paper, table, "short", _found("short", results))
+    write_overview(tmp_path, (paper,))
+    page = (tmp_path / "tiny.md").read_text("utf-8")
+    assert "90.0 / 100.0 / +10.0" in page
+    assert "Unheard: the method is missing here." in page
+    assert "- Small." in page
+    assert "[tiny](tiny.md)" in (tmp_path / "README.md").read_text("utf-8")
+    report = json.loads((tmp_path / "tiny-1.json").read_text("utf-8"))
+    first = next(row for row in report["tables"][0]["rows"] if row["method"] == "RLPI")
+    assert (first["paper"], first["measured"], first["difference"]) == (90, 100, 10)
+    assert (tmp_path / "tiny-short.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_a_page_keeps_the_tables_of_earlier_runs(tiny: Clustering, tmp_path: Path) -> None:
+    """Running one table leaves the other tables of the page where they are."""
+    results = protocol.run(tiny.parts(), Cells(), jobs=1)
+    tables = tuple(
+        PaperTable(name, f"Table {name}", lambda _form: tiny.parts(), _found)
+        for name in ("one", "two")
+    )
+    paper = Paper("tiny", "A paper", "Nobody, nowhere", "As it comes.", tables)
+    for table in (tables[1], tables[0], tables[1]):
+        write_table(tmp_path, paper, table, "short", _found("short", results))
+    page = (tmp_path / "tiny.md").read_text("utf-8")
+    assert [page.count(f"## Table {name}\n") for name in ("one", "two")] == [1, 1]
+    assert page.index("Table one") < page.index("Table two")
+
+
+def test_an_interrupted_run_goes_on(
+    tiny: Clustering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured before an interrupt is not measured again."""
+    measured: Counter[str] = Counter()
+    known = [part for part in tiny.parts() if part.method.is_known]
+
+    def interrupted(part: Part) -> dict[str, Any]:
+        measured[str(part)] += 1
+        if len(measured) == 3 and measured.total() == 3:
+            raise KeyboardInterrupt
+        return {"AC": 50.0, "fit_s": 0.0}
+
+    monkeypatch.setitem(measures.MEASURES, "clusters", Measure(interrupted))
+    path = tmp_path / "cells.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        protocol.run(tiny.parts(), Cells(path), jobs=1)
+    results = protocol.run(tiny.parts(), Cells(path), jobs=1)
+    assert set(results) == set(known)
+    assert sorted(measured.values()) == [1] * (len(known) - 1) + [2]
+
+
+def test_averages_are_over_what_was_measured() -> None:
+    """The average of a part of the rows is not set beside the one that the paper prints."""
+    paper, here = with_average(
+        ("2", "3"), PUBLISHED.cells, {("2", "RLPI"): averaged([98.0, 100.0])}
+    )
+    assert paper[AVERAGE, "RLPI"].mean == 90
+    assert here[AVERAGE, "RLPI"].mean == 99
+    assert (AVERAGE, "Baseline") not in here
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.data
+def test_every_table_can_be_planned(data: Path, form: str) -> None:
+    """Each table names at least one measurement, and the parts have names of their own."""
+    del data
+    for paper in PAPERS:
+        for table in paper.tables:
+            parts = set(table.parts(form))
+            assert parts
+            assert len({str(part) for part in parts}) == len(parts)
