@@ -121,9 +121,8 @@ def test_a_report_shows_labels_as_text(
     assert {row["label"] for row in found} <= {*odd.values(), "[/red]"}
 
 
-@pytest.mark.usefixtures("shelf")
 def test_a_report_that_cannot_be_written_is_stated_at_once(cli: Cli, tmp_path: Path) -> None:
-    """A folder that is a file is refused before anything is measured."""
+    """A folder that is a file is refused before a library is even looked for."""
     file = tmp_path / "file"
     file.write_text("mine")
     for folder in (file, file / "below"):

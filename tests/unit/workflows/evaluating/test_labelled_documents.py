@@ -18,6 +18,7 @@ from lpisearch.workflows.evaluating.cells import Cells
 from lpisearch.workflows.evaluating.classify import evaluate_classify
 from lpisearch.workflows.evaluating.cluster import evaluate_cluster
 from lpisearch.workflows.evaluating.similarity import evaluate_similarity
+from lpisearch.workflows.evaluating.splits import make_splits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,6 +138,16 @@ def test_the_field_is_taken_where_documents_state_it(source: Make) -> None:
     assert {row["repeats"] for row in _classify(source(), CategoriesOptions()).rows} == {5}
 
 
+def test_each_draw_is_another(source: Make) -> None:
+    """Draws of one share differ, and the seed says which they are."""
+    collection = source().collection
+    wanted = CategoriesOptions(train=(0.5,), repeats=3)
+    drawn = [[split.seen.tolist() for split in make_splits(collection, wanted, 0)]]
+    assert len({tuple(rows) for rows in drawn[0]}) == 3
+    drawn += [[split.seen.tolist() for split in make_splits(collection, wanted, n)] for n in (0, 7)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
 def test_only_the_largest_classes(source: Make) -> None:
     """The largest classes are kept, and what was left out is said."""
     labels = [*_A[:16], *_B[:14], *[("c",)] * 6]
@@ -144,6 +155,15 @@ def test_only_the_largest_classes(source: Make) -> None:
     assert table.rows[0]["classes"] == 2
     assert table.notes == ("Only the 2 largest of 3 classes are kept.",)
     assert _similarity(source(labels), largest=2).rows[0]["documents"] == 30
+
+
+def test_the_number_of_parts_is_known(source: Make) -> None:
+    """What is foretold of a long run is what comes: sets of classes come once each."""
+    begun: list[tuple[int, int]] = []
+    cells = Cells(on_cell=lambda _name, done, total: begun.append((done, total)))
+    wanted = ClusterOptions((2, 0), draws=50)
+    evaluate_cluster(source(), _options(methods=("terms",)), wanted, cells)
+    assert begun == [(done, 4) for done in range(4)]
 
 
 def test_classes_are_drawn(source: Make) -> None:

@@ -48,8 +48,8 @@ def _points(rows: Sequence[Mapping[str, Cell]], over: str) -> list[tuple[Cell, C
 @pytest.mark.parametrize(
     ("over", "values", "fixed"),
     [
-        ("dims", (2, 3), ["terms"]),
-        ("neighbours", (2, 3), ["terms", "lsi"]),
+        ("dims", (2.0, 3.0), ["terms"]),
+        ("neighbours", (2.0, 3.0), ["terms", "lsi"]),
         ("alpha", (0.0, 2.0), ["terms", "lsi"]),
     ],
 )
@@ -67,7 +67,8 @@ def test_methods_without_the_parameter_run_once(
         lines = {line.name.split()[0]: line for line in figure.series}
         assert {name for name, line in lines.items() if len(line.x) == 1} == set(fixed)
         assert all(lines[name].x == values for name in varied)
-    assert all(value is None or type(value) is type(values[0]) for _, value in found)
+    kind = float if over == "alpha" else int
+    assert all(value is None or type(value) is kind for _, value in found)
 
 
 def test_a_point_is_what_the_measure_gives_there(shelf: Path) -> None:
@@ -84,6 +85,24 @@ def test_a_point_is_what_the_measure_gives_there(shelf: Path) -> None:
         for row, dims in zip(rows, (2, 4), strict=True):
             alone = evaluate(source, replace(options, dims=dims), wanted, Cells()).tables[0].rows
             assert row[figure] == pytest.approx(alone[0][figure], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("over", "values"), [("alpha", (0.5, 8.0)), ("neighbours", (2, 9)), ("dims", (2, 3))]
+)
+def test_a_parameter_reaches_the_method(
+    shelf: Path, over: str, values: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sweep hands each value of its parameter to the measure."""
+    told: list[Any] = []
+
+    def watch(source: Source, options: EvaluateOptions, *rest: Any) -> Report:
+        told.append(getattr(options, over))
+        return evaluate_cluster(source, options, *rest)
+
+    monkeypatch.setattr("lpisearch.workflows.evaluating.sweep.evaluate_cluster", watch)
+    _sweep(shelf, "cluster", over, values, methods=("rlpi",))
+    assert told == list(values)
 
 
 def test_the_share_to_learn_from(shelf: Path) -> None:

@@ -87,6 +87,18 @@ def test_a_subset_of_one_class_is_left_out(source: Make, counts: Any) -> None:
         _run(alike, SimilarityOptions(words=("term39",)))
 
 
+def test_a_subset_without_a_pair_of_one_topic_is_left_out(source: Make, counts: Any) -> None:
+    """A word in one document of each class has no relevant pair: it is named."""
+    from scipy.sparse import csr_array
+
+    changed = counts.toarray()
+    changed[:, 39] = 0
+    changed[[0, 12, 24], 39] = 1
+    wanted = SimilarityOptions(words=("term39", "term0"))
+    table = _run(source(matrix=csr_array(changed)), wanted).tables[0]
+    assert "Left out, as no pairs of both kinds have the word: term39." in table.notes
+
+
 def test_columns_of_a_matrix_are_named_by_number(source: Make) -> None:
     """Without words, subsets are named by columns."""
     from dataclasses import replace
