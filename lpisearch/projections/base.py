@@ -59,6 +59,8 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     chooses: ClassVar[frozenset[str]] = frozenset()
     # Whether the first d dimensions of a fit are those of a fit with d dimensions.
     nested: ClassVar[bool] = False
+    # Whether a dimension is one term.
+    selects_terms: ClassVar[bool] = False
     # Whether most loadings are exactly 0, so that a dimension can be read by its few words.
     few_words: ClassVar[bool] = False
 

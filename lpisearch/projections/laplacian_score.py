@@ -73,6 +73,7 @@ class LaplacianScore(GraphProjection):
     """
 
     nested: ClassVar[bool] = True
+    selects_terms: ClassVar[bool] = True
 
     def __init__(
         self,

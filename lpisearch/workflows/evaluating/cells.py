@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.workflows.evaluating.collection import digest_of
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     OnCell = Callable[[str, int, int], None]
 
 _KEPT_DAYS = 30
+
+
+class _Part(NamedTuple):
+    value: Any
+    notes: list[str]
 
 
 def quiet(_name: str, _done: int, _total: int) -> None:
@@ -49,8 +55,9 @@ class Cells:
     on_cell: OnCell = quiet
     total: int = 0
     found: int = 0
-    _known: dict[str, Any] = field(default_factory=dict)
+    _known: dict[str, _Part] = field(default_factory=dict)
     _done: int = 0
+    _said: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.path is not None:
@@ -73,12 +80,22 @@ class Cells:
         key = _key(name, varied)
         if key in self._known:
             self.found += 1
-            return self._known[key]
-        value = compute()
-        self._known[key] = value
-        if self.path is not None:
-            self._append(self.path, key, value)
-        return value
+        else:
+            self._known[key] = _computed(compute)
+            if self.path is not None:
+                self._append(self.path, key, self._known[key])
+        part = self._known[key]
+        for note in part.notes:
+            self._said.setdefault(name.rpartition(", draw ")[0] or name, []).append(note)
+        return part.value
+
+    @property
+    def notes(self) -> list[str]:
+        """What was to be known of the parts: iterations that ended too early."""
+        return [
+            f"{name}: {notes[0]}" + (f" So {len(notes):,} times." if len(notes) > 1 else "")
+            for name, notes in self._said.items()
+        ]
 
     def has(self, name: str, *varied: object) -> bool:
         """Tell whether a part need not be computed."""
@@ -90,9 +107,10 @@ class Cells:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)
 
-    def _append(self, path: Path, key: str, value: Any) -> None:
+    def _append(self, path: Path, key: str, part: _Part) -> None:
+        entry = {"key": key, "value": part.value, "notes": part.notes}
         # The line break comes first: what a kill cut short must not swallow the next entry.
-        line = "\n" + json.dumps({"key": key, "value": value}, ensure_ascii=False)
+        line = "\n" + json.dumps(entry, ensure_ascii=False)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8") as stream:
@@ -139,6 +157,16 @@ def cache_folder() -> Path | None:
     return Path(base) / "lpisearch" / "evaluations"
 
 
+def _computed(compute: Callable[[], Any]) -> _Part:
+    from lpisearch.projections.base import NotConverged
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", NotConverged)
+        value = compute()
+    notes = [str(each.message) for each in said if issubclass(each.category, NotConverged)]
+    return _Part(value, notes)
+
+
 def _key(name: str, varied: tuple[object, ...]) -> str:
     return ", ".join(map(str, (name, *varied)))
 
@@ -163,12 +191,12 @@ def _file_state(value: Any) -> Any:
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, _Part]:
     """Read what is there; a last line that was cut short by a kill is passed over."""
-    known: dict[str, Any] = {}
+    known: dict[str, _Part] = {}
     with suppress(OSError), path.open("rb") as stream:
         for line in stream:
             with suppress(ValueError, TypeError, KeyError):
                 entry = json.loads(line)
-                known[entry["key"]] = entry["value"]
+                known[entry["key"]] = _Part(entry["value"], entry.get("notes", []))
     return known

@@ -77,7 +77,7 @@ def evaluate_classify(
     ]
     rows = _summarised(found)
     title = f"Classification: {described(splits)}"
-    notes = (*collection.notes, *split_notes(collection, splits))
+    notes = (*collection.notes, *split_notes(collection, splits), *cells.notes)
     tables = [Table("classify", title, tuple(rows), notes), _pairs_table(found, rows)]
     return as_report("Classification", collection, (options, wanted), tables)
 

@@ -67,7 +67,7 @@ def evaluate_cluster(
                 found[name].append(_cell(key, name, drawn, options, cells))
         rows += [_summarised(name, number or n_classes, own) for name, own in found.items()]
     title = "Clustering: k-means with ten starts, compared with the classes"
-    tables = [Table("cluster", title, tuple(rows), collection.notes)]
+    tables = [Table("cluster", title, tuple(rows), (*collection.notes, *cells.notes))]
     return as_report("Clustering", collection, (options, wanted), tables)
 
 

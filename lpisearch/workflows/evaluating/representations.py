@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 TERMS = "terms"
 EVERY = "all"
+FEWEST_TERMS = 1000
 BASELINES = (TERMS, "lsi")
 _LARGEST_SEED = 2**31 - 1  # further draws count on from it; NumPy takes 32 bits
 PAPERS = (TERMS, "lsi", "lpi", "rlpi", "olpi")
@@ -130,6 +131,8 @@ def represent(
     """
     if name == TERMS:
         return Represented(name, X.shape[1], 0.0, None, None)
+    from lpisearch.projections.base import NotConverged
+
     wanted = MethodOptions(
         options.dims or dims, options.alpha, options.neighbours, options.seed, options.scale
     )
@@ -138,6 +141,7 @@ def represent(
     try:
         with one_thread_if_small(X.shape[0]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # how many dimensions there are is in the table
+            warnings.simplefilter("always", NotConverged)  # a part of the run takes note of it
             estimator.fit(X, labels if takes_labels(name) else None)
     except ValueError as error:
         raise NothingToEvaluate(
@@ -190,7 +194,12 @@ def depends_on(name: str, parameter: str) -> bool:
 
 
 def class_dimensions(name: str, n_classes: int) -> int:
-    """Return how many dimensions the papers keep for so many classes."""
+    """Return how many dimensions the papers keep for so many classes.
+
+    Where a dimension is a term, the least that lpfl-2012 keeps: a thousand.
+    """
+    if name != TERMS and method_class(name).selects_terms:
+        return FEWEST_TERMS
     return max(n_classes - 1, 1) if leaves_out_constant(name) else n_classes
 
 

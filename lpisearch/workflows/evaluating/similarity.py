@@ -146,7 +146,7 @@ def evaluate_similarity(
     if sampled:
         notes.append("Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval.")
     title = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
-    tables = [Table("similarity", title, tuple(rows), tuple(notes))]
+    tables = [Table("similarity", title, tuple(rows), (*notes, *cells.notes))]
     if detail:
         tables.append(Table("subsets", "By subset", tuple(detail)))
     return as_report("Similarity", collection, (options, wanted), tables)
