@@ -1,0 +1,49 @@
+"""Paths and grouped options: what a command was asked to do, as frozen values."""
+
+from __future__ import annotations
+
+from lpisearch.settings.evaluation import (
+    CategoriesOptions,
+    ClusterOptions,
+    EvaluateOptions,
+    RetrievalOptions,
+    SimilarityOptions,
+    SweepOptions,
+)
+from lpisearch.settings.indexes import (
+    ClassifyOptions,
+    DimensionOptions,
+    IndexOptions,
+    SearchOptions,
+    TopicOptions,
+)
+from lpisearch.settings.ingesting import (
+    MEBIBYTE,
+    IngestOptions,
+    ReadOptions,
+)
+from lpisearch.settings.paths import (
+    index_folder,
+    is_own_file,
+    shipped_folder,
+)
+
+__all__ = [
+    "MEBIBYTE",
+    "CategoriesOptions",
+    "ClassifyOptions",
+    "ClusterOptions",
+    "DimensionOptions",
+    "EvaluateOptions",
+    "IndexOptions",
+    "IngestOptions",
+    "ReadOptions",
+    "RetrievalOptions",
+    "SearchOptions",
+    "SimilarityOptions",
+    "SweepOptions",
+    "TopicOptions",
+    "index_folder",
+    "is_own_file",
+    "shipped_folder",
+]

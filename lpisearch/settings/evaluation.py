@@ -1,0 +1,147 @@
+"""What evaluations compare, and by what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateOptions:
+    """What every evaluation is told.
+
+    Attributes
+    ----------
+    methods
+        Representations to compare; () leaves the choice to the evaluation.
+    dims, alpha
+        None leaves the choice to the method, or to what the evaluation is used to.
+    neighbours
+        How many neighbours each document names in a graph.
+    weighting
+        How counts become weights; "" is log-tfidf for a library, tf for a matrix.
+    scale
+        Where documents are compared by cosine, a dimension counts by its eigenvalue to this power.
+    largest
+        Keep only so many of the largest classes.
+    matrix
+        A file with counts and labels, in place of the library.
+    index
+        The name of the index that is compared with the baselines.
+    seed
+        Of every random choice.
+    """
+
+    methods: tuple[str, ...] = ()
+    dims: int | None = None
+    alpha: float | None = None
+    neighbours: int = 15
+    weighting: str = ""
+    scale: float = 1.5
+    largest: int | None = None
+    matrix: Path | None = None
+    index: str = "default"
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityOptions:
+    """Which documents are compared pair by pair.
+
+    Attributes
+    ----------
+    words
+        A subset of the documents for each of these words (column numbers for a matrix).
+    most_frequent
+        Take so many of the most frequent words instead.
+    least, most
+        How many documents such a subset may have.
+    """
+
+    words: tuple[str, ...] = ()
+    most_frequent: int | None = None
+    least: int = 250
+    most: int = 800
+
+
+@dataclass(frozen=True, slots=True)
+class CategoriesOptions:
+    """How `evaluate classify` parts the documents into those to learn from and those to judge.
+
+    Attributes
+    ----------
+    split
+        "field" takes the split that the documents state; "auto" does where they state one.
+    train
+        Shares to learn from, drawn at random in each class.
+    repeats
+        How many draws of each share.
+    classifiers
+        Which of centroid, knn and svm.
+    """
+
+    split: str = "auto"
+    train: tuple[float, ...] = ()
+    repeats: int = 10
+    classifiers: tuple[str, ...] = ("centroid", "knn", "svm")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """Which classes `evaluate cluster` tries to find.
+
+    Attributes
+    ----------
+    classes
+        Numbers of classes drawn at random; 0 stands for all of them at once.
+    draws
+        How many draws of each number.
+    """
+
+    classes: tuple[int, ...] = (0,)
+    draws: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """What `evaluate retrieval` asks, and how it judges.
+
+    Attributes
+    ----------
+    queries, qrels
+        Files of queries and of judgements.
+    by
+        Ways to rank; () is all that the library allows.
+    measures
+        Such as AP, nDCG@10, P@10, R@100, RR.
+    depth
+        How many documents a query may find.
+    """
+
+    queries: Path
+    qrels: Path
+    by: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "R@100", "RR")
+    depth: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """What `evaluate sweep` varies.
+
+    Attributes
+    ----------
+    measure
+        "similarity", "classify", "cluster" or "retrieval".
+    over
+        "dims", "neighbours", "alpha" or "train".
+    values
+        What it takes in turn.
+    """
+
+    measure: str
+    over: str
+    values: tuple[float, ...]

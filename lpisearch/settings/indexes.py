@@ -1,0 +1,146 @@
+"""What a subspace is to be learned from, and what it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lpisearch.records import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What `lpisearch index` was asked to do.
+
+    Attributes
+    ----------
+    name
+        Several indexes can lie beside each other; `default` is the one that queries use.
+    method
+        The projection.
+    dims, alpha
+        None leaves the choice to the method, by a stated rule.
+    neighbours
+        How many neighbours each document names in the graph.
+    labels
+        "ignore", or "use": documents with a common label are neighbours too.
+    weighting
+        How counts become weights.
+    train
+        Which documents `classify` learns from: "auto" (those of the split "train" if any is
+        labelled, else all), "all", "none", or the name of a split.
+    where
+        Which documents; all, if not given.
+    seed
+        Of every random choice.
+    wait_seconds
+        How long to wait for another process that is writing.
+    """
+
+    name: str = "default"
+    method: str = "rlpi"
+    dims: int | None = None
+    alpha: float | None = None
+    neighbours: int = 15
+    labels: str = "ignore"
+    weighting: str = "log-tfidf"
+    train: str = "auto"
+    where: Filter = field(default_factory=Filter)
+    seed: int = 0
+    wait_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How `lpisearch query` is to answer.
+
+    Attributes
+    ----------
+    by
+        "hybrid", "semantic" (cosine in the subspace alone) or "lexical" (BM25 alone).
+    k, offset
+        How many hits, and how many of the best to pass over first.
+    where
+        Which documents may be found: applied before ranking.
+    min_score
+        Leave out hits below it; None keeps all.
+    collapse
+        Show one of several documents that are nearly the same.
+    index
+        The name of the index.
+    """
+
+    by: str = "hybrid"
+    k: int = 10
+    offset: int = 0
+    where: Filter = field(default_factory=Filter)
+    min_score: float | None = None
+    collapse: bool = False
+    index: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifyOptions:
+    """How `lpisearch classify` is to judge.
+
+    Attributes
+    ----------
+    by
+        "centroid", "knn" or "svm".
+    k
+        How many labels to give, best first.
+    index
+        The name of the index.
+    """
+
+    by: str = "centroid"
+    k: int = 5
+    index: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOptions:
+    """What `lpisearch topics` is to find.
+
+    Attributes
+    ----------
+    number
+        Of topics; None reads it off the spectrum of the index.
+    terms, documents
+        How many of each to show for a topic.
+    seed
+        Of every random choice.
+    index
+        The name of the index.
+    """
+
+    number: int | None = None
+    terms: int = 8
+    documents: int = 3
+    seed: int = 0
+    index: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionOptions:
+    """Which dimensions `lpisearch topics --method` is to show.
+
+    Attributes
+    ----------
+    method
+        One whose dimensions have few words each.
+    dims
+        How many dimensions.
+    terms, documents
+        How many of each to show at each end of a dimension.
+    seed
+        Of every random choice, if the map is learned for this alone.
+    index
+        The name of an index that is used as it is, if it is of this method.
+    """
+
+    method: str
+    dims: int = 10
+    terms: int = 8
+    documents: int = 3
+    seed: int = 0
+    index: str = "default"

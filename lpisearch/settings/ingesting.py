@@ -1,0 +1,60 @@
+"""How files become documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MEBIBYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How files become documents.
+
+    Attributes
+    ----------
+    format
+        "auto" or the name of a reader.
+    labels
+        "auto" (a field of the document, else the top folder), "folder", "none", the name of
+        a field or column, or the path of a CSV file with labels.
+    split
+        "auto" (a field, else a folder called train, test, …), "folder", "none" or a field name.
+    id_field, title_field, text_field
+        Names of fields or columns; "" looks for the usual names.
+    max_document_bytes
+        A document larger than this is refused, so that one file cannot take all memory.
+    """
+
+    format: str = "auto"
+    labels: str = "auto"
+    split: str = "auto"
+    id_field: str = ""
+    title_field: str = ""
+    text_field: str = ""
+    max_document_bytes: int = 64 * MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """What `lpisearch ingest` was asked to do.
+
+    Attributes
+    ----------
+    read
+        How files become documents.
+    prune
+        Remove documents whose source file, or whose record within it, is gone.
+    language
+        Of the stemmer and the stop words; "" keeps what the library has (English at first).
+    wait_seconds
+        How long to wait for another process that is writing.
+    batch_documents
+        How many documents one transaction may hold: what a kill can cost.
+    """
+
+    read: ReadOptions = field(default_factory=ReadOptions)
+    prune: bool = False
+    language: str = ""
+    wait_seconds: float = 30.0
+    batch_documents: int = 1000
