@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,10 @@ class Clustering:
         accuracy is taken for each number of classes, where a paper tunes its parameter so.
     left_out
         Columns and numbers of classes that the paper could not measure either.
+    own_draws
+        Of the columns that take more, or fewer, draws than the others.
+    same_as
+        Columns that are set beside another column of the paper.
     """
 
     data: str
@@ -45,6 +49,8 @@ class Clustering:
     draws: int
     columns: Mapping[str, tuple[Method, ...]]
     left_out: tuple[tuple[str, int], ...] = ()
+    own_draws: Mapping[str, int] = field(default_factory=dict)
+    same_as: Mapping[str, str] = field(default_factory=dict)
 
     def parts(self) -> list[Part]:
         """Return all that is to be measured."""
@@ -54,7 +60,7 @@ class Clustering:
             for label in self.columns
             if (label, number) not in self.left_out
             for method in self.settings(number, label)
-            for part in self._parts(number, method)
+            for part in self._parts(number, label, method)
         ]
 
     def settings(self, number: int, label: str) -> tuple[Method, ...]:
@@ -74,13 +80,13 @@ class Clustering:
 
     def chosen(self, results: Results, number: int, label: str) -> list[dict[str, Any]]:
         """Return the measurements of a column: of several settings those of the best."""
-        return self._of(results, number, self.best(results, number, label))
+        return self._of(results, number, label, self.best(results, number, label))
 
     def best(self, results: Results, number: int, label: str) -> Method:
         """Return the setting that has the best mean accuracy."""
 
         def mean_accuracy(method: Method) -> float:
-            own = self._of(results, number, method)
+            own = self._of(results, number, label, method)
             return fmean(each["AC"] for each in own) if own else -1.0
 
         return max(self.settings(number, label), key=mean_accuracy)
@@ -90,9 +96,10 @@ class Clustering:
         rows = [str(number) for number in self.classes]
         drawn_rows = [row for row in rows if row != str(WHOLE)]
         paper = {
-            key: value
-            for key, value in published.cells.items()
-            if key[0] in (*rows, AVERAGE) and key[1] in self.columns
+            (row, label): published.cells[row, self.same_as.get(label, label)]
+            for row in (*rows, AVERAGE)
+            for label in self.columns
+            if (row, self.same_as.get(label, label)) in published.cells
         }
         paper, here = with_average(drawn_rows, paper, self.values(results, what))
         title = f"{what}, %: paper / measured / difference"
@@ -104,6 +111,9 @@ class Clustering:
     def notes(self, results: Results) -> list[str]:
         """Say which settings were the best, and what could not be measured."""
         notes = []
+        for label, draws in self.own_draws.items():
+            if draws != self.draws:
+                notes.append(f"{label}: {draws} draws, the other columns {self.draws}.")
         for label, methods in self.columns.items():
             if not methods[0].is_known:
                 notes.append(f"{label}: the method is missing here.")
@@ -135,17 +145,21 @@ class Clustering:
         y = tuple(round(values[str(number), label].mean, 2) for number in numbers)
         return Series(said, tuple(map(float, numbers)), y)
 
-    def _parts(self, number: int, method: Method) -> list[Part]:
-        sets = drawn(self.data, number, self.draws)
+    def _parts(self, number: int, label: str, method: Method) -> list[Part]:
+        sets = drawn(self.data, number, self.own_draws.get(label, self.draws))
         return [Part("clusters", self.data, method, subset) for subset in sets]
 
-    def _of(self, results: Results, number: int, method: Method) -> list[dict[str, Any]]:
-        found = [results.get(part, {}) for part in self._parts(number, method)]
+    def _of(
+        self, results: Results, number: int, label: str, method: Method
+    ) -> list[dict[str, Any]]:
+        found = [results.get(part, {}) for part in self._parts(number, label, method)]
         return [each for each in found if "AC" in each]
 
     def _all(self, results: Results, label: str) -> list[dict[str, Any]]:
         numbers = self.classes
-        parts = (p for n in numbers for m in self.settings(n, label) for p in self._parts(n, m))
+        parts = (
+            p for n in numbers for m in self.settings(n, label) for p in self._parts(n, label, m)
+        )
         return [results[part] for part in parts if part in results]
 
     def _best(self, results: Results, label: str) -> str:

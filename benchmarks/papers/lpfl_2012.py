@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.methods import Method
+from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import Published
 from benchmarks.papers.tables import Findings, Paper, PaperTable
@@ -32,6 +33,8 @@ class Bounds:
     ----------
     draws
         Of classes.
+    lpi_draws
+        Of classes, for LPI and LS+LPI.
     exact
         Up to so many documents LPI works in the whole space, beyond in so many directions.
     selected
@@ -41,14 +44,17 @@ class Bounds:
     """
 
     draws: int
+    lpi_draws: int
     exact: tuple[int, int]
     selected: tuple[int, ...]
     terms: tuple[int, ...]
 
 
 BOUNDS = {
-    "short": Bounds(3, (1500, 600), (1000, 3000, 5000), (10, 50, 100)),
-    "full": Bounds(20, (10_000, 1000), tuple(range(1000, 5001, 500)), tuple(range(10, 101, 10))),
+    "short": Bounds(3, 2, (1500, 600), (1000, 3000, 5000), (10, 50, 100)),
+    "full": Bounds(
+        20, 20, (10_000, 1000), tuple(range(1000, 5001, 500)), tuple(range(10, 101, 10))
+    ),
 }
 
 
@@ -74,6 +80,8 @@ def clustering(number: int, form: str) -> Clustering:
             "LPFL": tuple(Method.of("lpfl", n_selected=m, **graph) for m in bounds.selected),
             AUTO: (Method.of("lpfl", n_selected="auto", **graph),),
         },
+        own_draws={"LPI": bounds.lpi_draws, "LS+LPI": bounds.lpi_draws},
+        same_as={AUTO: "LPFL"},
     )
 
 
@@ -147,41 +155,30 @@ def convergence_found(form: str, results: Results) -> Findings:
     return Findings("one draw, as in the paper.", (), (table,), (figure,))
 
 
-def _table(number: int, reasons: tuple[str, ...]) -> PaperTable:
-    return PaperTable(
-        f"lpfl-2012-{number}",
-        f"Table {number}: clustering accuracy on {NAMES[TABLES[number]]}",
-        partial(clustering_parts, number),
-        partial(clusters_found, number),
-        reasons,
-    )
-
+_PROSE = Prose.read("lpfl-2012")
 
 PAPER = Paper(
     "lpfl-2012",
     "Locality Preserving Feature Learning",
     "Q. Gu, M. Danilevsky, Z. Li, J. Han, AISTATS 2012",
-    """\
-Term frequencies, rows of unit length. c classes are drawn at random; all methods get the same
-draws. Graph of k = 5 neighbours with cosine weights for all methods that have one. The paper's c
-dimensions of LPI, SLPI, LS+LPI, FSSL and LPFL count the constant one, which is left out here:
-c − 1; LSI has c. K-means with ten starts (k-means++), of which the best objective is kept.
-
-The paper tunes the number of terms m of LS, LS+LPI and LPFL, and the parameter of SLPI, on a
-grid. As there, the setting with the best mean accuracy over the draws is reported for each number
-of classes, so the labels have a part in these columns. The parameter of SLPI runs from 10 to 100
-in the program of its authors as the number of terms in a dimension; so it does here. FSSL has
-the setting that it chooses by itself: its paper's grid is not given. The last column is LPFL
-with the m that it chooses by itself, without the labels: as many terms as there are documents.
-""",
+    _PROSE.protocol,
     (
-        _table(1, ()),
-        _table(2, ()),
+        *(
+            PaperTable(
+                f"lpfl-2012-{number}",
+                f"Table {number}: clustering accuracy on {NAMES[data]}",
+                partial(clustering_parts, number),
+                partial(clusters_found, number),
+                _PROSE.of(f"lpfl-2012-{number}"),
+            )
+            for number, data in TABLES.items()
+        ),
         PaperTable(
             "lpfl-2012-figure1",
             "Figure 1: convergence of alternating directions",
             convergence_parts,
             convergence_found,
+            _PROSE.of("lpfl-2012-figure1"),
         ),
     ),
 )

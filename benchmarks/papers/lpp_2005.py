@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.comparison import Comparison, averaged, with_average
+from benchmarks.papers.lpp_experiment import BOUNDS, Bounds, Experiment
 from benchmarks.papers.methods import Method
+from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import AVERAGE, Published, Value
 from benchmarks.papers.tables import Findings, Paper, PaperTable
@@ -17,119 +18,10 @@ if TYPE_CHECKING:
     from benchmarks.papers.protocol import Results
     from lpisearch.records import Cell
 
-NEIGHBOURS = 15
 TABLES = {1: "reuters", 2: "tdt2"}
 NAMES = {"tdt2": "TDT2", "reuters": "Reuters-21578"}
 COLUMNS = ("Kmeans", "PCA(best)", "PCA", "LPP(best)", "LPP", "LE", "NMF-NCW")
 PER_CENT = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much of the protocol a form runs.
-
-    Attributes
-    ----------
-    classes, draws
-        Numbers of classes, and draws of each.
-    dims
-        Numbers of dimensions that are tried for “best”, beside k - 1.
-    exact
-        Up to so many documents LPP works in the whole space, beyond in so many directions.
-    steps
-        Of NMF at most.
-    figure_classes, figure_draws, neighbours
-        For figure 2.
-    """
-
-    classes: tuple[int, ...]
-    draws: int
-    dims: tuple[int, ...]
-    exact: tuple[int, int]
-    steps: int
-    figure_classes: tuple[int, ...]
-    figure_draws: int
-    neighbours: tuple[int, ...]
-
-
-BOUNDS = {
-    "short": Bounds(
-        (2, 4, 6, 8, 10), 3, (1, 2, 3, 4, 5, 7, 9, 12, 20, 30), (1500, 600), 200,
-        (3, 5, 8), 2, (3, 6, 10, 15, 25, 40),
-    ),
-    "full": Bounds(
-        tuple(range(2, 11)), 50, (*range(1, 21), 25, 30, 40, 60, 80, 100), (10_000, 1000), 500,
-        tuple(range(2, 11)), 50, (3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 35, 40),
-    ),
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """One collection in one form."""
-
-    data: str
-    bounds: Bounds
-
-    def parts(self) -> list[Part]:
-        """Return what a table takes."""
-        return [
-            part
-            for number in self.bounds.classes
-            for subset in drawn(self.data, number, self.bounds.draws)
-            for part in self.of_draw(number, subset).values()
-        ]
-
-    def of_draw(self, number: int, subset: tuple[str, ...]) -> dict[str, Part]:
-        """Return the parts of one draw by method."""
-        dims = tuple(sorted({*self.bounds.dims, number - 1}))
-        most: dict[str, Any] = {"n_components": dims[-1]}
-        graph: dict[str, Any] = {"n_neighbors": NEIGHBOURS}
-        exact: dict[str, Any] = {"exact_up_to": self.bounds.exact}
-        by_dimension = partial(Part, "clusters_by_dimension", self.data)
-        clusters = partial(Part, "clusters", self.data)
-        return {
-            "Kmeans": clusters(Method.of("terms"), subset),
-            "PCA": by_dimension(Method.of("pca", **most), subset, dims),
-            "LPP": by_dimension(Method.of("lpp", **most, **exact, **graph), subset, dims),
-            "LE": clusters(Method.of("eigenmaps", **graph), subset),
-            "NMF-NCW": clusters(Method.of("nmf", max_iter=self.bounds.steps), subset),
-        }
-
-    def values(self, results: Results, what: str) -> dict[tuple[str, str], Value]:
-        """Return the means by number of classes and column."""
-        found: dict[tuple[str, str], Value] = {}
-        for number in self.bounds.classes:
-            measured: dict[str, list[float]] = {}
-            for subset in drawn(self.data, number, self.bounds.draws):
-                for label, part in self.of_draw(number, subset).items():
-                    for column, value in _of_part(results.get(part, {}), number, what, label):
-                        measured.setdefault(column, []).append(value)
-            found |= {(str(number), column): averaged(own) for column, own in measured.items()}
-        return found
-
-    def best_dims(self, results: Results, label: str) -> dict[int, Value]:
-        """Return the numbers of dimensions at which clusters are best."""
-        found: dict[int, list[float]] = {}
-        for number in self.bounds.classes:
-            for subset in drawn(self.data, number, self.bounds.draws):
-                by_dims = results.get(self.of_draw(number, subset)[label], {}).get("by_dims")
-                if by_dims:
-                    found.setdefault(number, []).append(float(_best(by_dims)))
-        return {number: averaged(own) for number, own in found.items()}
-
-
-def _of_part(found: dict[str, Any], number: int, what: str, label: str) -> list[tuple[str, float]]:
-    by_dims = found.get("by_dims")
-    if by_dims:
-        usual = by_dims.get(str(number - 1))
-        own = [(f"{label}(best)", by_dims[_best(by_dims)][what])]
-        return [*own, (label, usual[what])] if usual else own
-    return [(label, found[what])] if what in found else []
-
-
-def _best(by_dims: dict[str, Any]) -> str:
-    return max(by_dims, key=lambda dims: by_dims[dims]["AC"])
 
 
 def clusters_found(number: int, form: str, results: Results) -> Findings:
@@ -254,36 +146,30 @@ def _table_parts(number: int, form: str) -> list[Part]:
     return Experiment(TABLES[number], BOUNDS[form]).parts()
 
 
-def _table(number: int, reasons: tuple[str, ...]) -> PaperTable:
-    return PaperTable(
-        f"lpp-2005-{number}",
-        f"Table {number}: performance comparisons on {NAMES[TABLES[number]]}",
-        partial(_table_parts, number),
-        partial(clusters_found, number),
-        reasons,
-    )
-
+_PROSE = Prose.read("lpp-analysis-2005")
 
 PAPER = Paper(
     "lpp-analysis-2005",
     "Statistical and Computational Analysis of Locality Preserving Projection",
     "X. He, D. Cai, W. Min, ICML 2005",
-    """\
-Term frequencies, rows of unit length; words without stop words, not stemmed. k classes are drawn
-at random; all methods get the same draws. Graph of p = 15 neighbours, each with the inner product
-as weight. PCA and LPP have k − 1 dimensions, and “best” is the number of dimensions with the
-highest accuracy, found anew for each draw with the help of the labels, as in the paper. Laplacian
-eigenmaps (LE) have k − 1 dimensions beside the constant one, NMF-NCW has k factors. K-means with
-ten starts (k-means++), of which the best objective is kept.
-""",
+    _PROSE.protocol,
     (
-        _table(1, ()),
-        _table(2, ()),
+        *(
+            PaperTable(
+                f"lpp-2005-{number}",
+                f"Table {number}: performance comparisons on {NAMES[data]}",
+                partial(_table_parts, number),
+                partial(clusters_found, number),
+                _PROSE.of(f"lpp-2005-{number}"),
+            )
+            for number, data in TABLES.items()
+        ),
         PaperTable(
             "lpp-2005-figures",
             "Figures 1 and 2: the best dimension, and the number of neighbours",
             figures_parts,
             figures_found,
+            _PROSE.of("lpp-2005-figures"),
         ),
     ),
 )

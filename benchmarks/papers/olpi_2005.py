@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.papers.comparison import averaged
 from benchmarks.papers.datasets import load
 from benchmarks.papers.methods import Method
+from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.tables import Findings, Paper, PaperTable
 from lpisearch.records import Figure, Series, Table
@@ -206,20 +207,20 @@ def _method(name: str, n_components: int | None = None) -> Method:
     return Method.of(name, **arguments)
 
 
+_PROSE = Prose.read("olpi-2005")
+
 PAPER = Paper(
     "olpi-2005",
     "Orthogonal Locality Preserving Indexing",
     "D. Cai, X. He, SIGIR 2005",
-    """\
-TDT2, the 20 largest classes: 8,741 documents, the paper's number. Term frequencies, rows of unit
-length. Graph of p = 7 neighbours with the inner product as weight.
-
-The paper's 30 subsets are the documents that contain a word of TREC titles. The published matrix
-of TDT2 has no words, so the subsets here are those of columns drawn at random among all that 256
-to 805 documents contain. OLPI keeps the constant direction as its first, as the paper does; LPI
-here leaves it out. Similarity is the cosine of places as they are. K-means with ten starts
-(k-means++), of which the best objective is kept; beyond 1,000 documents LPI and OLPI of figure 4
-work in the 300 leading directions of the SVD.
-""",
-    (PaperTable("olpi-2005-figures", "Figures 1 to 4", all_parts, figures_found),),
+    _PROSE.protocol,
+    (
+        PaperTable(
+            "olpi-2005-figures",
+            "Figures 1 to 4",
+            all_parts,
+            figures_found,
+            _PROSE.of("olpi-2005-figures"),
+        ),
+    ),
 )

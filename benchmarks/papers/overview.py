@@ -30,9 +30,11 @@ collection marks as unused: with them 9,210; without repeated texts 8,814). The 
 8,067; which ones they left out, they do not say.
 
 """
-# Table, row, column, least value; what the issue of the day asked for.
+# Report, table, row, column, and the least that shows a method to work as its paper says.
 _WANTED: tuple[tuple[str, str, str, str, float], ...] = (
     ("rlpi-2007-2", "rlpi-2007-2-AC", "30", "RLPI", 89.0),
+    ("rlpi-2007-2", "rlpi-2007-2-AC", "average", "RLPI, 50 draws", 98.0),
+    ("rlpi-2007-2", "rlpi-2007-2-NMI", "average", "RLPI, 50 draws", 94.5),
     ("rlpi-2007-2", "rlpi-2007-2-AC", "average", "RLPI", 98.0),
     ("rlpi-2007-2", "rlpi-2007-2-NMI", "average", "RLPI", 94.5),
     ("spg-2008-3", "spg-2008-3-AC", "average", "SPG", 97.5),
@@ -94,7 +96,7 @@ def _shown(known: dict[str, Any]) -> Iterator[dict[str, Cell]]:
             "wanted": least,
             "reached": found["measured"] >= least,
         }
-        if row == "average":
+        if row == "average" and "draws" not in column:
             yield from _margins(cells, table, column)
 
 

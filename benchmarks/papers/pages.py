@@ -69,8 +69,7 @@ def section(table: PaperTable, form: str, found: Findings) -> str:
         *(f"![{figure.title}]({figure.name}.svg)" for figure in found.figures),
     ]
     if table.reasons:
-        parts.append("**Where it differs, and why.**\n")
-        parts.append("\n".join(f"- {reason}" for reason in table.reasons))
+        parts += ["**Where it differs, and why.**", table.reasons]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n\n"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import Comparison, averaged, with_average
 from benchmarks.papers.methods import Method
+from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import Published
 from benchmarks.papers.tables import Findings, Paper, PaperTable
@@ -48,7 +49,7 @@ class Bounds:
 
 
 BOUNDS = {
-    "short": Bounds(5, 3, 200, (10, 25, 50, 100, 200, 400)),
+    "short": Bounds(5, 2, 200, (10, 25, 50, 100, 200, 400)),
     "full": Bounds(50, 50, 500, (5, 10, 25, 50, 75, 100, 150, 200, 300, 400, 600)),
 }
 
@@ -199,39 +200,30 @@ def _sparse(name: str, terms: int) -> Method:
     return Method.of(name, cardinality=terms, **graph)
 
 
-def _table(number: int, reasons: tuple[str, ...]) -> PaperTable:
-    return PaperTable(
-        f"spg-2008-{number}",
-        f"Table {number}: clustering performance on {NAMES[TABLES[number]]}",
-        partial(clustering_parts, number),
-        partial(clusters_found, number),
-        reasons,
-    )
-
+_PROSE = Prose.read("spg-2008")
 
 PAPER = Paper(
     "spg-2008",
     "Sparse Projections over Graph",
     "D. Cai, X. He, J. Han, AAAI 2008",
-    """\
-Term frequencies, rows of unit length. c classes are drawn at random; all methods get the same
-draws. Graph of p = 7 neighbours with cosine weights. c dimensions for LSI and SPCA, c factors for
-NMF with normalised-cut weighting; the c dimensions of SPG count the constant one, which is left
-out here: c − 1. K-means with ten starts (k-means++), of which the best objective is kept.
-
-The paper does not print the number of terms in a dimension, but the share of zeros. Here each
-dimension may have as many terms as leaves the share of zeros that the paper reports for that
-method and that number of classes; table and measurement can differ in the last digit, where a
-path of the lasso ends with fewer terms.
-""",
+    _PROSE.protocol,
     (
-        _table(3, ()),
-        _table(4, ()),
+        *(
+            PaperTable(
+                f"spg-2008-{number}",
+                f"Table {number}: clustering performance on {NAMES[data]}",
+                partial(clustering_parts, number),
+                partial(clusters_found, number),
+                _PROSE.of(f"spg-2008-{number}"),
+            )
+            for number, data in TABLES.items()
+        ),
         PaperTable(
             "spg-2008-figures",
             "Figures 1 and 2: clusters by cardinality",
             figure_parts,
             figures_found,
+            _PROSE.of("spg-2008-figures"),
         ),
     ),
 )

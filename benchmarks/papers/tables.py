@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from benchmarks.papers.comparison import Comparison
     from benchmarks.papers.protocol import Part, Results
     from lpisearch.records import Figure, Table
+
+    Parts: TypeAlias = "Callable[[str], Sequence[Part]]"
+    Found: TypeAlias = "Callable[[str, Results], Findings]"
 
 FORMS = ("short", "full")
 
@@ -52,14 +56,14 @@ class PaperTable:
     findings
         What the measurements come to.
     reasons
-        Why numbers differ from the paper's, as far as is known.
+        Why numbers differ from the paper's, as far as is known, as Markdown.
     """
 
     name: str
     title: str
-    parts: Callable[[str], Sequence[Part]]
-    findings: Callable[[str, Results], Findings]
-    reasons: tuple[str, ...] = ()
+    parts: Parts
+    findings: Found
+    reasons: str = ""
 
 
 @dataclass(frozen=True, slots=True)

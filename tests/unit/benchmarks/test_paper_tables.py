@@ -100,7 +100,7 @@ def test_every_table_is_listed() -> None:
 def test_a_page_puts_paper_and_measurement_side_by_side(tiny: Clustering, tmp_path: Path) -> None:
     """A run writes value, measurement and difference as Markdown and JSON, and a picture."""
     results = protocol.run(tiny.parts(), Cells(), jobs=1)
-    table = PaperTable("tiny-1", "Table 1", lambda _form: tiny.parts(), _found, ("Small.",))
+    table = PaperTable("tiny-1", "Table 1", lambda _form: tiny.parts(), _found, "- Small.")
     paper = Paper("tiny", "A paper", "Nobody, nowhere", "As it comes.", (table,))
     write_table(tmp_path, paper, table, "short", _found("short", results))
     write_overview(tmp_path, (paper,))
