@@ -175,7 +175,8 @@ def _of_method(
         learned = largest or represent(name, X, replace(options, dims=number))
         rows = learned.directions(X, number)
         measured = pair_measures(rows, collection, options.seed)
-        found.append({"dims": number, "found_dims": rows.shape[1]} | measured)
+        fewer: dict[str, Cell] = {"found_dims": rows.shape[1]} if rows.shape[1] < number else {}
+        found.append({"dims": number} | fewer | measured)
     return found
 
 

@@ -214,7 +214,7 @@ def _figure(wanted: SweepOptions, measure: str, rows: Rows) -> Figure:
     log = max(wanted.values) >= _LEAST_FOR_LOGARITHM * min(wanted.values) > 0
     return Figure(
         name=f"{wanted.measure}-{measure}-by-{wanted.over}",
-        title=f"{wanted.measure.capitalize()} by {PARAMETERS[wanted.over][1]}",
+        title=f"{wanted.measure.capitalize()} by {PARAMETERS[wanted.over][1]}: {measure}",
         x_label=PARAMETERS[wanted.over][1],
         y_label=measure,
         series=tuple(_line(name, points) for name, points in lines.items()),
