@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -80,7 +81,7 @@ def _computed(
         for part in parts:
             yield part, partial(measured, part)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_leave_interrupts_to_the_parent) as pool:
         running = {pool.submit(measured, part): part for part in parts}
         try:
             for done in as_completed(running):
@@ -88,6 +89,10 @@ def _computed(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _size(part: Part) -> int:
