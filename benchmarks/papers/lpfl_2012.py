@@ -39,15 +39,15 @@ class Bounds:
         Up to so many documents LPI works in the whole space, beyond in so many directions.
     selected
         The numbers of terms m that are tried.
-    cardinalities
-        The numbers of terms in a dimension of SLPI that are tried.
+    betas
+        The penalties β of SLPI that are tried.
     """
 
     draws: int
     lpi_draws: int
     exact: tuple[int, int]
     selected: tuple[int, ...]
-    terms: tuple[int, ...]
+    betas: tuple[int, ...]
 
 
 BOUNDS = {
@@ -74,7 +74,7 @@ def clustering(number: int, form: str) -> Clustering:
             "LS": tuple(
                 Method.of("laplacian-score", n_components=m, **graph) for m in bounds.selected
             ),
-            "SLPI": tuple(Method.of("spg", cardinality=k, **graph) for k in bounds.terms),
+            "SLPI": tuple(Method.of("slpi", beta=float(b), **graph) for b in bounds.betas),
             "LS+LPI": tuple(Method.of("ls+lpi", n_selected=m, **lpi) for m in bounds.selected),
             "FSSL": (Method.of("fsslpi", **graph),),
             "LPFL": tuple(Method.of("lpfl", n_selected=m, **graph) for m in bounds.selected),
@@ -99,7 +99,7 @@ def clusters_found(number: int, form: str, results: Results) -> Findings:
     documents, directions = bounds.exact
     extent = (
         f"{bounds.draws} draws of classes (paper: 20); m of {', '.join(map(str, bounds.selected))} "
-        f"and terms in a dimension of SLPI of {', '.join(map(str, bounds.terms))} (paper: 1000, "
+        f"and β of SLPI of {', '.join(map(str, bounds.betas))} (paper: 1000, "
         "1500, … 5000 and 10, 20, … 100); LPI, also after LS, is exact up to "
         f"{documents:,} documents and works in the {directions:,} leading directions of the SVD "
         "beyond."
