@@ -11,21 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from lpisearch import __version__
-from lpisearch.cli import (
-    INTERRUPTED,
-    STOPPED,
-    classify,
-    database,
-    demo,
-    doctor,
-    documents,
-    index,
-    ingest,
-    query,
-    status,
-    topics,
-)
-from lpisearch.cli.evaluate import app as evaluate
+from lpisearch.cli import INTERRUPTED, STOPPED
+from lpisearch.cli.verbs import VERBS, load
 from lpisearch.errors import LpiSearchError
 from lpisearch.library import default_path
 
@@ -45,6 +32,24 @@ class Invocation:
 
 class Verbs(TyperGroup):
     """The verbs in the order of a first visit, each run where its errors are stated."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        names: dict[str, Any] = dict.fromkeys(VERBS)
+        self.commands = names  # names alone, for those that are mistyped
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (Click asks so)
+        """Return the names of the verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 (Click asks so)
+        """Import one verb."""
+        return load(cmd_name) if cmd_name in VERBS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (Click asks so)
+        """Write the list of verbs, none of which is imported for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.purpose) for name, verb in VERBS.items()])
 
     def make_context(self, *words: Any, **settings: Any) -> Any:
         """Parse the command line; Ctrl-C is answered from the first moment."""
@@ -128,17 +133,3 @@ def lpisearch(
 ) -> None:
     """Search and classify your documents by meaning, on a plain CPU."""
     context.obj = Invocation(db or default_path(), debug)
-
-
-app.command("ingest")(ingest.ingest)
-app.command("index")(index.index)
-app.command("query")(query.query)
-app.command("similar")(query.similar)
-app.command("classify")(classify.classify)
-app.command("topics")(topics.topics)
-app.add_typer(evaluate.app, name="evaluate")
-app.command("status")(status.status)
-app.add_typer(documents.app, name="docs")
-app.command("doctor")(doctor.doctor)
-app.add_typer(database.app, name="db")
-app.command("demo")(demo.demo)

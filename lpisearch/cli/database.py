@@ -9,7 +9,9 @@ import typer
 
 from lpisearch.cli.render import Json, print_json
 
-app = typer.Typer(no_args_is_help=True, help="Upgrade, check and copy the library.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Upgrade, check and copy the library."
+)
 
 
 @app.command()

@@ -22,7 +22,9 @@ from lpisearch.cli.render import (
 if TYPE_CHECKING:
     from lpisearch.records import Filter
 
-app = typer.Typer(no_args_is_help=True, help="List, show, delete and export documents.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="List, show, delete and export documents."
+)
 
 Labels = Annotated[
     list[str] | None, typer.Option("--label", metavar="LABEL", help="Only this label (repeatable).")

@@ -13,9 +13,9 @@ from lpisearch.cli.evaluate.wanted import retrieval_options, signature
 from lpisearch.cli.render import Json
 
 app = typer.Typer(
+    add_completion=False,
     help="Measure an index on labelled documents and judged queries.",
     invoke_without_command=True,
-    rich_markup_mode=None,
 )
 
 
