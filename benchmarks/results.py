@@ -133,6 +133,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path(gettempdir()) / "lpisearch-results")
     parser.add_argument("sections", nargs="*", metavar="SECTION")
     options = parser.parse_args()
+    if not options.data.is_dir():
+        sys.exit(f"No collections at {options.data}. Next: name their folder with --data.")
     kept: Path = options.work
     kept.mkdir(parents=True, exist_ok=True)
     for section in SECTIONS:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks.papers.catalogue import PAPERS, chosen
+from benchmarks.papers.datasets import DATA
 from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.protocol import run
 from benchmarks.papers.tables import FORMS
@@ -25,6 +26,9 @@ def main(words: list[str] | None = None) -> int:
             print("\n".join(f"{table.name:20} {table.title}" for table in paper.tables))
         return 0
     names = chosen(options.tables)
+    if not DATA.is_dir():
+        print(f"The public collections are not there: {DATA}", file=sys.stderr)
+        return 1
     began = time.perf_counter()
     signature = {"papers": "" if options.keep else names, "form": options.form}
     try:
