@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
 
 from lpisearch.database.models import Base, IndexRow
@@ -54,8 +54,3 @@ def save_index(connection: Connection, entry: IndexEntry) -> None:
     statement = insert(IndexRow).values(values)
     changed = {name: statement.excluded[name] for name in values if name != "name"}
     connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=changed))
-
-
-def remove_index(connection: Connection, name: str) -> None:
-    """Forget an index."""
-    connection.execute(delete(IndexRow).where(IndexRow.name == name))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.workflows.evaluating.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from lpisearch.settings import SimilarityOptions
     from lpisearch.workflows.evaluating.collection import Collection
@@ -30,15 +26,13 @@ def word_subsets(
     NothingToEvaluate
         No word is in so many documents.
     """
-    columns = collection.counts.tocsc()
-    if wanted.words:
-        named = _columns_of(collection, wanted.words)
-    else:
-        named = _frequent(collection, np.diff(columns.indptr), wanted)
+    from lpisearch import evaluation
+
+    named = _columns_of(collection, wanted.words) if wanted.words else _frequent(collection, wanted)
+    rows = evaluation.word_subsets(collection.counts, [column for _, column in named], least=0)
     found, alike = [], []
     for word, column in named:
-        rows = columns.indices[columns.indptr[column] : columns.indptr[column + 1]]
-        subset = collection.of(np.sort(rows))
+        subset = collection.of(rows[column])
         if has_pairs(subset) and len({name for own in subset.labels for name in own}) > 1:
             found.append((word, subset))
         else:
@@ -80,17 +74,16 @@ def _stems(collection: Collection, words: Sequence[str]) -> Mapping[str, str]:
     return {word: " ".join(tokeniser.tokens(word)) for word in words}
 
 
-def _frequent(
-    collection: Collection, frequencies: NDArray[np.integer[Any]], wanted: SimilarityOptions
-) -> list[tuple[str, int]]:
-    fitting = np.flatnonzero((frequencies >= wanted.least) & (frequencies <= wanted.most))
-    if not len(fitting):
+def _frequent(collection: Collection, wanted: SimilarityOptions) -> list[tuple[str, int]]:
+    from lpisearch.evaluation import frequent_terms
+
+    number = wanted.most_frequent or 1
+    best = frequent_terms(collection.counts, number, wanted.least, wanted.most)
+    if not best:
         raise NothingToEvaluate(
             f"No word is in {wanted.least:,} to {wanted.most:,} labelled documents.",
             "give other bounds: --subset-size 50..500",
         )
-    best = fitting[np.argsort(-frequencies[fitting], kind="stable")][: wanted.most_frequent]
     return [
-        (collection.terms[column] if collection.terms else str(column), column)
-        for column in best.tolist()
+        (collection.terms[column] if collection.terms else str(column), column) for column in best
     ]

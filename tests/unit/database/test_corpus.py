@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.database import corpus
-from lpisearch.database.indexes import IndexEntry, index_entries, remove_index, save_index
+from lpisearch.database.indexes import IndexEntry, index_entries, save_index
 from lpisearch.database.schema import open_library
 from lpisearch.records import Filter
 
@@ -111,6 +111,3 @@ def test_entries_of_indexes(shelf: Path) -> None:
             save_index(connection, newer)
         with database.writing() as connection:
             assert index_entries(connection) == [other, newer]
-            remove_index(connection, "a")
-            remove_index(connection, "nothing")
-            assert index_entries(connection) == [newer]
