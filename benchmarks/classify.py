@@ -16,10 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.database import corpus
-from lpisearch.database.schema import open_library
+from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
+from lpisearch.classifiers.training import learn_classifier
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.stages import Stages
+from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.maintenance.documents import list_documents, show_document
 from lpisearch.records import Filter
-from lpisearch.search.classification import CLASSIFIERS, Classifier
+from lpisearch.search.classifying import Judge
+from lpisearch.search.topics import find_topics
 from lpisearch.settings import (
     ClassifyOptions,
     IndexOptions,
@@ -28,15 +33,10 @@ from lpisearch.settings import (
     TopicOptions,
     shipped_folder,
 )
+from lpisearch.storage.sqlite import corpus
+from lpisearch.storage.sqlite.schema import open_library
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
-from lpisearch.workflows.classifying import Judge
-from lpisearch.workflows.documents import list_documents, show_document
-from lpisearch.workflows.indexing import build_index
-from lpisearch.workflows.ingest import run_ingest
-from lpisearch.workflows.stages import Stages
-from lpisearch.workflows.topics import find_topics
-from lpisearch.workflows.training import learn_classifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.settings import IngestOptions
-from lpisearch.workflows.ingest import run_ingest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.database.matching import match_expression
+from lpisearch.indexes.build import build_index, open_index
+from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.search.asking import Searcher, run_batch
 from lpisearch.search.engine import Engine
 from lpisearch.search.lexical import Bm25
 from lpisearch.search.ranking import best
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.storage.sqlite.matching import match_expression
 from lpisearch.terms.tokeniser import Tokeniser
-from lpisearch.workflows.indexing import build_index, open_index
-from lpisearch.workflows.ingest import run_ingest
-from lpisearch.workflows.search import Searcher, run_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.evaluation import parse_measures, score_run
+from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.index import scaled_rows
+from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.maintenance.documents import list_documents
+from lpisearch.readers.queries import read_queries
 from lpisearch.search import feedback, fusion
+from lpisearch.search.asking import Searcher, run_batch
 from lpisearch.search.engine import Engine
 from lpisearch.search.lexical import Bm25
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
-from lpisearch.store.index import scaled_rows
-from lpisearch.workflows.documents import list_documents
-from lpisearch.workflows.indexing import build_index, open_index
-from lpisearch.workflows.ingest import run_ingest
-from lpisearch.workflows.query_files import read_queries
-from lpisearch.workflows.search import Searcher, run_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,16 +20,16 @@ from unittest import mock
 import numpy as np
 
 from lpisearch.evaluation import accuracy, split_by_share
+from lpisearch.evaluation.experiments.classifiers import judge
+from lpisearch.evaluation.experiments.collection import library_collection, single_labelled
+from lpisearch.evaluation.experiments.representations import TermWeights, represent
+from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.projections import responses
 from lpisearch.settings import EvaluateOptions, IngestOptions
 from lpisearch.terms.vocabulary import VocabularyLimits
-from lpisearch.workflows.evaluating.classifiers import judge
-from lpisearch.workflows.evaluating.collection import library_collection, single_labelled
-from lpisearch.workflows.evaluating.representations import TermWeights, represent
-from lpisearch.workflows.ingest import run_ingest
 
 if TYPE_CHECKING:
-    from lpisearch.workflows.evaluating.collection import Collection
+    from lpisearch.evaluation.experiments.collection import Collection
 
 COLLECTIONS = {"20newsgroups": None, "reuters21578": 30}
 SHARES = (0.08, 0.2, 0.4, 0.8)

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from retrieval import _library, _program  # type: ignore[import-not-found]  # beside this file
 
-from lpisearch.workflows import ingest
-from lpisearch.workflows.tokens import _begins_with, document_tokens
+from lpisearch.ingest import ingesting
+from lpisearch.terms.documents import _begins_with, document_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def main() -> None:
         found = []
         for name in COLLECTIONS:
             with tempfile.TemporaryDirectory() as folder:
-                with patch.object(ingest, "document_tokens", way):
+                with patch.object(ingesting, "document_tokens", way):
                     library = _library(name, Path(folder))
                 found += [_program(library, name, by) for by in ("lexical", "semantic", "hybrid")]
         print(f"{label:22}" + "".join(f"{value:20.3f}" for value in found))

@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from lpisearch.records import Filter
+from lpisearch.errors import DocumentNotFound
+from lpisearch.records import Document, Filter
 from lpisearch.settings import EvaluateOptions, IndexOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lpisearch.records import (
+        Answer,
         Classification,
-        Document,
         Entry,
         Finding,
         Hit,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     )
     from lpisearch.settings import (
         CategoriesOptions,
+        ClassifyOptions,
         ClusterOptions,
         RetrievalOptions,
         SimilarityOptions,
@@ -88,7 +90,7 @@ class Library:
         >>> report.added, report.failed
         (2, 0)
         """
-        from lpisearch.workflows.ingest import run_ingest
+        from lpisearch.ingest.ingesting import run_ingest
 
         names = [os.fspath(path) for path in paths]
         return run_ingest(self.path, names, options or IngestOptions(), on_progress)
@@ -116,7 +118,7 @@ class Library:
         >>> library.index(method="lsi").documents
         2
         """
-        from lpisearch.workflows.indexing import build_index
+        from lpisearch.indexes.build import build_index
 
         wanted = replace(options or IndexOptions(), method=method)
         return build_index(self.path, wanted, on_stage)
@@ -150,7 +152,7 @@ class Library:
         >>> [hit.id for hit in library.query("letter", by="lexical")]
         ['first.txt']
         """
-        from lpisearch.workflows.search import run_search
+        from lpisearch.search.asking import run_search
 
         return list(run_search(self.path, text, _search_options(k, by, label, options)).hits)
 
@@ -170,10 +172,21 @@ class Library:
         >>> [hit.id for hit in library.similar("first.txt", by="semantic")]
         ['second.txt']
         """
-        from lpisearch.workflows.search import run_similar
-
         wanted = _search_options(k, by, label, options)
-        return list(run_similar(self.path, document, wanted).hits)
+        return list(self.similar_to(document, wanted).hits)
+
+    def similar_to(self, document: str | Path | Document, options: SearchOptions) -> Answer:
+        """Do the same, and give the answer with its notes."""
+        from lpisearch.ingest.inputs import first_document
+        from lpisearch.search.asking import run_similar
+
+        if isinstance(document, Document):
+            return run_similar(self.path, document, options)
+        name = os.fspath(document)
+        try:
+            return run_similar(self.path, name, options)
+        except DocumentNotFound:
+            return run_similar(self.path, first_document(name), options)
 
     def classify(
         self,
@@ -202,13 +215,37 @@ class Library:
         >>> judged.labels[0].label
         'bicycles'
         """
+        from lpisearch.search.classifying import Judge
         from lpisearch.settings import ClassifyOptions
-        from lpisearch.workflows.classifying import Judge, classify
 
         options = ClassifyOptions(by, k, index)
         if isinstance(what, Path):
-            return next(classify(self.path, [str(what)], options))
+            return next(self.classify_each([str(what)], options))
         return Judge(self.path, options).text(what)
+
+    def classify_each(
+        self, arguments: Sequence[str], options: ClassifyOptions
+    ) -> Iterator[Classification]:
+        """Judge what the arguments mean: files that exist (and "-"), or else one text.
+
+        Yields
+        ------
+        Classification
+            One for the text, or one for each document of the files.
+        """
+        from lpisearch.ingest.inputs import name_files, read_inputs
+        from lpisearch.records import Classification
+        from lpisearch.search.classifying import Judge
+
+        judge = Judge(self.path, options)
+        if not name_files(arguments):
+            yield judge.text(" ".join(arguments))
+            return
+        for each in read_inputs(arguments):
+            if each.document is None:
+                yield Classification(each.name, note=each.reason, failed=True)
+            else:
+                yield judge.document(each.name, each.document)
 
     def topics(
         self,
@@ -238,8 +275,8 @@ class Library:
         >>> report.topics[0].terms[:3]
         ('star', 'telescope', 'sun')
         """
+        from lpisearch.search.topics import find_topics
         from lpisearch.settings import TopicOptions
-        from lpisearch.workflows.topics import find_topics
 
         return find_topics(self.path, TopicOptions(number, terms, documents, seed, index))
 
@@ -279,7 +316,7 @@ class Library:
         >>> [(row["representation"], row["repeats"], row["accuracy"] > 0.9) for row in rows]
         [('terms', 10, True), ('rlpi', 10, True)]
         """
-        from lpisearch.workflows.evaluating.measures import evaluate
+        from lpisearch.evaluation.experiments.evaluate import evaluate
 
         return evaluate(
             self.path,
@@ -298,7 +335,7 @@ class Library:
         >>> library.status()["documents"]
         2
         """
-        from lpisearch.workflows.maintenance import library_status
+        from lpisearch.maintenance.upkeep import library_status
 
         return library_status(self.path)
 
@@ -310,7 +347,7 @@ class Library:
         >>> [entry.id for entry in library.entries()]
         ['first.txt', 'second.txt']
         """
-        from lpisearch.workflows.documents import list_documents
+        from lpisearch.maintenance.documents import list_documents
 
         return list_documents(self.path, wanted or Filter())[0]
 
@@ -322,31 +359,31 @@ class Library:
         >>> library.document("first.txt").title
         'A letter'
         """
-        from lpisearch.workflows.documents import show_document
+        from lpisearch.maintenance.documents import show_document
 
         return show_document(self.path, name)
 
     def delete(self, *names: str) -> int:
         """Remove documents by id or path, all or none; return how many."""
-        from lpisearch.workflows.documents import delete_documents
+        from lpisearch.maintenance.documents import delete_documents
 
         return delete_documents(self.path, names)
 
     def export(self, target: Path | IO[str], wanted: Filter | None = None) -> int:
         """Write documents as JSON Lines, which `ingest` turns into the same documents again."""
-        from lpisearch.workflows.documents import export_documents
+        from lpisearch.maintenance.documents import export_documents
 
         return export_documents(self.path, target, wanted or Filter())
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
         """Look for damage; with `repair`, mend what can be mended."""
-        from lpisearch.workflows.maintenance import examine
+        from lpisearch.maintenance.upkeep import examine
 
         return examine(self.path, repair=repair)
 
     def back_up(self, target: Path | None = None) -> Path:
         """Copy the library while it is in use; return the path of the copy."""
-        from lpisearch.workflows.maintenance import back_up_library
+        from lpisearch.maintenance.upkeep import back_up_library
 
         return back_up_library(self.path, target)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from alembic import context
 
-from lpisearch.database.fulltext import TABLE
-from lpisearch.database.models import Base
+from lpisearch.storage.sqlite.fulltext import TABLE
+from lpisearch.storage.sqlite.models import Base
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -80,7 +80,7 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def ingest(library: Path) -> Callable[..., IngestReport]:
     """Return `run_ingest` into the library; options are given flat, by name."""
-    from lpisearch.workflows.ingest import run_ingest
+    from lpisearch.ingest.ingesting import run_ingest
 
     def run(*paths: Path | str, into: Path = library, **options: Any) -> IngestReport:
         read = {name: options.pop(name) for name in _READ_OPTIONS & options.keys()}
@@ -139,7 +139,7 @@ def sql(library: Path) -> Callable[..., list[Any]]:
 @pytest.fixture
 def sound(library: Path) -> Callable[..., None]:
     """Return an assertion that `doctor` finds nothing wrong."""
-    from lpisearch.workflows.maintenance import examine
+    from lpisearch.maintenance.upkeep import examine
 
     def check(path: Path = library) -> None:
         assert [finding for finding in examine(path) if not finding.ok] == []

@@ -12,7 +12,7 @@ from benchmarks.papers.datasets import DATA
 from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.protocol import run
 from benchmarks.papers.tables import FORMS
-from lpisearch.workflows.evaluating.cells import Cells, kept_cells
+from lpisearch.evaluation.experiments.cells import Cells, kept_cells
 
 FOLDER = Path(__file__).parents[2] / "docs" / "papers"
 JOBS = 2

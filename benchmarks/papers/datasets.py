@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.evaluation.experiments.collection import Collection, single_labelled
+from lpisearch.evaluation.experiments.matrices import matrix_collection
 from lpisearch.terms.counts import count_all_terms, narrow
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.terms.vocabulary import VocabularyLimits
-from lpisearch.workflows.evaluating.collection import Collection, single_labelled
-from lpisearch.workflows.evaluating.matrices import matrix_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from lpisearch.evaluation import (
     mutual_information,
     pair_precision,
 )
-from lpisearch.workflows.evaluating.representations import TermWeights
+from lpisearch.evaluation.experiments.representations import TermWeights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

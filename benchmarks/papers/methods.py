@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from lpisearch.projections.embedding import Embedding
-from lpisearch.projections.registry import METHODS
-from lpisearch.workflows.evaluating.representations import (
+from lpisearch.evaluation.experiments.representations import (
     TERMS,
     class_dimensions,
     takes_labels,
 )
+from lpisearch.projections.embedding import Embedding
+from lpisearch.projections.registry import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from benchmarks.papers.overview import overview
+from lpisearch.indexes.learn import library_versions
 from lpisearch.records import Report
 from lpisearch.reports import as_json, as_markdown, draw
-from lpisearch.workflows.subspace import library_versions
 
 if TYPE_CHECKING:
     from pathlib import Path

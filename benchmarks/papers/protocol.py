@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from benchmarks.papers.methods import Method
-    from lpisearch.workflows.evaluating.cells import Cells
+    from lpisearch.evaluation.experiments.cells import Cells
 
     Results: TypeAlias = "Mapping[Part, dict[str, Any]]"
 

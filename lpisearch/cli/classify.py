@@ -32,10 +32,12 @@ def classify(
     json: Json = False,
 ) -> None:
     """Label texts by what `index` learned from the labelled documents."""
+    from lpisearch.library import Library
     from lpisearch.settings import ClassifyOptions
-    from lpisearch.workflows.classifying import classify as run
 
-    found = list(run(context.obj.library, what, ClassifyOptions(classifier, k, index)))
+    found = list(
+        Library(context.obj.library).classify_each(what, ClassifyOptions(classifier, k, index))
+    )
     if json:
         print_json([_as_json(each) for each in found])
     elif len(found) == 1:

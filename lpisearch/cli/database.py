@@ -17,7 +17,7 @@ app = typer.Typer(
 @app.command()
 def upgrade(context: typer.Context, json: Json = False) -> None:
     """Bring an older library to this program's schema (any other command does so by itself)."""
-    from lpisearch.workflows.maintenance import upgrade_library
+    from lpisearch.maintenance.upkeep import upgrade_library
 
     done = upgrade_library(context.obj.library)
     if json:
@@ -31,7 +31,7 @@ def upgrade(context: typer.Context, json: Json = False) -> None:
 @app.command()
 def check(context: typer.Context, json: Json = False) -> None:
     """Compare the tables with what this program expects."""
-    from lpisearch.workflows.maintenance import check_schema
+    from lpisearch.maintenance.upkeep import check_schema
 
     differences = check_schema(context.obj.library)
     if json:
@@ -56,7 +56,7 @@ def backup(
     json: Json = False,
 ) -> None:
     """Copy the library, even while it is being written."""
-    from lpisearch.workflows.maintenance import back_up_library
+    from lpisearch.maintenance.upkeep import back_up_library
 
     copy = back_up_library(context.obj.library, target)
     if json:
@@ -74,7 +74,7 @@ def retokenise(
     json: Json = False,
 ) -> None:
     """Cut the words of all documents anew, perhaps in another language."""
-    from lpisearch.workflows.maintenance import retokenise as run
+    from lpisearch.maintenance.upkeep import retokenise as run
 
     number = run(context.obj.library, language)
     if json:

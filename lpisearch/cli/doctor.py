@@ -18,7 +18,7 @@ def doctor(
     json: Json = False,
 ) -> None:
     """Look for damage in the library, and say what to do about it."""
-    from lpisearch.workflows.maintenance import examine
+    from lpisearch.maintenance.upkeep import examine
 
     findings = examine(context.obj.library, repair=repair)
     sound = all(finding.ok for finding in findings)

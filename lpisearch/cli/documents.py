@@ -48,7 +48,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List documents in the order of ingest."""
-    from lpisearch.workflows.documents import list_documents
+    from lpisearch.maintenance.documents import list_documents
 
     wanted = _filter(label, path, split)
     entries, total = list_documents(context.obj.library, wanted, limit or -1, offset)
@@ -69,7 +69,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one document."""
-    from lpisearch.workflows.documents import as_record, show_document
+    from lpisearch.maintenance.documents import as_record, show_document
 
     found = show_document(context.obj.library, document)
     if json:
@@ -96,7 +96,7 @@ def delete(
     json: Json = False,
 ) -> None:
     """Remove documents from the library. Their files stay; a changed file brings them back."""
-    from lpisearch.workflows.documents import delete_documents
+    from lpisearch.maintenance.documents import delete_documents
 
     number = delete_documents(context.obj.library, documents)
     if json:
@@ -117,7 +117,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Write documents as JSON Lines; ingesting them gives the same library."""
-    from lpisearch.workflows.documents import export_documents
+    from lpisearch.maintenance.documents import export_documents
 
     wanted = _filter(label, path, split)
     if target != "-":

@@ -134,8 +134,8 @@ def print_run(runs: Iterable[tuple[str, list[tuple[str, float]]]]) -> None:
 
 def print_batch(library: Path, queries: Path, options: SearchOptions, output: Output) -> None:
     """Answer the queries of a file, in its order."""
-    from lpisearch.workflows.query_files import read_queries
-    from lpisearch.workflows.search import run_batch
+    from lpisearch.readers.queries import read_queries
+    from lpisearch.search.asking import run_batch
 
     runs = run_batch(library, read_queries(queries), options)
     if output is Output.TREC:

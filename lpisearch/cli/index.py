@@ -59,9 +59,9 @@ def index(
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
+    from lpisearch.indexes.build import build_index
+    from lpisearch.indexes.planning import plan_index
     from lpisearch.settings import IndexOptions
-    from lpisearch.workflows.indexing import build_index
-    from lpisearch.workflows.planning import plan_index
 
     options = IndexOptions(
         name=name,

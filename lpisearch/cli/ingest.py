@@ -101,7 +101,7 @@ def ingest(
 
 
 def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
-    from lpisearch.workflows.ingest import run_ingest
+    from lpisearch.ingest.ingesting import run_ingest
 
     with progress_bar("Reading") as show:
         return run_ingest(context.obj.library, paths, options, show)

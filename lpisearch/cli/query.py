@@ -142,7 +142,7 @@ def similar(
     json: Json = False,
 ) -> None:
     """Find documents that are like one: a document of the library, or any other file."""
-    from lpisearch.workflows.search import run_similar
+    from lpisearch.library import Library
 
     options = search_options(
         by=by,
@@ -158,7 +158,9 @@ def similar(
         collapse=collapse,
         index=index,
     )
-    print_answer(run_similar(context.obj.library, document, options), Output.of(json=json, csv=csv))
+    print_answer(
+        Library(context.obj.library).similar_to(document, options), Output.of(json=json, csv=csv)
+    )
 
 
 def search_options(
@@ -207,10 +209,10 @@ def _answer(
     like: list[str] | None,
     unlike: list[str] | None,
 ) -> None:
-    from lpisearch.workflows.search import run_search
+    from lpisearch.search.asking import run_search
 
     if like or unlike:
-        from lpisearch.workflows.search import run_feedback
+        from lpisearch.search.asking import run_feedback
 
         answer = run_feedback(library, text, like or [], unlike or [], options)
     else:
@@ -221,7 +223,7 @@ def _answer(
 def _why(
     library: Path, text: str, answer: Answer, options: SearchOptions
 ) -> dict[str, Explanation]:
-    from lpisearch.workflows.explaining import explain_hits
+    from lpisearch.search.explaining import explain_hits
 
     return explain_hits(library, text, [hit.id for hit in answer.hits], options)
 
@@ -230,7 +232,7 @@ def _prompt(library: Path, options: SearchOptions, *, explain: bool) -> None:
     """Ask for questions until the input ends; the index stays open between them."""
     import readline  # noqa: F401 (gives input() its history and its editing)
 
-    from lpisearch.workflows.search import Searcher
+    from lpisearch.search.asking import Searcher
 
     note("Type a question; Ctrl-D ends.")
     with Searcher.open(library, options.index) as searcher:

@@ -11,7 +11,7 @@ from lpisearch.cli.render import Json, note, print_json, print_pairs, print_tabl
 
 def status(context: typer.Context, json: Json = False) -> None:
     """Show what the library holds."""
-    from lpisearch.workflows.maintenance import library_status
+    from lpisearch.maintenance.upkeep import library_status
 
     found = library_status(context.obj.library)
     if json:

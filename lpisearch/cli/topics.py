@@ -82,7 +82,7 @@ def topics(
 
 
 def _show_topics(library: Path, options: TopicOptions, *, json: bool) -> None:
-    from lpisearch.workflows.topics import find_topics
+    from lpisearch.search.topics import find_topics
 
     report = find_topics(library, options)
     if json:
@@ -92,7 +92,7 @@ def _show_topics(library: Path, options: TopicOptions, *, json: bool) -> None:
 
 
 def _show_dimensions(library: Path, options: DimensionOptions, *, json: bool) -> None:
-    from lpisearch.workflows.dimensions import show_dimensions
+    from lpisearch.search.dimensions import show_dimensions
 
     with stage_line() as show:
         report = show_dimensions(library, options, show)

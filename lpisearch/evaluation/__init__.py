@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from lpisearch.evaluation.classification import (
+from lpisearch.evaluation.measures.classification import (
     Confused,
     accuracy,
     confusion,
     macro_f1,
     worst_pairs,
 )
-from lpisearch.evaluation.clustering import (
+from lpisearch.evaluation.measures.clustering import (
     Clustering,
     cluster_documents,
     clustering_accuracy,
     mutual_information,
 )
-from lpisearch.evaluation.drawing import draw_classes, split_by_share
-from lpisearch.evaluation.retrieval import (
+from lpisearch.evaluation.measures.drawing import draw_classes, split_by_share
+from lpisearch.evaluation.measures.retrieval import (
     Coverage,
     Measure,
     parse_measures,
     query_coverage,
     score_run,
 )
-from lpisearch.evaluation.significance import PairedTest, paired_test
-from lpisearch.evaluation.similarity import PairPrecision, average_accuracy, pair_precision
-from lpisearch.evaluation.subsets import frequent_terms, word_subsets
+from lpisearch.evaluation.measures.significance import PairedTest, paired_test
+from lpisearch.evaluation.measures.similarity import PairPrecision, average_accuracy, pair_precision
+from lpisearch.evaluation.measures.subsets import frequent_terms, word_subsets
 
 __all__ = [
     "Clustering",

@@ -52,7 +52,7 @@ class IndexReport:
     folder
         Where the arrays are.
     classifier
-        What was learned from the labels (see `lpisearch.workflows.training.Learned`); None
+        What was learned from the labels (see `lpisearch.classifiers.training.Learned`); None
         without labels.
     notes
         What is to be known of the map.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from lpisearch.reports.cells import printable, shown
+from lpisearch.reports.cells import shown
 from lpisearch.reports.widths import padded, shortened, width_of
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeGuard
+
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from lpisearch.records import Cell, Table
@@ -64,11 +65,6 @@ def plain(value: object) -> Cell:
     return str(value)
 
 
-def printable(text: str) -> str:
-    """Give a text as one line without control characters: labels come from anywhere."""
-    return "".join(map(_printable_character, text)) if not text.isprintable() else text
-
-
 def is_time(name: str) -> bool:
     """Say whether a column holds seconds."""
     return name.lower() in {"s", "seconds", "time"} or name.endswith(("_s", "_seconds", " s"))
@@ -115,14 +111,3 @@ def _significant(number: float, digits: int) -> str:
     rounded = float(f"{number:.{digits - 1}e}")
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     return f"{rounded:.{decimals}f}" if decimals > 0 else f"{number:.0f}"
-
-
-def _printable_character(character: str) -> str:
-    if character.isprintable():
-        return character
-    if character.isspace():
-        return " "
-    # Joiners shape Indic scripts and emoji; other marks without shape may reverse what follows.
-    if character in "\u200c\u200d":
-        return character
-    return "" if unicodedata.category(character) == "Cf" else "\ufffd"

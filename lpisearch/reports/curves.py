@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from lpisearch.reports.cells import printable
 from lpisearch.reports.widths import shortened, width_of
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

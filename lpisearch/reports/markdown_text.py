@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lpisearch.reports.cells import is_numeric, printable, shown
+from lpisearch.reports.cells import is_numeric, shown
 from lpisearch.reports.widths import padded, width_of
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import PlotUnavailable
 from lpisearch.reports.bars import as_bars
-from lpisearch.reports.cells import is_number, is_numeric, more_is_better, printable, shown
+from lpisearch.reports.cells import is_number, is_numeric, more_is_better, shown
 from lpisearch.reports.plots import svg_text
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

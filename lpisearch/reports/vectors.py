@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from lpisearch.reports.cells import printable, shown
+from lpisearch.reports.cells import shown
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from lpisearch.records import Figure, Series

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.search.classification import unit
+from lpisearch.classifiers.classifier import unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from lpisearch.store.postings import Postings
+    from lpisearch.indexes.postings import Postings
 
     Floats = NDArray[np.floating[Any]]
     Whole = NDArray[np.integer[Any]]

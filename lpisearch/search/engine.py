@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.indexes.postings import Postings
 from lpisearch.search.feedback import pulled
 from lpisearch.search.fusion import fuse
 from lpisearch.search.lexical import Bm25
 from lpisearch.search.question import ask
-from lpisearch.store.postings import Postings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.search.question import Question
-    from lpisearch.store.index import SubspaceIndex
 
 WAYS = ("hybrid", "semantic", "lexical")
 # So many scores are held at once while a batch is answered: 64 queries of 60,000 documents.

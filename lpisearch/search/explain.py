@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.store.index import SubspaceIndex
+    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.terms.tokeniser import Tokeniser
     from lpisearch.terms.vocabulary import TermCounts
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.store.index import scaled_rows
+from lpisearch.indexes.index import scaled_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,8 +19,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lpisearch.indexes.postings import Postings
     from lpisearch.search.question import Question
-    from lpisearch.store.postings import Postings
 
 K1 = 1.2
 B = 0.75

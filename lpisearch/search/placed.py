@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.records import Passage
-    from lpisearch.store.index import SubspaceIndex
     from lpisearch.terms.tokeniser import Tokeniser
 
 # Of so many stretches, 4,000 characters or so: placing one can take a millisecond.

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.store.index import SubspaceIndex
-    from lpisearch.store.postings import Postings
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.postings import Postings
 
 
 @dataclass(frozen=True, eq=False, slots=True)

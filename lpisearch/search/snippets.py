@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.store.index import SubspaceIndex
+    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.terms.tokeniser import Tokeniser
 
 MOST_CHARACTERS = 200_000

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.database import engine
 from lpisearch.errors import LibraryUnwritable
+from lpisearch.storage.sqlite import engine
 
 if TYPE_CHECKING:
     import sqlite3

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 import lpisearch
 from lpisearch.errors import LpiSearchError
+from lpisearch.indexes.build import build_index, open_index
+from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.settings import IndexOptions, IngestOptions
-from lpisearch.workflows.indexing import build_index, open_index
-from lpisearch.workflows.ingest import run_ingest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.store.index import SubspaceIndex
+    from lpisearch.indexes.index import SubspaceIndex
 
     Program = Callable[..., subprocess.CompletedProcess[str]]
     Put = Callable[..., Any]
@@ -46,7 +46,7 @@ def _processes() -> Any:
     """Return a maker of processes that need no time to start: all is imported already."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["__main__", "lpisearch.workflows.indexing", "lpisearch.projections.registry", "sklearn"]
+        ["__main__", "lpisearch.indexes.build", "lpisearch.projections.registry", "sklearn"]
     )
     return context
 
@@ -128,10 +128,9 @@ def test_a_kill_at_each_step_of_writing(
 
 def _die_at(step: str, how: str) -> None:
     """Kill this process before or after a step of writing."""
-    from lpisearch.store import folder
-    from lpisearch.workflows import indexing
+    from lpisearch.indexes import build, folder
 
-    home: Any = {"Path.rename": Path, "save_index": indexing}.get(step, folder)
+    home: Any = {"Path.rename": Path, "save_index": build}.get(step, folder)
     name = step.rsplit(".", maxsplit=1)[-1]
     original = getattr(home, name)
 
@@ -147,7 +146,7 @@ def test_an_interrupt_leaves_the_old_index_in_use(shelf: Path, sound: Callable[.
     """Ctrl-C during a build is acknowledged, with status 130; no remains are left."""
     build_index(shelf, IndexOptions(dims=2, method="lsi"))
     build = (
-        "import sys, time; from lpisearch.cli import main; import lpisearch.store.folder as f\n"
+        "import sys, time; from lpisearch.cli import main; import lpisearch.indexes.folder as f\n"
         "def slow(*a):\n print('writing', file=sys.stderr, flush=True); time.sleep(20)\n"
         "f._write = slow; main()"
     )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.settings import IngestOptions
-from lpisearch.workflows.ingest import run_ingest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def _processes() -> Any:
     """Return a maker of processes that need no time to start: all is imported already."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["__main__", "lpisearch.workflows.ingest", "alembic.command", "alembic.autogenerate"]
+        ["__main__", "lpisearch.ingest.ingesting", "alembic.command", "alembic.autogenerate"]
     )
     return context
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.evaluation import parse_measures, score_run
+from lpisearch.indexes.build import build_index
+from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.readers.queries import read_queries
+from lpisearch.search.asking import run_batch
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
-from lpisearch.workflows.indexing import build_index
-from lpisearch.workflows.ingest import run_ingest
-from lpisearch.workflows.query_files import read_queries
-from lpisearch.workflows.search import run_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,11 @@ import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from lpisearch.database import schema
-from lpisearch.database.schema import (
+from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, NotALibrary
+from lpisearch.maintenance.upkeep import library_status, upgrade_library
+from lpisearch.settings import shipped_folder
+from lpisearch.storage.sqlite import schema
+from lpisearch.storage.sqlite.schema import (
     HEAD,
     create_library,
     differences,
@@ -21,9 +24,6 @@ from lpisearch.database.schema import (
     revision,
     upgrade,
 )
-from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, NotALibrary
-from lpisearch.settings import shipped_folder
-from lpisearch.workflows.maintenance import library_status, upgrade_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,7 +234,7 @@ def test_a_failed_upgrade_changes_nothing(
 _RACER = """
 import sys, time
 from pathlib import Path
-from lpisearch.database.schema import create_library
+from lpisearch.storage.sqlite.schema import create_library
 import alembic.command
 sys.stdin.readline()
 create_library(Path(sys.argv[1])).close()

@@ -38,7 +38,7 @@ def evaluate(
     if context.invoked_subcommand is not None:
         _nothing_before_the_word(context)
         return
-    from lpisearch.workflows.evaluating.overview import evaluate_all
+    from lpisearch.evaluation.experiments.overview import evaluate_all
 
     output = Output(json, csv, markdown, report)
     library: Path = context.obj.library

@@ -13,8 +13,8 @@ from lpisearch.cli.evaluate.wanted import retrieval_options, signature
 from lpisearch.cli.render import Json
 
 if TYPE_CHECKING:
+    from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.records import Report
-    from lpisearch.workflows.evaluating.cells import Cells
 
 
 def retrieval(
@@ -37,7 +37,7 @@ def retrieval(
     json: Json = False,
 ) -> None:
     """Answer judged queries: the measures of trec_eval for each way to rank."""
-    from lpisearch.workflows.evaluating.retrieval import evaluate_retrieval
+    from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(

@@ -18,8 +18,8 @@ from lpisearch.cli.evaluate.wanted import (
 from lpisearch.cli.render import Json
 
 if TYPE_CHECKING:
+    from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.records import Report
-    from lpisearch.workflows.evaluating.cells import Cells
 
 
 def similarity(
@@ -42,8 +42,8 @@ def similarity(
     json: Json = False,
 ) -> None:
     """Rank all pairs of documents by cosine: average precision of pairs of one topic."""
-    from lpisearch.workflows.evaluating.similarity import evaluate_similarity
-    from lpisearch.workflows.evaluating.sources import Source
+    from lpisearch.evaluation.experiments.similarity import evaluate_similarity
+    from lpisearch.evaluation.experiments.sources import Source
 
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(
@@ -87,8 +87,8 @@ def classify(
     json: Json = False,
 ) -> None:
     """Learn labels from some documents and judge others, never seen."""
-    from lpisearch.workflows.evaluating.classify import evaluate_classify
-    from lpisearch.workflows.evaluating.sources import Source
+    from lpisearch.evaluation.experiments.classify import evaluate_classify
+    from lpisearch.evaluation.experiments.sources import Source
 
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(
@@ -128,8 +128,8 @@ def cluster(
     json: Json = False,
 ) -> None:
     """Find the classes again without their labels, by k-means."""
-    from lpisearch.workflows.evaluating.cluster import evaluate_cluster
-    from lpisearch.workflows.evaluating.sources import Source
+    from lpisearch.evaluation.experiments.cluster import evaluate_cluster
+    from lpisearch.evaluation.experiments.sources import Source
 
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.records import Report, Table
-    from lpisearch.workflows.evaluating.cells import Cells
 
 _ROWS = {"retrieval": "runs"}  # the name of a first table's rows in JSON; "rows" for the others
 _KEPT_BACK = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
@@ -55,7 +55,7 @@ class Output:
         tables
             The names of those that people see, if not all.
         """
-        from lpisearch.workflows.evaluating.cells import kept_cells
+        from lpisearch.evaluation.experiments.cells import kept_cells
 
         with kept_cells(signature) as cells:
             with cell_line() as show:

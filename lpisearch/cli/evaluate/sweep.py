@@ -56,8 +56,8 @@ def sweep(
     json: Json = False,
 ) -> None:
     """Measure at several numbers of dimensions, neighbours, strengths or training shares."""
+    from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
     from lpisearch.settings import SweepOptions
-    from lpisearch.workflows.evaluating.sweep import Parts, evaluate_sweep
 
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(

@@ -65,8 +65,8 @@ def retrieval_options(
 
 def signature(kind: str, library: Path, options: EvaluateOptions, *wanted: Any) -> dict[str, Any]:
     """Return what tells one run from another, so that only the same one is gone on with."""
-    from lpisearch.workflows.evaluating.sources import library_state
-    from lpisearch.workflows.subspace import library_versions
+    from lpisearch.evaluation.experiments.sources import library_state
+    from lpisearch.indexes.learn import library_versions
 
     return {
         "kind": kind,

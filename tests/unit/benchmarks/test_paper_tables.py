@@ -20,8 +20,8 @@ from benchmarks.papers.methods import Method
 from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.published import AVERAGE, Published, Value
 from benchmarks.papers.tables import FORMS, Findings, Paper, PaperTable
-from lpisearch.workflows.evaluating.cells import Cells
-from lpisearch.workflows.evaluating.collection import Collection
+from lpisearch.evaluation.experiments.cells import Cells
+from lpisearch.evaluation.experiments.collection import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

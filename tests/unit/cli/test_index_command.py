@@ -80,12 +80,12 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
         seen.append(options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lpisearch.workflows.indexing.build_index", build)
+    monkeypatch.setattr("lpisearch.indexes.build.build_index", build)
     words = (
         "index --name n --method olpi --dims 7 --neighbours 3 --labels use --weighting tf --seed 9 "
         "--where label=sea --where label=sky --where path=s*=* --where split=train --wait 2 --json"
     )
-    monkeypatch.setattr("lpisearch.workflows.planning.plan_index", lambda *_words: None)
+    monkeypatch.setattr("lpisearch.indexes.planning.plan_index", lambda *_words: None)
     done = cli(*words.split())
     assert (done.exit_code, done.stdout) == (130, "")
     (options,) = seen

@@ -9,7 +9,8 @@ import pytest
 
 from lpisearch.records import Cell, Table
 from lpisearch.reports import shown
-from lpisearch.reports.cells import is_numeric, more_is_better, plain, printable
+from lpisearch.reports.cells import is_numeric, more_is_better, plain
+from lpisearch.wording import printable
 
 
 @pytest.mark.parametrize(

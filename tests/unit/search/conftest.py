@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from lpisearch.indexes.index import SubspaceIndex, document_arrays, scaled_rows, term_array
+from lpisearch.indexes.manifest import PLACEMENT, Manifest
 from lpisearch.projections.embedding import Embedding
 from lpisearch.projections.registry import METHODS
-from lpisearch.store.index import SubspaceIndex, document_arrays, scaled_rows, term_array
-from lpisearch.store.manifest import PLACEMENT, Manifest
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
 

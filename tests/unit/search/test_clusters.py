@@ -7,10 +7,10 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
+from lpisearch.classifiers.classifier import unit
+from lpisearch.indexes.postings import Postings
 from lpisearch.search import clusters
-from lpisearch.search.classification import unit
 from lpisearch.search.clusters import NO_TOPIC, Clusters
-from lpisearch.store.postings import Postings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

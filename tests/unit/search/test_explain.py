@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.search.explain import Explanation
-    from lpisearch.store.index import SubspaceIndex
 
     Make = Callable[..., SubspaceIndex]
 

@@ -5,9 +5,9 @@ from math import log
 import numpy as np
 import pytest
 
+from lpisearch.indexes.postings import Postings
 from lpisearch.search.lexical import Bm25
 from lpisearch.search.question import Question
-from lpisearch.store.postings import Postings
 from lpisearch.terms.counts import count_all_terms
 
 TEXTS = ["sea sea ship", "cake", "", "sea cake cake cake"]

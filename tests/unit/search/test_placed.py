@@ -14,7 +14,7 @@ from lpisearch.terms.tokeniser import Tokeniser
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.store.index import SubspaceIndex
+    from lpisearch.indexes.index import SubspaceIndex
 
 PLAIN = Tokeniser()
 SEA, BREAD = "ship fish wave sea " * 15, "bread yeast oven bake " * 15

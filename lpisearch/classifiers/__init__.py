@@ -1,0 +1,1 @@
+"""Labelled documents to classifiers, and classifiers to shares of labels."""

@@ -1,0 +1,155 @@
+"""Labelled documents to a classifier: what `lpisearch index` learns for `lpisearch classify`.
+
+In goes the weighted matrix of the library (documents as ROWS; the papers write them as columns)
+with labels and splits; out come arrays for the index. No database and no files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.classifiers.classifier import PREFIX, Members, label_array
+from lpisearch.classifiers.held_out import fit_classifiers
+from lpisearch.errors import BadOption
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.indexes.stages import Stages
+    from lpisearch.settings import IndexOptions
+
+    Arrays = dict[str, NDArray[Any]]
+
+ALL, NONE, AUTO = "all", "none", "auto"
+LEAST_DOCUMENTS = 2
+"""A class with fewer is left out: nothing could be held out to calibrate it."""
+MOST_CLASSES = 500
+MOST_CELLS = 40_000_000
+"""Training documents times classes; beyond that, the classifier learns from a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A classifier: its arrays for the index, and what is to be said of it.
+
+    Attributes
+    ----------
+    arrays
+        Empty where none could be learned.
+    facts
+        None without labels; {"reason": …} where the labels do not do; else labels, documents,
+        left_out (classes with too few documents), alpha, temperatures by classifier, seconds.
+    """
+
+    arrays: Arrays
+    facts: dict[str, Any] | None
+
+
+def check_train(train: str, splits: Collection[str]) -> None:
+    """Refuse a split that no document is in.
+
+    Raises
+    ------
+    BadOption
+    """
+    if train not in {AUTO, ALL, NONE, *splits}:
+        known = sorted(set(splits) - {""})
+        raise BadOption(
+            "--train", f"no document is in the split “{train}”", [AUTO, ALL, NONE, *known]
+        )
+
+
+def learn_classifier(
+    X: csr_array,
+    labels: Sequence[Sequence[str]],
+    splits: Sequence[str],
+    options: IndexOptions,
+    stages: Stages,
+) -> Learned:
+    """Learn to tell the labels apart, and calibrate on documents that were held out.
+
+    Parameters
+    ----------
+    X
+        Weighted documents at unit length.
+    labels, splits
+        Of each document.
+    options
+        `train` says which documents to learn from, `seed` settles every random choice.
+    """
+    if options.train == NONE or not any(labels):
+        return Learned({}, None)
+    with stages.stage("learning labels"):
+        chosen = _training_documents(X, labels, splits, options)
+        if isinstance(chosen, str):
+            return Learned({}, {"reason": chosen})
+        try:
+            arrays, facts = fit_classifiers(X[chosen.rows], chosen.members, options.seed)
+        except ValueError as error:  # such as labels that always come together
+            return Learned({}, {"reason": f"the labels cannot be told apart ({error})"})
+    arrays["labels"] = label_array(chosen.names)
+    facts |= {"labels": len(chosen.names), "documents": len(chosen.rows)}
+    facts["left_out"] = chosen.left_out
+    return Learned({PREFIX + name: array for name, array in arrays.items()}, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Training:
+    rows: NDArray[np.int64]
+    names: list[str]
+    members: Members
+    left_out: int
+
+
+def _training_documents(
+    X: csr_array, labels: Sequence[Sequence[str]], splits: Sequence[str], options: IndexOptions
+) -> _Training | str:
+    """Choose documents and classes, or say why there are none to learn from."""
+    wanted = options.train
+    if wanted == AUTO:
+        wanted = "train" if _has_labelled(labels, splits, "train") else ALL
+    words = np.diff(X.indptr) > 0
+    rows = [
+        row for row, own in enumerate(labels) if own and words[row] and wanted in {ALL, splits[row]}
+    ]
+    sizes = Counter(name for row in rows for name in labels[row])
+    usable = [name for name, size in sizes.items() if size >= LEAST_DOCUMENTS]
+    if len(usable) < 2:  # noqa: PLR2004 (to tell apart takes two)
+        return _too_few(sizes)
+    largest = sorted(usable, key=lambda name: (-sizes[name], name))[:MOST_CLASSES]
+    numbers = {name: number for number, name in enumerate(sorted(largest))}
+    rows = _sample(
+        [row for row in rows if any(map(numbers.__contains__, labels[row]))], numbers, options
+    )
+    own_classes = [[numbers[name] for name in labels[row] if name in numbers] for row in rows]
+    starts = np.cumsum([0, *map(len, own_classes)], dtype=np.int64)
+    classes = np.array([one for own in own_classes for one in own], np.int32)
+    members = Members(starts, classes)
+    return _Training(np.array(rows, np.int64), list(numbers), members, len(sizes) - len(numbers))
+
+
+def _has_labelled(labels: Sequence[Sequence[str]], splits: Sequence[str], split: str) -> bool:
+    return any(own and each == split for own, each in zip(labels, splits, strict=True))
+
+
+def _too_few(sizes: Counter[str]) -> str:
+    if not sizes:
+        return "no labelled document with a known word is in that split"
+    if len(sizes) == 1:
+        return f"all labelled documents have the one label “{next(iter(sizes))}”"
+    return f"fewer than two of the {len(sizes)} labels have {LEAST_DOCUMENTS} documents or more"
+
+
+def _sample(rows: list[int], numbers: dict[str, int], options: IndexOptions) -> list[int]:
+    most = MOST_CELLS // len(numbers)
+    if len(rows) <= most:
+        return rows
+    rng = np.random.default_rng(options.seed)
+    return sorted(rng.choice(rows, most, replace=False).tolist())

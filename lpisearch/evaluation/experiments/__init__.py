@@ -1,0 +1,1 @@
+"""What is compared: collections, representations and measures, as resumable parts."""

@@ -1,0 +1,82 @@
+"""The classifiers of `lpisearch classify` on any representation, dense or sparse."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lpisearch.classifiers.classifier import Members, neighbour_votes, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Names = NDArray[np.str_]
+    Scorer = Callable[[Any], NDArray[np.floating[Any]]]
+
+
+class Judged(NamedTuple):
+    """Labels for documents, and what finding them took."""
+
+    labels: Names
+    fit_seconds: float
+    predict_seconds: float
+
+
+def judge(by: str, points: Any, labels: Sequence[str], others: Any, seed: int) -> Judged:
+    """Learn from labelled documents, and label others.
+
+    Parameters
+    ----------
+    by
+        "centroid", "knn" or "svm".
+    points, others
+        Documents as rows at unit length, dense or sparse.
+    """
+    from threadpoolctl import threadpool_limits
+
+    names, classes = np.unique(np.array(labels), return_inverse=True)
+    with threadpool_limits(1, "blas"):
+        began = time.perf_counter()
+        scorer = _LEARNERS[by](points, classes, len(names), seed)
+        learned = time.perf_counter()
+        best = scorer(others).argmax(axis=1)
+        done = time.perf_counter()
+    return Judged(names[best], learned - began, done - learned)
+
+
+def _centroid(points: Any, classes: Any, n_classes: int, _seed: int) -> Scorer:
+    """Compare with the direction of the mean of each class."""
+    belongs = np.zeros((n_classes, len(classes)), np.float32)
+    belongs[classes, np.arange(len(classes))] = 1
+    centres = unit(np.asarray(belongs @ points, np.float64)).astype(np.float32)
+    return lambda others: np.asarray(others @ centres.T)
+
+
+def _knn(points: Any, classes: Any, n_classes: int, _seed: int) -> Scorer:
+    """Let the nearest training documents vote, each by its cosine."""
+    members = Members(np.arange(len(classes) + 1), classes)
+    return lambda others: neighbour_votes(others, points, members, n_classes)
+
+
+def _svm(points: Any, classes: Any, n_classes: int, seed: int) -> Scorer:
+    """Learn a linear support vector machine for each class against the others."""
+    from lpisearch.classifiers.held_out import fit_svm
+
+    truth = np.zeros((len(classes), n_classes), np.float32)
+    truth[np.arange(len(classes)), classes] = 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one that stops early is good enough
+        weights, intercepts = fit_svm(points, truth, seed)
+    return lambda others: np.asarray(others @ weights + intercepts)
+
+
+_LEARNERS: dict[str, Callable[[Any, Any, int, int], Scorer]] = {
+    "centroid": _centroid,
+    "knn": _knn,
+    "svm": _svm,
+}

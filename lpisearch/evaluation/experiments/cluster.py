@@ -1,0 +1,145 @@
+"""Whether classes are found again without their labels: `lpisearch evaluate cluster`.
+
+The shape of tables 2 and 3 of rlpi-2007: k-means with ten starts on each representation, of which
+the best by its own objective is kept; its clusters are compared with the classes by accuracy under
+the best assignment (AC) and by normalised mutual information (NMI).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import BadOption
+from lpisearch.evaluation.experiments.collection import single_labelled
+from lpisearch.evaluation.experiments.reporting import as_report, mean_and_spread
+from lpisearch.evaluation.experiments.representations import (
+    PAPERS,
+    TermWeights,
+    check_options,
+    chosen_methods,
+    class_dimensions,
+    represent,
+)
+from lpisearch.indexes.learn import one_thread_if_small
+from lpisearch.records import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.evaluation.experiments.collection import Collection
+    from lpisearch.evaluation.experiments.sources import Source
+    from lpisearch.records import Cell, Report
+    from lpisearch.settings import ClusterOptions, EvaluateOptions
+
+ALL = 0
+"""In place of a number of classes: all at once."""
+
+
+def evaluate_cluster(
+    source: Source, options: EvaluateOptions, wanted: ClusterOptions, cells: Cells
+) -> Report:
+    """Measure how well clusters agree with classes.
+
+    Raises
+    ------
+    BadOption, NothingToEvaluate, LibraryError
+    """
+    check_options(options)
+    names = chosen_methods(options, PAPERS)
+    collection = single_labelled(source.collection, options.largest)
+    n_classes = len(set(collection.single_labels))
+    _check(wanted, n_classes)
+    draws = sum(_number_of_draws(number, n_classes, wanted.draws) for number in wanted.classes)
+    cells.total += draws * len(names)
+    rows: list[dict[str, Cell]] = []
+    for number in wanted.classes:
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        for draw, drawn in enumerate(_drawn(collection, number, wanted.draws, options.seed)):
+            for name in names:
+                key = f"{name}, {number or n_classes} classes, draw {draw + 1}"
+                found[name].append(_cell(key, name, drawn, options, cells))
+        rows += [_summarised(name, number or n_classes, own) for name, own in found.items()]
+    title = "Clustering: k-means with ten starts, compared with the classes"
+    tables = [Table("cluster", title, tuple(rows), (*collection.notes, *cells.notes))]
+    return as_report("Clustering", collection, (options, wanted), tables)
+
+
+def measure_clusters(name: str, collection: Collection, options: EvaluateOptions) -> dict[str, Any]:
+    """Cluster documents in a representation, into as many clusters as they have classes."""
+    from lpisearch.evaluation import cluster_documents, clustering_accuracy, mutual_information
+
+    labels = collection.single_labels
+    number = len(set(labels))
+    X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
+    learned = represent(name, X, options, dims=class_dimensions(name, number))
+    began = time.perf_counter()
+    with one_thread_if_small(len(labels)):
+        own = getattr(learned.estimator, "clusters_", None)
+        if own is None:
+            places = learned.places(X)
+            own = cluster_documents(places, number, random_state=options.seed).assignments
+    return {
+        "AC": clustering_accuracy(labels, own.tolist()),
+        "NMI": mutual_information(labels, own.tolist()),
+        "dims": learned.dims,
+        "fit_s": learned.seconds,
+        "cluster_s": time.perf_counter() - began,
+    }
+
+
+def _cell(
+    key: str, name: str, drawn: Collection, options: EvaluateOptions, cells: Cells
+) -> dict[str, Any]:
+    varied = (options.dims, options.alpha, options.neighbours)
+    measure = partial(measure_clusters, name, drawn, options)
+    found: dict[str, Any] = cells.value(f"clusters, {key}", measure, *varied)
+    return found
+
+
+def _number_of_draws(number: int, n_classes: int, draws: int) -> int:
+    """Count the sets: where there are fewer different ones than draws, each comes once."""
+    return 1 if number == ALL else min(draws, math.comb(n_classes, number))
+
+
+def _drawn(collection: Collection, number: int, draws: int, seed: int) -> Iterator[Collection]:
+    if number == ALL:
+        yield collection
+        return
+    from lpisearch.evaluation import draw_classes
+
+    labels = collection.single_labels
+    for names in draw_classes(labels, number, draws, random_state=seed):
+        yield collection.of(np.flatnonzero(np.isin(labels, names)))
+
+
+def _summarised(name: str, number: int, own: Sequence[dict[str, Any]]) -> dict[str, Cell]:
+    row: dict[str, Cell] = {"representation": name, "classes": number}
+    for what in ("AC", "NMI"):
+        row[what], spread = mean_and_spread([each[what] for each in own])
+        if spread is not None:
+            row[f"{what}_sd"] = spread
+    row["dims"] = own[0]["dims"]
+    row["seconds"] = fmean(each["fit_s"] + each["cluster_s"] for each in own)
+    row |= {what: fmean(each[what] for each in own) for what in ("fit_s", "cluster_s")}
+    if len(own) > 1:
+        row["draws"] = len(own)
+    return row
+
+
+def _check(wanted: ClusterOptions, n_classes: int) -> None:
+    if not wanted.classes:
+        raise BadOption("--classes", "no number of classes is given")
+    for number in wanted.classes:
+        if number != ALL and not 2 <= number <= n_classes:  # noqa: PLR2004 (to tell apart takes two)
+            raise BadOption(
+                "--classes", f"{number} is not between 2 and the {n_classes} classes there are"
+            )
+    if wanted.draws < 1:
+        raise BadOption("--draws", f"{wanted.draws} is not a number of draws")

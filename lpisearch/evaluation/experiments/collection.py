@@ -1,0 +1,219 @@
+"""What is evaluated: counts of terms with labels, from a library or from a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import NothingToEvaluate
+from lpisearch.records import Filter
+from lpisearch.storage.sqlite import corpus
+from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
+from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.terms.languages import TokeniserSettings
+from lpisearch.terms.vocabulary import VocabularyLimits
+from lpisearch.terms.weighting import DEFAULT_WEIGHTING
+from lpisearch.wording import have, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+    from sqlalchemy import Connection
+
+    Rows = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Collection:
+    """Documents as counts of terms (rows; the papers write them as columns), with their labels.
+
+    Attributes
+    ----------
+    name
+        For people.
+    counts
+        Documents x all terms. Which of them are used is chosen by those who learn.
+    labels, splits
+        Of each document; either may be empty.
+    terms
+        The name of each column, or () where the source has none.
+    keys
+        Of the documents in the library, or () for a file.
+    weighting
+        What is used unless another is asked for.
+    limits
+        Which terms are kept by those who learn.
+    fingerprint
+        Equal for equal documents and labels.
+    tokeniser
+        The settings that cut the words, where there are words.
+    notes
+        What was left out on the way.
+    """
+
+    name: str
+    counts: csr_array
+    labels: tuple[tuple[str, ...], ...]
+    splits: tuple[str, ...]
+    terms: tuple[str, ...]
+    keys: tuple[int, ...]
+    weighting: str
+    limits: VocabularyLimits
+    fingerprint: str
+    tokeniser: TokeniserSettings | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def single_labels(self) -> list[str]:
+        """The first label of each document, "" without one."""
+        return [own[0] if own else "" for own in self.labels]
+
+    def of(self, rows: Sequence[int] | Rows) -> Collection:
+        """Return some of the documents."""
+        places = np.asarray(rows, np.int64)
+        chosen = places.tolist()
+        return replace(
+            self,
+            counts=self.counts[places],
+            labels=tuple(self.labels[row] for row in chosen),
+            splits=tuple(self.splits[row] for row in chosen),
+            keys=tuple(self.keys[row] for row in chosen) if self.keys else (),
+        )
+
+
+def library_collection(library: Path) -> Collection:
+    """Count the terms of all documents of a library.
+
+    Raises
+    ------
+    LibraryError, NothingToEvaluate
+    """
+    from lpisearch.terms.counts import count_all_terms
+
+    keys: list[int] = []
+    hashes: list[bytes] = []
+
+    def shards(connection: Connection) -> Iterator[list[str]]:
+        for shard in corpus.token_shards(connection, Filter()):
+            keys.extend(shard.row_ids)
+            hashes.extend(shard.hashes)
+            yield shard.tokens
+
+    with open_library(library) as database, database.reading() as connection:
+        terms, counted = count_all_terms(shards(connection))
+        named = corpus.labels_by_row(connection, Filter())
+        split = corpus.splits_by_row(connection, Filter())
+        stored = stored_setting(connection, TOKENISER) or {}
+    if not keys:
+        raise NothingToEvaluate("The library has no documents.", "lpisearch ingest PATH")
+    terms, counts = _in_order(terms, counted.matrix)
+    labels = tuple(tuple(named.get(key, ())) for key in keys)
+    splits = tuple(split.get(key, "") for key in keys)
+    return Collection(
+        name=library.name,
+        counts=counts,
+        labels=labels,
+        splits=splits,
+        terms=terms,
+        keys=tuple(keys),
+        weighting=DEFAULT_WEIGHTING,
+        limits=VocabularyLimits(),
+        fingerprint=_digest(hashes, labels, splits),
+        tokeniser=TokeniserSettings.from_dict(stored),
+    )
+
+
+def _in_order(terms: Sequence[str], counts: csr_array) -> tuple[tuple[str, ...], csr_array]:
+    """Order terms by the alphabet, so that no document has a say in the order of the others'."""
+    from scipy.sparse import csr_array
+
+    order = sorted(range(len(terms)), key=terms.__getitem__)
+    places = np.empty(len(terms), counts.indices.dtype)
+    places[order] = np.arange(len(terms))
+    ordered = csr_array((counts.data, places[counts.indices], counts.indptr), shape=counts.shape)
+    ordered.sort_indices()
+    return tuple(terms[column] for column in order), ordered
+
+
+def labelled(collection: Collection) -> Collection:
+    """Keep the documents that have a label and a word.
+
+    Raises
+    ------
+    NothingToEvaluate
+        None has, or all have the same one.
+    """
+    sizes = np.diff(collection.counts.indptr)
+    rows = [row for row, own in enumerate(collection.labels) if own and sizes[row]]
+    without = sum(not own for own in collection.labels)
+    notes = list(collection.notes)
+    if without:
+        notes.append(f"{have(without, 'document')} no label: left out.")
+    if wordless := len(collection) - len(rows) - without:
+        notes.append(f"{have(wordless, 'document')} no word: left out.")
+    names = {name for row in rows for name in collection.labels[row]}
+    if not names and without < len(collection):
+        raise NothingToEvaluate(
+            "No labelled document has a word.", "lpisearch docs list  (shows the documents)"
+        )
+    if not names:
+        raise NothingToEvaluate(
+            "No document has a label to be compared with.",
+            "give the documents labels: lpisearch ingest PATH --labels folder",
+        )
+    if len(names) == 1:
+        raise NothingToEvaluate(
+            f"All labelled documents have the one label {quoted([*names])}; it takes two classes.",
+            "bring in documents of another class: lpisearch ingest PATH",
+        )
+    return replace(collection.of(rows), notes=tuple(notes))
+
+
+def single_labelled(collection: Collection, largest: int | None = None) -> Collection:
+    """Keep the documents with just one label, as the papers do, and the largest classes.
+
+    Raises
+    ------
+    NothingToEvaluate
+    """
+    known = labelled(collection)
+    rows = [row for row, own in enumerate(known.labels) if len(own) == 1]
+    notes = list(known.notes)
+    if len(rows) < len(known):
+        several = len(known) - len(rows)
+        notes.append(f"{have(several, 'document')} more than one label: left out.")
+    sizes = Counter(known.labels[row][0] for row in rows)
+    if largest is not None and largest < len(sizes):
+        kept = set(sorted(sizes, key=lambda name: (-sizes[name], name))[:largest])
+        rows = [row for row in rows if known.labels[row][0] in kept]
+        notes.append(f"Only the {largest:,} largest of {len(sizes):,} classes are kept.")
+    if len({known.labels[row][0] for row in rows}) < 2:  # noqa: PLR2004 (to tell apart takes two)
+        raise NothingToEvaluate(
+            "Fewer than two classes have documents with just one label.",
+            "lpisearch status  (shows the labels)",
+        )
+    return replace(known.of(rows), notes=tuple(notes))
+
+
+def digest_of(parts: Sequence[bytes]) -> str:
+    """Return a digest of some bytes."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _digest(hashes: Sequence[bytes], labels: Sequence[Sequence[str]], splits: Sequence[str]) -> str:
+    said = ("\x1f".join([*own, split]).encode() for own, split in zip(labels, splits, strict=True))
+    return digest_of([*hashes, *said])

@@ -1,0 +1,87 @@
+"""`lpisearch evaluate` without a word: all that the labels and queries at hand allow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.evaluation.experiments.classify import evaluate_classify
+from lpisearch.evaluation.experiments.cluster import evaluate_cluster
+from lpisearch.evaluation.experiments.questions import read_questions
+from lpisearch.evaluation.experiments.reporting import as_report
+from lpisearch.evaluation.experiments.representations import BASELINES
+from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
+from lpisearch.evaluation.experiments.similarity import evaluate_similarity
+from lpisearch.evaluation.experiments.sources import Source, index_options
+from lpisearch.records import Table
+from lpisearch.settings import CategoriesOptions, ClusterOptions, SimilarityOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.records import Cell, Report
+    from lpisearch.settings import EvaluateOptions, RetrievalOptions
+
+
+_SIMILARITY = {"AP": "pairs_AP", "accuracy": "pairs_accuracy"}
+_CLUSTER = {"AC": "cluster_AC", "NMI": "cluster_NMI"}
+
+
+def evaluate_all(
+    library: Path, options: EvaluateOptions, retrieval: RetrievalOptions | None, cells: Cells
+) -> Report:
+    """Compare the index of a library with plain terms and LSI in every way there is.
+
+    Raises
+    ------
+    BadOption, NothingToEvaluate, LibraryError
+    """
+    if retrieval is not None and options.matrix is not None:
+        raise BadOption("--queries", "a matrix has no texts for queries to find")
+    if retrieval is not None:
+        read_questions(library, retrieval)  # what is wrong with them is said before the long part
+    source = Source.open(library, options)
+    options, method = index_options(source, options)
+    named = replace(
+        options, methods=options.methods or (*BASELINES[: 1 + (method != "lsi")], method)
+    )
+    parts: dict[str, Callable[[], Report]] = {
+        "similarity": lambda: evaluate_similarity(source, options, SimilarityOptions(), cells),
+        "classify": lambda: evaluate_classify(source, named, CategoriesOptions(), cells),
+        "cluster": lambda: evaluate_cluster(source, named, ClusterOptions(), cells),
+    }
+    found: dict[str, Report] = {}
+    reasons: dict[str, NothingToEvaluate] = {}
+    for name, run in parts.items():
+        try:
+            found[name] = run()
+        except NothingToEvaluate as error:
+            reasons[name] = error
+    if retrieval is not None:
+        found["retrieval"] = evaluate_retrieval(library, options, retrieval, cells)
+    if not found:
+        raise next(iter(reasons.values()))
+    notes = [f"{name}: {error.what}" for name, error in reasons.items()]
+    for report in found.values():
+        notes += [note for note in report.tables[0].notes if note not in notes]
+    title = "Documents and labels: what each representation makes of them"
+    tables = [Table("overview", title, tuple(_merged(found)), tuple(notes))]
+    tables += [table for report in found.values() for table in report.tables]
+    return as_report("Evaluation", source.collection, (named,), tables)
+
+
+def _merged(found: Mapping[str, Report]) -> list[dict[str, Cell]]:
+    """Bring the figures of a representation into one row."""
+    rows: dict[Cell, dict[str, Cell]] = {}
+    for name in ("similarity", "classify", "cluster"):
+        for row in found[name].tables[0].rows if name in found else ():
+            own = rows.setdefault(row["representation"], {"representation": row["representation"]})
+            if name == "classify":
+                own[f"{row['classifier']}_accuracy"] = row["accuracy"]
+                continue
+            columns = _SIMILARITY if name == "similarity" else _CLUSTER
+            own |= {columns[what]: row[what] for what in columns}
+    return list(rows.values())

@@ -1,0 +1,204 @@
+"""Whether queries find what people judged relevant: `lpisearch evaluate retrieval`.
+
+Every query is answered as `lpisearch query --queries` answers it, and the measures are those of
+trec_eval. With `--methods`, an index of each method is worked out in memory and asked in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.evaluation.experiments.questions import Questions, read_questions
+from lpisearch.evaluation.experiments.reporting import as_report
+from lpisearch.evaluation.experiments.representations import TERMS, check_options, chosen_methods
+from lpisearch.evaluation.experiments.sources import index_in_use
+from lpisearch.records import Table
+from lpisearch.search.batch import run_batch
+from lpisearch.search.engine import WAYS, Engine
+from lpisearch.settings import IndexOptions, SearchOptions
+from lpisearch.wording import counted, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from lpisearch.evaluation import Measure
+    from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.records import Cell, Report
+    from lpisearch.settings import EvaluateOptions, RetrievalOptions
+
+LEXICAL = "lexical"
+
+# The score of each query, by measure.
+Scores = dict[str, dict[str, float]]
+
+
+def evaluate_retrieval(
+    library: Path, options: EvaluateOptions, wanted: RetrievalOptions, cells: Cells
+) -> Report:
+    """Measure the ways to rank on judged queries, and compare them in pairs.
+
+    Raises
+    ------
+    BadOption, NothingToEvaluate, QueriesUnreadable, JudgementsUnreadable, LibraryError
+    """
+    from lpisearch.evaluation import parse_measures
+
+    check_options(options)
+    measures = parse_measures(wanted.measures)
+    ways = _ways(wanted)
+    questions = read_questions(library, wanted)
+    notes = questions.notes
+    methods = _methods(options)
+    if not options.methods:
+        in_use = index_in_use(library, options.index)
+        notes += in_use.notes if in_use is not None else ()
+        if in_use is None:
+            if wanted.by and set(ways) != {LEXICAL}:
+                raise NothingToEvaluate(
+                    "Only lexical can rank without an index.", "lpisearch index"
+                )
+            ways = (LEXICAL,)
+            notes.append("No index yet, so by words alone. Next: lpisearch index")
+    cells.total += len(methods)
+    settings: dict[str, Scores] = {}
+    rows: list[dict[str, Cell]] = []
+    judge = _Judge(library, options, wanted, ways, questions, measures)
+    for method in methods:
+        varied = (options.dims, options.alpha, options.neighbours)
+        said = f"retrieval, {method or 'the index in use'}"
+        scored: dict[str, Scores] = cells.value(said, partial(judge.scores, method), *varied)
+        for by, scores in scored.items():
+            rows.append(_row(method, by, scores, measures))
+            settings[by if method is None else f"{method}, {by}"] = scores
+    tables = [Table("retrieval", _title(questions), tuple(rows), tuple(notes))]
+    if len(settings) > 1:
+        tables.append(_comparisons(settings, str(measures[0]), options.seed))
+    tables += _missing(questions)
+    return as_report("Retrieval", None, (options, wanted), tables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Answers the questions in each way, and scores the answers."""
+
+    library: Path
+    options: EvaluateOptions
+    wanted: RetrievalOptions
+    ways: Sequence[str]
+    questions: Questions
+    measures: Sequence[Measure]
+
+    def scores(self, method: str | None) -> dict[str, Scores]:
+        """Score the ways to rank by the index of the library, or by one made for the method."""
+        from lpisearch.evaluation import score_run
+
+        engine = None if method is None else _engine(self.library, self.options, method)
+        found = {}
+        for by in self.ways:
+            search = SearchOptions(by=by, k=self.wanted.depth, index=self.options.index)
+            run = dict(run_batch(self.library, self.questions.queries, search, engine=engine))
+            found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
+        return found
+
+
+def _strict(run: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[tuple[str, float]]]:
+    """Give each place of a ranking a score of its own, so that its order is what is judged."""
+    return {
+        query: [(document, float(-rank)) for rank, (document, _) in enumerate(ranked)]
+        for query, ranked in run.items()
+    }
+
+
+def _engine(library: Path, options: EvaluateOptions, method: str) -> Engine:
+    from lpisearch.indexes.build import fit_index
+    from lpisearch.indexes.stages import Stages
+
+    wanted = IndexOptions(
+        method=method,
+        dims=options.dims,
+        alpha=options.alpha,
+        neighbours=options.neighbours,
+        train="none",
+        seed=options.seed,
+    )
+    if options.weighting:
+        from dataclasses import replace
+
+        wanted = replace(wanted, weighting=options.weighting)
+    return Engine(fit_index(library, wanted, Stages(lambda _name: None)))
+
+
+def _row(
+    method: str | None, by: str, scores: Scores, measures: Sequence[Measure]
+) -> dict[str, Cell]:
+    row: dict[str, Cell] = {} if method is None else {"representation": method}
+    row["by"] = by
+    for measure in measures:
+        row[str(measure)] = fmean(scores[str(measure)].values())
+    return row | {"queries": len(scores[str(measures[0])])}
+
+
+def _comparisons(settings: Mapping[str, Scores], measure: str, seed: int) -> Table:
+    from lpisearch.evaluation import paired_test
+
+    rows: list[dict[str, Cell]] = []
+    for first, second in combinations(settings, 2):
+        own, other = settings[first][measure], settings[second][measure]
+        test = paired_test(
+            [own[query] for query in own], [other[query] for query in own], random_state=seed
+        )
+        rows.append(
+            {
+                "first": first,
+                "second": second,
+                "difference": test.difference,
+                "low": test.low,
+                "high": test.high,
+                "p": test.p_value,
+            }
+        )
+    title = f"{measure} of the first minus the second, query by query (paired randomisation test)"
+    return Table("significance", title, tuple(rows))
+
+
+def _missing(questions: Questions) -> list[Table]:
+    named = {
+        "queries_without_judgements": questions.unjudged,
+        "missing_queries": questions.missing_queries,
+        "missing_documents": questions.missing_documents,
+    }
+    return [
+        Table(name, name.replace("_", " "), tuple({"id": each} for each in names))
+        for name, names in named.items()
+        if names
+    ]
+
+
+def _methods(options: EvaluateOptions) -> Sequence[str | None]:
+    """Return the methods to build an index of; None stands for the index in use."""
+    if not options.methods:
+        return (None,)
+    found = [name for name in chosen_methods(options, ()) if name != TERMS]
+    if not found:
+        raise BadOption("--methods", "plain terms make no index; --by lexical ranks by them")
+    return found
+
+
+def _ways(wanted: RetrievalOptions) -> tuple[str, ...]:
+    unknown = [way for way in wanted.by if way not in WAYS]
+    if unknown:
+        raise BadOption("--by", f"no way to rank is called {quoted(unknown)}", WAYS)
+    if wanted.depth < 1:
+        raise BadOption("--depth", f"{wanted.depth} is not a number of documents")
+    return tuple(dict.fromkeys(wanted.by)) or WAYS
+
+
+def _title(questions: Questions) -> str:
+    number = counted(len(questions.queries), "judged query", "judged queries")
+    return f"Retrieval: {number}, measured as trec_eval does"

@@ -1,0 +1,220 @@
+"""Whether documents of one topic are nearer than others: `lpisearch evaluate similarity`.
+
+Average precision over pairs of documents and average accuracy, as olpi-2005 has them in sections
+5.2.2 and 5.3, over the whole collection or over subsets of documents that contain a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import NothingToEvaluate
+from lpisearch.evaluation.experiments.collection import labelled, single_labelled
+from lpisearch.evaluation.experiments.reporting import as_report
+from lpisearch.evaluation.experiments.representations import (
+    BASELINES,
+    TERMS,
+    TermWeights,
+    check_options,
+    chosen_methods,
+    is_nested,
+    represent,
+)
+from lpisearch.evaluation.experiments.subsets import has_pairs, word_subsets
+from lpisearch.records import Table
+from lpisearch.wording import counted, some
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.evaluation.experiments.collection import Collection
+    from lpisearch.evaluation.experiments.sources import Source, StoredVectors
+    from lpisearch.records import Cell, Report
+    from lpisearch.settings import EvaluateOptions, SimilarityOptions
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Similarity:
+    """One evaluation of similarity over one collection.
+
+    Attributes
+    ----------
+    collection
+        Labelled documents.
+    options, wanted
+        What was asked for.
+    stored
+        The vectors of the library's index, if it is compared.
+    cells
+        Where finished parts are kept.
+    """
+
+    collection: Collection
+    options: EvaluateOptions
+    wanted: SimilarityOptions
+    stored: StoredVectors | None
+    cells: Cells
+
+    def rows(self, dims: Sequence[int | None]) -> list[dict[str, Cell]]:
+        """Compare all representations over the whole collection, in each number of dimensions."""
+        names = self._names()
+        self.cells.total += len(names)
+        return [row for name in names for row in self._cell(name, self.collection, "", dims)]
+
+    def rows_by_subset(
+        self, subsets: Sequence[tuple[str, Collection]], dims: Sequence[int | None]
+    ) -> list[dict[str, Cell]]:
+        """Compare all representations over each subset."""
+        names = self._names()
+        self.cells.total += len(names) * len(subsets)
+        return [
+            {"subset": word, **row}
+            for word, subset in subsets
+            for name in names
+            for row in self._cell(name, subset, word, dims)
+        ]
+
+    def _names(self) -> tuple[str, ...]:
+        names = chosen_methods(self.options, BASELINES)
+        if self.stored is None:
+            return names
+        return (*(name for name in names if name != self.stored.method), self.stored.method)
+
+    def _cell(
+        self, name: str, collection: Collection, word: str, dims: Sequence[int | None]
+    ) -> list[dict[str, Cell]]:
+        stored = self.stored if self.stored and name == self.stored.method else None
+
+        def measure() -> list[dict[str, Cell]]:
+            if stored is not None:
+                return [_of_stored(stored, collection, self.options)]
+            return _of_method(name, collection, self.options, dims)
+
+        said = f"similarity, {name}{f', “{word}”' if word else ''}"
+        varied = (self.options.neighbours, self.options.alpha, dims)
+        found: list[dict[str, Cell]] = self.cells.value(said, measure, *varied)
+        return [{"representation": name, **row} for row in found]
+
+
+def evaluate_similarity(
+    source: Source,
+    options: EvaluateOptions,
+    wanted: SimilarityOptions,
+    cells: Cells,
+    dims: Sequence[int | None] = (None,),
+) -> Report:
+    """Measure how well the cosine tells pairs of one topic from others.
+
+    Parameters
+    ----------
+    dims
+        Numbers of dimensions to try; None is that of the options.
+
+    Raises
+    ------
+    BadOption, NothingToEvaluate, LibraryError
+    """
+    check_options(options)
+    collection = source.collection
+    collection = (
+        single_labelled(collection, options.largest) if options.largest else labelled(collection)
+    )
+    if not has_pairs(collection):
+        raise NothingToEvaluate(
+            "No two documents share a label, so no pair is of one topic.",
+            "bring in more documents: lpisearch ingest PATH",
+        )
+    stored = None if options.methods else source.stored_vectors(options.index)
+    if stored is not None:
+        collection = stored.known(collection)
+    similarity = Similarity(collection, options, wanted, stored, cells)
+    notes = [*collection.notes, *(stored.notes if stored is not None else ())]
+    if wanted.words or wanted.most_frequent:
+        subsets, alike = word_subsets(collection, wanted)
+        detail = similarity.rows_by_subset(subsets, dims)
+        rows = _means(detail)
+        number = counted(len(subsets), "subset")
+        notes.append(f"Means over {number}, each the documents that hold one word.")
+        if alike:
+            notes.append(f"Left out, as no pairs of both kinds have the word: {some(alike)}.")
+    else:
+        rows, detail = similarity.rows(dims), []
+    sampled = [row for row in rows if row.get("sampled")]
+    if sampled:
+        notes.append("Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval.")
+    title = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
+    tables = [Table("similarity", title, tuple(rows), (*notes, *cells.notes))]
+    if detail:
+        tables.append(Table("subsets", "By subset", tuple(detail)))
+    return as_report("Similarity", collection, (options, wanted), tables)
+
+
+def _of_stored(
+    stored: StoredVectors, collection: Collection, options: EvaluateOptions
+) -> dict[str, Cell]:
+    rows = stored.of(collection.keys)
+    return {"dims": stored.dims} | pair_measures(rows, collection, options.seed)
+
+
+def _of_method(
+    name: str, collection: Collection, options: EvaluateOptions, dims: Sequence[int | None]
+) -> list[dict[str, Cell]]:
+    """Measure a representation in several numbers of dimensions, learned once where that does."""
+    X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
+    asked = [number for number in dims if number is not None]
+    if name == TERMS or not asked:
+        learned = represent(name, X, options)
+        rows = learned.directions(X)
+        return [{"dims": learned.dims} | pair_measures(rows, collection, options.seed)]
+    found = []
+    largest = represent(name, X, replace(options, dims=max(asked))) if is_nested(name) else None
+    for number in asked:
+        learned = largest or represent(name, X, replace(options, dims=number))
+        rows = learned.directions(X, number)
+        measured = pair_measures(rows, collection, options.seed)
+        fewer: dict[str, Cell] = {"found_dims": rows.shape[1]} if rows.shape[1] < number else {}
+        found.append({"dims": number} | fewer | measured)
+    return found
+
+
+def pair_measures(rows: Any, collection: Collection, seed: int) -> dict[str, Cell]:
+    """Return average precision over pairs, and average accuracy, of documents in their places."""
+    from lpisearch.evaluation import average_accuracy, pair_precision
+
+    labels = [list(own) for own in collection.labels]
+    pairs = pair_precision(rows, labels, random_state=seed)
+    found: dict[str, Cell] = {
+        "AP": pairs.precision,
+        "accuracy": average_accuracy(rows, labels),
+        "documents": len(labels),
+        "pairs": pairs.pairs,
+    }
+    if pairs.sampled:
+        found |= {"sampled": True, "AP_low": pairs.low, "AP_high": pairs.high}
+    return found
+
+
+def _means(detail: Sequence[Mapping[str, Cell]]) -> list[dict[str, Cell]]:
+    """Average over subsets; without a fixed number of dimensions they may differ in it."""
+    fixed = len({(row["representation"], row["subset"]) for row in detail}) < len(detail)
+    groups: dict[tuple[Cell, Cell], list[Mapping[str, Cell]]] = {}
+    for row in detail:
+        dims = row["dims"] if fixed and row["representation"] != TERMS else None
+        groups.setdefault((row["representation"], dims), []).append(row)
+    return [
+        {
+            "representation": name,
+            "dims": dims,
+            "AP": fmean(_number(row["AP"]) for row in own),
+            "accuracy": fmean(_number(row["accuracy"]) for row in own),
+            "subsets": len(own),
+        }
+        for (name, dims), own in groups.items()
+    ]
+
+
+def _number(cell: Cell) -> float:
+    return float(cell or 0)

@@ -1,0 +1,205 @@
+"""Where an evaluation takes its documents from, and the index that lies beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lpisearch.errors import IndexDamaged, NothingToEvaluate
+from lpisearch.evaluation.experiments.collection import digest_of, library_collection
+from lpisearch.evaluation.experiments.matrices import matrix_collection
+from lpisearch.indexes.rebuild import filter_of, rebuild_command
+from lpisearch.records import Filter
+from lpisearch.search.opening import entry_named
+from lpisearch.settings import index_folder
+from lpisearch.storage.sqlite import corpus
+from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
+from lpisearch.storage.sqlite.indexes import index_entries
+from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.wording import are
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from lpisearch.evaluation.experiments.collection import Collection
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.settings import EvaluateOptions
+    from lpisearch.storage.sqlite.indexes import IndexEntry
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StoredVectors:
+    """The documents as an index in use has them.
+
+    Attributes
+    ----------
+    method, dims
+        Of the index.
+    vectors
+        Documents as rows at unit length.
+    places
+        The row of each document, by its key in the library.
+    notes
+        What is to be known of them.
+    """
+
+    method: str
+    dims: int
+    vectors: NDArray[np.float32]
+    places: dict[int, int]
+    notes: tuple[str, ...]
+
+    def of(self, keys: Sequence[int]) -> NDArray[np.float32]:
+        """Return the vectors of documents."""
+        return np.asarray(self.vectors[[self.places[key] for key in keys]])
+
+    def known(self, collection: Collection) -> Collection:
+        """Keep the documents that the index has."""
+        rows = [row for row, key in enumerate(collection.keys) if key in self.places]
+        missing = len(collection) - len(rows)
+        if not missing:
+            return collection
+        if not rows:
+            raise NothingToEvaluate(
+                "The index has none of the labelled documents.", "lpisearch index"
+            )
+        said = f"{are(missing, 'document')} not in the index, and left out."
+        return replace(collection.of(rows), notes=(*collection.notes, said))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Source:
+    """A library or a file, read once.
+
+    Attributes
+    ----------
+    library
+        The database file.
+    collection
+        Its documents, or those of the file.
+    has_index
+        Whether it is a library: a file has no index.
+    """
+
+    library: Path
+    collection: Collection
+    has_index: bool
+
+    @classmethod
+    def open(cls, library: Path, options: EvaluateOptions) -> Source:
+        """Read the documents.
+
+        Raises
+        ------
+        LibraryError, MatrixUnreadable, NothingToEvaluate
+        """
+        if options.matrix is not None:
+            return cls(library, matrix_collection(options.matrix), has_index=False)
+        return cls(library, library_collection(library), has_index=True)
+
+    def entry(self, name: str) -> IndexEntry | None:
+        """Return what the library says of an index; None if it has no default one.
+
+        Raises
+        ------
+        IndexNotFound
+        """
+        if not self.has_index:
+            return None
+        with open_library(self.library) as database, database.reading() as connection:
+            return entry_named(connection, name)
+
+    def stored_vectors(self, name: str) -> StoredVectors | None:
+        """Open the vectors of an index; None if there is none.
+
+        Raises
+        ------
+        IndexNotFound, IndexDamaged, IndexTooNew
+        """
+        found = index_in_use(self.library, name) if self.has_index else None
+        if found is None:
+            return None
+        index, notes = found.opened, list(found.notes)
+        if found.entry.parameters.get("labels") == "use":
+            notes.append("The index learned from the labels that it is compared with here.")
+        rows: list[int] = index.arrays["document_rows"].tolist()
+        places = {key: place for place, key in enumerate(rows)}
+        vectors = index.vectors
+        return StoredVectors(index.manifest.method, vectors.shape[1], vectors, places, tuple(notes))
+
+
+class InUse(NamedTuple):
+    """An index of a library, what the library says of it, and what is to be known of it."""
+
+    opened: SubspaceIndex
+    entry: IndexEntry
+    notes: tuple[str, ...]
+
+
+def index_in_use(library: Path, name: str) -> InUse | None:
+    """Open an index of a library; None if it has no default one.
+
+    Raises
+    ------
+    IndexNotFound, IndexDamaged, IndexTooNew
+    """
+    with open_library(library) as database, database.reading() as connection:
+        entry = entry_named(connection, name)
+        if entry is None:
+            return None
+        hashes = corpus.content_hashes(connection, filter_of(entry))
+    from lpisearch.indexes.build import open_index
+
+    try:
+        index = open_index(library, name)
+    except (KeyError, ValueError) as error:  # as SubspaceIndex has it for arrays it does not know
+        raise IndexDamaged(index_folder(library) / entry.folder, str(error)) from error
+    notes: tuple[str, ...] = ()
+    if corpus.fingerprint(hashes) != entry.fingerprint:
+        command = rebuild_command(entry)
+        notes = (f"The index is behind the documents: some came, went or changed. Next: {command}",)
+    return InUse(index, entry, notes)
+
+
+def library_state(library: Path) -> str:
+    """Return a digest of all that an evaluation reads from a library.
+
+    Raises
+    ------
+    LibraryError
+    """
+    with open_library(library) as database, database.reading() as connection:
+        parts: list[object] = [
+            sorted(corpus.external_ids(connection).items()),
+            sorted(corpus.content_hashes(connection, Filter()).items()),
+            sorted(corpus.labels_by_row(connection, Filter()).items()),
+            sorted(corpus.splits_by_row(connection, Filter()).items()),
+            stored_setting(connection, TOKENISER),
+            [(entry.name, entry.folder) for entry in index_entries(connection)],
+        ]
+    return digest_of([repr(part).encode() for part in parts])
+
+
+def index_options(source: Source, options: EvaluateOptions) -> tuple[EvaluateOptions, str]:
+    """Take what an index was built with where nothing else is asked for; name its method.
+
+    Returns
+    -------
+    tuple
+        The options, and the method: "rlpi" if there is no index.
+    """
+    entry = None if options.methods else source.entry(options.index)
+    if entry is None:
+        return options, "rlpi"
+    asked: dict[str, Any] = entry.parameters
+    return replace(
+        options,
+        alpha=options.alpha if options.alpha is not None else asked.get("alpha"),
+        weighting=options.weighting or asked.get("weighting", ""),
+        neighbours=asked.get("neighbours", options.neighbours),
+    ), entry.method

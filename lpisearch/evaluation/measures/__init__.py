@@ -1,0 +1,1 @@
+"""Pure functions: vectors, labels, runs and judgements in, numbers out."""

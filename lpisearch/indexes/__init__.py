@@ -1,0 +1,1 @@
+"""Subspace indexes: learned, published, opened, brought up to date."""

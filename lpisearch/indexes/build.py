@@ -1,0 +1,234 @@
+"""The library into a subspace: `lpisearch index`, from the stored tokens to a folder in use."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
+from lpisearch.indexes.learn import (
+    Corpus,
+    fit_subspace,
+    library_versions,
+)
+from lpisearch.indexes.planning import plan_index
+from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.indexes.stages import Stages, peak_megabytes
+from lpisearch.records import IndexReport
+from lpisearch.settings import index_folder
+from lpisearch.storage.sqlite import corpus
+from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
+from lpisearch.storage.sqlite.indexes import IndexEntry, index_entries, save_index
+from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.storage.sqlite.schema import open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.learn import Fitted
+    from lpisearch.projections.base import DocumentTransformer
+    from lpisearch.settings import IndexOptions
+    from lpisearch.storage.sqlite.engine import Database
+
+
+def build_index(
+    library: Path, options: IndexOptions, on_stage: Callable[[str], None] = lambda _name: None
+) -> IndexReport:
+    """Build an index and put it in use; until then the one before stays in use.
+
+    Parameters
+    ----------
+    library
+        The database file.
+    options
+        What to build.
+    on_stage
+        Called with the name of each stage as it begins.
+
+    Raises
+    ------
+    BadOption, NothingToIndex, IndexUnwritable, LibraryError
+    """
+    from lpisearch.indexes.folder import check_writable
+
+    plan_index(library, options)
+    check_writable(index_folder(library))
+    stages = Stages(on_stage)
+    index = fit_index(library, options, stages)
+    with (
+        stages.stage("writing"),
+        writer_lock(library, "lpisearch index", options.wait_seconds),
+        open_library(library, writable=True) as database,
+    ):
+        folder = put_in_use(library, database, index)
+    return _report(index, stages, folder)
+
+
+def fit_index(library: Path, options: IndexOptions, stages: Stages) -> SubspaceIndex:
+    """Work out an index in memory; nothing is written.
+
+    The library is opened only to read: others may write to it meanwhile.
+
+    Raises
+    ------
+    BadOption, NothingToIndex, LibraryError
+    """
+    with open_library(library) as database, _corpus(database, options) as documents:
+        fitted = fit_subspace(documents, options, stages)
+    return _as_index(fitted, documents, options)
+
+
+def open_index(library: Path, name: str = "default") -> SubspaceIndex:
+    """Open an index of a library, checking that its files are as they were written.
+
+    Raises
+    ------
+    IndexNotFound, IndexDamaged, IndexTooNew, LibraryError
+    """
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.verification import open_verified
+
+    with open_library(library) as database:
+        entry = _entry(database, name)
+        while True:
+            try:
+                return SubspaceIndex(*open_verified(index_folder(library) / entry.folder))
+            except SubspaceError as error:
+                before, entry = entry, _entry(database, name)
+                if entry.folder == before.folder:  # else a build replaced it just now
+                    error.next_step = rebuild_command(entry)
+                    raise
+
+
+def put_in_use(
+    library: Path,
+    database: Database,
+    index: SubspaceIndex,
+    unchanged: dict[str, Path] | None = None,
+) -> Path:
+    """Publish an index and let the library refer to it; the caller holds the writer lock."""
+    from lpisearch.indexes.folder import publish, sweep
+
+    manifest = index.manifest
+    folder = publish(index_folder(library), manifest, index.arrays, unchanged)
+    entry = IndexEntry(
+        name=manifest.name,
+        method=manifest.method,
+        parameters=manifest.parameters,
+        fingerprint=manifest.fingerprint,
+        folder=folder.name,
+        created_at=manifest.created,
+    )
+    with database.writing() as connection:
+        save_index(connection, entry)
+        used = {each.folder for each in index_entries(connection)}
+    sweep(index_folder(library), used)
+    return folder
+
+
+def _entry(database: Database, name: str) -> IndexEntry:
+    with database.reading() as connection:
+        entries = {entry.name: entry for entry in index_entries(connection)}
+    if name not in entries:
+        raise IndexNotFound(name, entries)
+    return entries[name]
+
+
+@contextmanager
+def _corpus(database: Database, options: IndexOptions) -> Iterator[Corpus]:
+    """Give the documents as they are now, whatever is written meanwhile."""
+    from lpisearch.classifiers.training import check_train
+
+    rows: list[int] = []
+    hashes: list[bytes] = []
+    with database.reading() as connection:
+        labels = corpus.labels_by_row(connection, options.where)
+        if options.labels == "use" and not labels:
+            raise BadOption("--labels", "no document has a label to use")
+        splits = corpus.splits_by_row(connection, options.where)
+        check_train(options.train, set(splits.values()))
+
+        def shards() -> Iterator[list[str]]:
+            for shard in corpus.token_shards(connection, options.where):
+                rows.extend(shard.row_ids)
+                hashes.extend(shard.hashes)
+                yield shard.tokens
+
+        tokeniser = stored_setting(connection, TOKENISER) or {}
+        yield Corpus(shards(), rows, hashes, labels, splits, tokeniser)
+
+
+def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> SubspaceIndex:
+    from lpisearch.indexes.index import SubspaceIndex, document_arrays, term_array
+    from lpisearch.indexes.manifest import Manifest
+
+    projection, weighting = fitted.projection, fitted.weighting
+    alpha = getattr(projection, "alpha_", None)
+    manifest = Manifest(
+        name=options.name,
+        method=options.method,
+        parameters=asdict(options),
+        tokeniser=documents.tokeniser,
+        weighting={
+            "name": weighting.name,
+            "mean_length": weighting.mean_length,
+            "k1": weighting.k1,
+            "b": weighting.b,
+        },
+        result={
+            "dims": projection.n_components_,
+            "alpha": None if alpha is None else float(alpha),
+            "documents": len(documents.rows),
+            "terms": len(fitted.vocabulary),
+            "components": getattr(projection, "n_graph_components_", None),
+            "isolated": getattr(projection, "n_isolated_", None),
+            "unknown_rate": round(fitted.unknown_rate, 6),
+            "classifier": fitted.classifier.facts,
+            "notes": list(fitted.notes),
+        },
+        folded={"documents": 0, "words": 0, "unknown": 0},
+        fingerprint=corpus.fingerprint(zip(documents.rows, documents.hashes, strict=True)),
+        versions=library_versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        placement=getattr(projection, "placement", ""),
+    )
+    arrays: dict[str, Any] = {
+        "terms": term_array(fitted.vocabulary),
+        "document_frequencies": fitted.vocabulary.document_frequencies,
+        "idf": weighting.idf,
+        "scales": projection.scales_,
+        **_map_arrays(projection),
+        **fitted.classifier.arrays,
+        **fitted.postings.arrays(),
+        **document_arrays(fitted.vectors, documents.rows, documents.hashes),
+    }
+    return SubspaceIndex(manifest, arrays)
+
+
+def _map_arrays(projection: DocumentTransformer) -> dict[str, Any]:
+    """Return what places a document: the loadings of a linear map, or what its rule takes."""
+    from lpisearch.indexes.manifest import PLACEMENT
+    from lpisearch.projections.embedding import Embedding
+
+    spectrum = getattr(projection, "eigenvalues_", None)
+    arrays = {} if spectrum is None else {"eigenvalues": spectrum}
+    if isinstance(projection, Embedding):
+        own = projection.placement_arrays()
+        return arrays | {PLACEMENT + name: array for name, array in own.items()}
+    return arrays | {"loadings": projection.components_.T}
+
+
+def _report(index: SubspaceIndex, stages: Stages, folder: Path) -> IndexReport:
+    return IndexReport(
+        name=index.manifest.name,
+        method=index.manifest.method,
+        seconds=stages.seconds,
+        peak_mb=peak_megabytes(),
+        size_bytes=sum(path.stat().st_size for path in folder.iterdir()),
+        folder=str(folder),
+        **index.manifest.result,
+    )

@@ -1,0 +1,102 @@
+"""Keep indexes in step with the documents: new ones are placed by the map that there is.
+
+The vocabulary and the map of an index never change; documents that are added or changed after
+the build get their place by the same product or rule, those that are gone lose theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import SubspaceError
+from lpisearch.indexes.rebuild import filter_of, rebuild_command, same_tokens
+from lpisearch.settings import index_folder
+from lpisearch.storage.sqlite import corpus
+from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
+from lpisearch.storage.sqlite.indexes import index_entries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.storage.sqlite.engine import Database
+    from lpisearch.storage.sqlite.indexes import IndexEntry
+
+
+def fold_in(library: Path, database: Database) -> list[str]:
+    """Bring all indexes of a library up to date; the caller holds the writer lock.
+
+    Returns
+    -------
+    list of str
+        What could not be done, for the user. The documents are safe in any case.
+    """
+    with database.reading() as connection:
+        entries = index_entries(connection)
+    complaints = []
+    for entry in entries:
+        try:
+            _fold_into(library, database, entry)
+        except SubspaceError as error:
+            complaints.append(f"{error.what} Next: {rebuild_command(entry)}")
+    return complaints
+
+
+def _fold_into(library: Path, database: Database, entry: IndexEntry) -> None:
+    from lpisearch.indexes.build import put_in_use
+    from lpisearch.indexes.folder import open_folder
+    from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
+
+    with database.reading() as connection:
+        wanted = corpus.content_hashes(connection, filter_of(entry))
+        fingerprint = corpus.fingerprint(wanted)
+        if fingerprint == entry.fingerprint:
+            return
+        folder = index_folder(library) / entry.folder
+        index = SubspaceIndex(*open_folder(folder))
+        if not same_tokens(index.manifest, stored_setting(connection, TOKENISER) or {}):
+            raise SubspaceError(
+                f"The words of the index “{entry.name}” were made by other rules, or in another "
+                "language, than those of the library now."
+            )
+        fresh = [row for row, content in wanted.items() if index.contents.get(row) != content]
+        tokens = corpus.tokens_of(connection, fresh)
+    arrays = _with_documents(index, wanted, fresh, tokens)
+    totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
+    folded = dict(zip(TAKEN_IN, totals, strict=True))
+    manifest = replace(index.manifest, folded=folded, fingerprint=fingerprint)
+    fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in arrays}
+    put_in_use(library, database, SubspaceIndex(manifest, arrays), fixed)
+
+
+def _with_documents(
+    index: SubspaceIndex, wanted: dict[int, bytes], fresh: list[int], tokens: list[str]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an index that has just the wanted documents, fresh ones placed."""
+    import numpy as np
+
+    from lpisearch.indexes.index import TAKEN_IN, document_arrays
+    from lpisearch.indexes.postings import NEW, Postings
+    from lpisearch.terms.counts import count_terms
+
+    counts = count_terms([tokens], index.vocabulary)
+    known = counts.matrix.sum(axis=1, dtype=np.int64)
+    placed = {row: at for at, row in enumerate(index.contents)}
+    places = np.array([placed.get(row, -1) for row in wanted], np.int64)
+    stay, change = places >= 0, np.isin(list(wanted), fresh)
+    vectors = np.zeros((len(wanted), index.vectors.shape[1]), np.float32)
+    vectors[stay] = index.vectors[places[stay]]
+    vectors[change] = index.project(counts.matrix)
+    taken_in = np.zeros((len(wanted), len(TAKEN_IN)), np.int32)
+    taken_in[stay] = index.arrays["taken_in"][places[stay]]
+    taken_in[change] = np.column_stack(
+        [np.ones_like(known), counts.lengths, counts.lengths - known]
+    )
+    postings = Postings.of_arrays(index.arrays).with_documents(
+        np.where(change, NEW, places), tokens, index.vocabulary
+    )
+    documents = document_arrays(vectors, list(wanted), list(wanted.values()), taken_in)
+    return documents | postings.arrays()

@@ -1,0 +1,142 @@
+"""A fitted index in memory: its manifest and its named arrays.
+
+Rows of `vectors` are documents, at unit length with each dimension scaled, so that the inner
+product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the
+transpose of a projection's `components_`, so that a query reads only the rows of its words.
+A method without a linear map has no loadings: the manifest names the rule that places documents,
+and what the rule needs is kept in arrays of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.indexes.manifest import PLACEMENT
+from lpisearch.projections.placements import placement_rule
+from lpisearch.projections.rows import SparseRows
+from lpisearch.terms.vocabulary import Vocabulary
+from lpisearch.terms.weighting import Weighting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.indexes.manifest import Manifest
+
+HASH_BYTES = 16
+# Of a document that came after the build: 1, its tokens, and how many of them are unknown.
+TAKEN_IN = ("documents", "words", "unknown")
+
+
+@dataclass(frozen=True)
+class SubspaceIndex:
+    """An index that is built or opened.
+
+    Attributes
+    ----------
+    manifest
+        Everything but the arrays.
+    arrays
+        By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims)
+        or those of a placement, eigenvalues (where the method has any), scales, vectors
+        (documents x dims), document_rows, content_hashes, and taken_in (documents x `TAKEN_IN`;
+        zeros for the documents of the build).
+    """
+
+    manifest: Manifest
+    arrays: dict[str, NDArray[Any]]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The terms of the subspace."""
+        return Vocabulary.from_bytes(
+            self.arrays["terms"].tobytes(),
+            self.arrays["document_frequencies"],
+            self.manifest.result["documents"],
+        )
+
+    @cached_property
+    def weighting(self) -> Weighting:
+        """How counts become weights."""
+        return Weighting(idf=self.arrays["idf"], **self.manifest.weighting)
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Documents as rows at unit length."""
+        return self.arrays["vectors"]
+
+    @cached_property
+    def contents(self) -> dict[int, bytes]:
+        """The content hash of each document, by its key in the database."""
+        hashes = self.arrays["content_hashes"].tobytes()
+        starts = range(0, len(hashes), HASH_BYTES)
+        rows = self.arrays["document_rows"].tolist()
+        return {row: hashes[i : i + HASH_BYTES] for row, i in zip(rows, starts, strict=True)}
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a place is a product with the loadings."""
+        return not self.manifest.placement
+
+    def project(self, counts: csr_array) -> NDArray[np.float32]:
+        """Turn counts of documents (rows) into vectors, as those of the corpus were made."""
+        weights = self.weighting.apply(counts)
+        if not self.is_linear:
+            return self.place(SparseRows.of_matrix(weights).unit())
+        return scaled_rows(weights @ self.arrays["loadings"], self.arrays["scales"])
+
+    def place(self, rows: SparseRows) -> NDArray[np.float32]:
+        """Turn weights of terms, of unit length, into vectors; needs NumPy alone."""
+        if self.is_linear:
+            coordinates = rows.product(self.arrays["loadings"])
+        else:
+            coordinates = placement_rule(self.manifest.placement)(self._placement, rows)
+        return scaled_rows(coordinates, self.arrays["scales"])
+
+    @cached_property
+    def _placement(self) -> dict[str, NDArray[Any]]:
+        own = [name for name in self.arrays if name.startswith(PLACEMENT)]
+        return {name.removeprefix(PLACEMENT): self.arrays[name] for name in own}
+
+
+def scaled_rows(
+    coordinates: NDArray[np.float32], scales: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Scale dimensions, then bring each row to unit length; a row of zeros stays."""
+    scaled = np.asarray(coordinates * scales, np.float32)
+    largest = np.abs(scaled).max(axis=1, initial=0)
+    largest[largest == 0] = 1
+    scaled /= largest[:, np.newaxis]  # the square of a small float32 is 0
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    lengths[lengths == 0] = 1
+    scaled /= lengths[:, np.newaxis]
+    return scaled
+
+
+def document_arrays(
+    vectors: NDArray[np.float32],
+    rows: Sequence[int],
+    hashes: Sequence[bytes],
+    taken_in: NDArray[np.int32] | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays that change with the documents; nothing is taken in if it is not given."""
+    joined = np.frombuffer(b"".join(hashes), np.uint8)
+    if taken_in is None:
+        taken_in = np.zeros((len(rows), len(TAKEN_IN)), np.int32)
+    return {
+        "vectors": vectors,
+        "document_rows": np.array(rows, np.int64),
+        "content_hashes": joined.reshape(-1, HASH_BYTES),
+        "taken_in": taken_in,
+    }
+
+
+def term_array(vocabulary: Vocabulary) -> NDArray[np.uint8]:
+    """Return the terms as bytes, to be stored."""
+    return np.frombuffer(vocabulary.terms_as_bytes(), np.uint8)

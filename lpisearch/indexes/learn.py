@@ -1,0 +1,233 @@
+"""Documents to a subspace: count, weigh, link neighbours, project. No database and no files."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import BadOption, NothingToIndex
+from lpisearch.projections.methods import MethodOptions, make_method, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lpisearch.classifiers.training import Learned
+    from lpisearch.graphs.affinity import Floats
+    from lpisearch.indexes.postings import Postings
+    from lpisearch.indexes.stages import Stages
+    from lpisearch.projections.base import DocumentTransformer
+    from lpisearch.settings import IndexOptions
+    from lpisearch.terms.vocabulary import Vocabulary
+    from lpisearch.terms.weighting import Weighting
+
+_LABEL_CHOICES = ("ignore", "use")
+_ONE_THREAD_DOCUMENTS = 2000
+# Between a whole library's documents and short queries, a little less than the estimators' 2 was
+# measured to be better everywhere: docs/ranking.md.
+_EIGENVALUE_POWER = 1.5
+_LARGEST_SEED = 2**32 - 1
+_LARGEST_ALPHA = 1e30  # beyond it float32 cannot hold what is left of the map
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The documents to learn from.
+
+    Attributes
+    ----------
+    shards
+        Lists of joined tokens, in the order of `rows`; read once.
+    rows, hashes
+        Keys and content hashes, filled while the shards are read.
+    labels, splits
+        Of each document that has any, by key.
+    tokeniser
+        The settings that made the tokens.
+    """
+
+    shards: Iterable[Sequence[str]]
+    rows: list[int]
+    hashes: list[bytes]
+    labels: dict[int, list[str]]
+    splits: dict[int, str]
+    tokeniser: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A subspace, and the documents in it.
+
+    Attributes
+    ----------
+    vocabulary, weighting
+        How tokens become a row of weights.
+    projection
+        The fitted estimator.
+    vectors
+        Documents as rows, scaled and at unit length.
+    unknown_rate
+        Share of the corpus' words that have no column.
+    classifier
+        What was learned from the labels.
+    postings
+        The documents of every term, rare ones too.
+    notes
+        What is to be known of the map: an iteration that ended too early.
+    """
+
+    vocabulary: Vocabulary
+    weighting: Weighting
+    projection: DocumentTransformer
+    vectors: NDArray[np.float32]
+    unknown_rate: float
+    classifier: Learned
+    postings: Postings
+    notes: tuple[str, ...]
+
+
+def check_options(options: IndexOptions) -> None:
+    """Refuse options that cannot work, before anything is read.
+
+    Raises
+    ------
+    BadOption
+    """
+    from lpisearch.projections.registry import METHODS
+    from lpisearch.terms.weighting import weighting_scheme
+
+    if options.method not in METHODS:
+        nearest = difflib.get_close_matches(options.method.casefold(), METHODS, 1)
+        hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+        raise BadOption("--method", f"there is no method “{options.method}”{hint}", METHODS)
+    known = parameters(METHODS[options.method])
+    if options.labels not in _LABEL_CHOICES:
+        raise BadOption("--labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
+    if options.dims is not None and options.dims < 1:
+        raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
+    if options.neighbours < 1:
+        raise BadOption("--neighbours", f"{options.neighbours} is not a number of neighbours")
+    if options.alpha is not None and not 0 <= options.alpha <= _LARGEST_ALPHA:
+        raise BadOption("--alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
+    if options.alpha is not None and "alpha" not in known:
+        raise BadOption("--alpha", f"{options.method} has no α")
+    if options.labels == "use" and "graph" not in known:
+        raise BadOption("--labels", f"{options.method} takes no notice of labels")
+    if not 0 <= options.seed <= _LARGEST_SEED:
+        raise BadOption("--seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
+    weighting_scheme(options.weighting)
+
+
+def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitted:
+    """Learn vocabulary, weighting and projection, and place the documents.
+
+    Raises
+    ------
+    NothingToIndex
+        The documents do not tell anything apart.
+    """
+    import numpy as np
+
+    from lpisearch.classifiers.training import learn_classifier
+    from lpisearch.indexes.index import scaled_rows
+    from lpisearch.indexes.postings import Postings
+    from lpisearch.terms.counts import count_all_terms, narrow
+    from lpisearch.terms.vocabulary import Vocabulary
+    from lpisearch.terms.weighting import Weighting, normalise_rows
+
+    with stages.stage("counting terms"):
+        terms, every = count_all_terms(corpus.shards)
+        vocabulary, stays = Vocabulary.choose(terms, every.matrix)
+        postings = Postings.build(terms, every.matrix, every.lengths, vocabulary.index)
+        counts = narrow(every.matrix, stays)
+        words = int(every.lengths.sum())
+        unknown = words - int(counts.sum(dtype=np.float64))
+        del every
+    if not len(vocabulary):
+        raise NothingToIndex(
+            f"None of the {len(corpus.rows):,} documents has a word to index.",
+            "lpisearch docs list  (is their language set? lpisearch status)",
+        )
+    with stages.stage("weighting"):
+        weighting = Weighting.fit(counts, options.weighting)
+        X = normalise_rows(weighting.apply(counts))
+        del counts
+    labels = [corpus.labels.get(row, []) for row in corpus.rows]
+    splits = [corpus.splits.get(row, "") for row in corpus.rows]
+    learned = labels if options.labels == "use" else None
+    projection, notes = _fit_projection(X, learned, options, stages)
+    with stages.stage("placing documents"):
+        vectors = scaled_rows(_places(projection, X), projection.scales_)
+    if not vectors.any() or not np.isfinite(vectors).all():
+        raise NothingToIndex(
+            "The numbers of this subspace are too small or too large to tell documents apart.",
+            "lpisearch index --alpha auto",
+        )
+    classifier = learn_classifier(X, labels, splits, options, stages)
+    unknown_rate = unknown / max(words, 1)
+    return Fitted(
+        vocabulary, weighting, projection, vectors, unknown_rate, classifier, postings, notes
+    )
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of what computes an index."""
+    return {name: version(name) for name in ("lpisearch", "numpy", "scipy", "scikit-learn")}
+
+
+def _fit_projection(
+    X: Any, labels: list[list[str]] | None, options: IndexOptions, stages: Stages
+) -> tuple[DocumentTransformer, tuple[str, ...]]:
+    from lpisearch.graphs import GRAPHS, GraphOptions
+    from lpisearch.projections.base import NotConverged
+
+    wanted = MethodOptions(
+        options.dims, options.alpha, options.neighbours, options.seed, _EIGENVALUE_POWER
+    )
+    projection = make_method(options.method, wanted, X.shape[0])
+    affinity = None
+    try:
+        if labels is None and "n_neighbors" in parameters(type(projection)):
+            with stages.stage("linking neighbours"):
+                affinity = GRAPHS["nearest"](X, None, GraphOptions(options.neighbours))
+        with (
+            stages.stage("projecting"),
+            one_thread_if_small(X.shape[0]),
+            warnings.catch_warnings(record=True) as said,
+        ):
+            warnings.simplefilter("ignore")  # what came out is in the report
+            warnings.simplefilter("always", NotConverged)
+            projection.fit(X, labels, affinity=affinity)
+    except ValueError as error:
+        raise NothingToIndex(
+            f"No subspace can be learned from these documents: {error}",
+            "add documents that differ, or ask for other options: lpisearch index --help",
+        ) from error
+    return projection, tuple(str(each.message) for each in said)
+
+
+def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
+    """Keep small problems on one thread.
+
+    BLAS threads wait for each other by spinning: on small matrices that brings nothing, and on
+    a busy machine it was measured to cost twenty times the work itself.
+    """
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(
+        limits=1 if n_documents < _ONE_THREAD_DOCUMENTS else None
+    )
+    return limits
+
+
+def _places(projection: DocumentTransformer, X: Any) -> Floats:
+    """Return where the fitted documents are: a method without a linear map knows it already."""
+    from lpisearch.projections.embedding import Embedding
+
+    return projection.embedding_ if isinstance(projection, Embedding) else projection.transform(X)

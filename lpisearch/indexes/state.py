@@ -1,0 +1,78 @@
+"""What state the indexes of a library are in, for `status` and `doctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import SubspaceError
+from lpisearch.indexes.rebuild import due_for_rebuild, filter_of, rebuild_command
+from lpisearch.records import Finding
+from lpisearch.settings import index_folder
+from lpisearch.storage.sqlite import corpus
+from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
+from lpisearch.storage.sqlite.indexes import index_entries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from lpisearch.storage.sqlite.indexes import IndexEntry
+
+
+def index_summaries(library: Path, connection: Connection) -> list[dict[str, Any]]:
+    """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
+    return [_summary(library, connection, entry) for entry in index_entries(connection)]
+
+
+def index_findings(library: Path, connection: Connection) -> list[Finding]:
+    """Check that the arrays of each index are as they were written."""
+    from lpisearch.indexes.folder import open_folder
+
+    findings = []
+    for entry in index_entries(connection):
+        check = f"index “{entry.name}”"
+        try:
+            manifest, _ = open_folder(index_folder(library) / entry.folder)
+        except SubspaceError as error:
+            findings.append(
+                Finding(check, ok=False, detail=error.what, next_step=rebuild_command(entry))
+            )
+            continue
+        found = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
+        if not _is_current(connection, entry):
+            found = Finding(check, ok=True, detail="behind", next_step="lpisearch ingest PATH")
+        findings.append(found)
+    return findings
+
+
+def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[str, Any]:
+    from lpisearch.indexes.manifest import Manifest, check_sizes
+
+    folder = index_folder(library) / entry.folder
+    summary: dict[str, Any] = {
+        "name": entry.name,
+        "method": entry.method,
+        "created": entry.created_at,
+        "folder": str(folder),
+        "rebuild_command": rebuild_command(entry),
+    }
+    try:
+        manifest = Manifest.read(folder)
+        check_sizes(folder, manifest)  # `doctor` compares every byte
+    except SubspaceError as error:
+        return summary | {"state": "damaged", "rebuild": error.what}
+    state = "ready" if _is_current(connection, entry) else "behind"
+    due = due_for_rebuild(manifest, stored_setting(connection, TOKENISER) or {})
+    size = {
+        "documents": manifest.arrays["document_rows"].shape[0],
+        "built_from": manifest.result["documents"],
+        "folded_in": manifest.folded,
+    }
+    return summary | {"state": state, "rebuild": due, **manifest.result, **size}
+
+
+def _is_current(connection: Connection, entry: IndexEntry) -> bool:
+    """Whether the index covers the documents exactly as they are."""
+    hashes = corpus.content_hashes(connection, filter_of(entry))
+    return corpus.fingerprint(hashes) == entry.fingerprint

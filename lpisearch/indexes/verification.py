@@ -1,0 +1,71 @@
+"""Remember that the files of an index were compared with their checksums.
+
+Hashing every byte before each query would take longer than the query. So the first opening
+compares all, and notes what the system says of each file: size, times of the last change of
+content and of state, and inode. As long as these stay, the files are what they were; whoever
+writes to one, or puts another in its place, changes them, and the next opening compares again.
+What a disk loses without telling the system is found by `lpisearch doctor`, which always compares.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.indexes.folder import open_folder
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from lpisearch.indexes.manifest import Manifest
+
+FILE = "verified.json"
+
+
+def open_verified(folder: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
+    """Open an index folder, comparing checksums unless the files are as they were last time.
+
+    Raises
+    ------
+    IndexDamaged, IndexTooNew
+    """
+    before = _state(folder)
+    known = before is not None and before == _remembered(folder)
+    opened = open_folder(folder, verify=not known)
+    if not known and before is not None:
+        _remember(folder, before)
+    return opened
+
+
+def _state(folder: Path) -> dict[str, list[int]] | None:
+    """Return what the system says of the files, or None if it cannot say."""
+    try:
+        return {path.name: _facts(path.stat()) for path in sorted(folder.glob("*.npy"))}
+    except OSError:
+        return None
+
+
+def _facts(found: os.stat_result) -> list[int]:
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def _remembered(folder: Path) -> object:
+    try:
+        return json.loads((folder / FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _remember(folder: Path, state: dict[str, list[int]]) -> None:
+    """Write the note whole or not at all; where it cannot be written, all is compared again."""
+    partial = folder / f"{FILE}.{secrets.token_hex(4)}"
+    with suppress(OSError):
+        partial.write_text(json.dumps(state), encoding="utf-8")
+        partial.replace(folder / FILE)
+    with suppress(OSError):
+        partial.unlink()

@@ -1,0 +1,1 @@
+"""Files into the library."""

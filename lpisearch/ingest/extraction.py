@@ -1,0 +1,92 @@
+"""From found files to their documents, in order, with the slow extractors working ahead."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import SourceFile
+from lpisearch.readers.isolation import IsolatedReaders
+from lpisearch.readers.registry import reader_for
+from lpisearch.records import Problem
+from lpisearch.wording import system_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
+
+    from lpisearch.ingest.discovery import FoundFile
+    from lpisearch.readers.base import Reader
+    from lpisearch.records import Document
+    from lpisearch.settings import ReadOptions
+
+_LOOK_AHEAD = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A file that has been opened.
+
+    Attributes
+    ----------
+    file, source
+        What was found, and its bytes (None if it cannot be opened).
+    reader
+        None if the file is of no known format.
+    items
+        Its documents and problems; a problem without a place means the file as a whole.
+    """
+
+    file: FoundFile
+    source: SourceFile | None
+    reader: Reader | None
+    items: Iterator[Document | Problem]
+
+
+def extract(files: Iterable[FoundFile], options: ReadOptions) -> Iterator[Extracted]:
+    """Open each file and yield it with its documents; no failure of a file goes beyond it."""
+    window: deque[Extracted] = deque()
+    with IsolatedReaders() as workers:
+        for file in files:
+            window.append(_begin(file, options, workers))
+            if len(window) > _LOOK_AHEAD:
+                yield window.popleft()
+        while window:
+            yield window.popleft()
+
+
+def _begin(file: FoundFile, options: ReadOptions, workers: IsolatedReaders) -> Extracted:
+    try:
+        source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
+        reader = reader_for(source, options)
+    except Exception as error:  # noqa: BLE001 (a defect in telling formats must not stop the run)
+        return Extracted(file, None, None, iter([Problem(_reason(error))]))
+    if reader is None:
+        return Extracted(file, source, None, iter(()))
+    if not reader.isolated:
+        return Extracted(file, source, reader, _safely(reader.read(source, options)))
+    answer = workers.submit(source, reader.name, options)
+    return Extracted(file, source, reader, _safely(_awaited(answer)))
+
+
+def _awaited(answer: Future[list[Document | Problem]]) -> Iterator[Document | Problem]:
+    yield from answer.result()
+
+
+def _safely(items: Iterable[Document | Problem]) -> Iterator[Document | Problem]:
+    """Pass items on; turn whatever ends them early into a problem of the whole file."""
+    try:
+        yield from items
+    except Exception as error:  # noqa: BLE001 (a defect in one reader must not stop the run)
+        yield Problem(_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ReaderError):
+        return error.what
+    if isinstance(error, OSError):
+        return system_reason(error)
+    return f"the reader failed ({type(error).__name__}: {error})"

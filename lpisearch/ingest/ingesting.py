@@ -1,0 +1,164 @@
+"""Files into the library: `lpisearch ingest`, from the paths to the report."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from lpisearch.indexes.folding import fold_in
+from lpisearch.ingest.discovery import Discovery
+from lpisearch.ingest.extraction import extract
+from lpisearch.ingest.naming import Labelling, label_file
+from lpisearch.ingest.recording import Recorder, root_of
+from lpisearch.ingest.stdin import spooled_input
+from lpisearch.ingest.tokeniser import library_tokeniser
+from lpisearch.readers.registry import reader_named
+from lpisearch.readers.streams import EMPTY
+from lpisearch.records import Problem, Progress, Trouble
+from lpisearch.settings import is_own_file
+from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.storage.sqlite.schema import create_library
+from lpisearch.terms.documents import document_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from lpisearch.ingest.discovery import FoundFile
+    from lpisearch.ingest.extraction import Extracted
+    from lpisearch.records import IngestReport
+    from lpisearch.settings import IngestOptions
+
+_PROGRESS_SECONDS = 0.1
+
+
+def run_ingest(
+    library: Path,
+    paths: Sequence[str],
+    options: IngestOptions,
+    on_progress: Callable[[Progress], None] = lambda _progress: None,
+) -> IngestReport:
+    """Bring the documents of files and folders into a library; make it if there is none.
+
+    Parameters
+    ----------
+    library
+        The database file.
+    paths
+        Files, folders, globs, and "-" for standard input.
+    options
+        How to read, and what to do with what is gone.
+    on_progress
+        Called several times a second.
+
+    Raises
+    ------
+    NothingThere, BadOption, LibraryError
+        Before anything is read; LibraryUnwritable also later, with finished batches kept.
+    """
+    begun = time.perf_counter()
+    if options.read.format != "auto":
+        reader_named(options.read.format)  # before anything is made
+    labelling = Labelling.of(options.read)
+    labels = label_file(options.read)
+    discovery = Discovery(lambda path: is_own_file(path, library) or path == str(labels))
+    with spooled_input(paths) as piped:
+        files = [*piped, *discovery.files(path for path in paths if path != "-")]
+        with (
+            writer_lock(library, "lpisearch ingest", options.wait_seconds),
+            create_library(library) as database,
+        ):
+            with database.writing() as connection:
+                tokeniser = library_tokeniser(connection, options.language)
+            recorder = Recorder(
+                database,
+                labelling,
+                lambda document: document_tokens(tokeniser, document),
+                prune=options.prune,
+                batch_documents=options.batch_documents,
+            )
+            _Reading(recorder, labelling, on_progress).read(files, options)
+            recorder.finish(discovery.gone(recorder.known))
+            recorder.report.index_notes.extend(fold_in(library, database))
+    recorder.report.failures[:0] = discovery.troubles
+    recorder.report.seconds = time.perf_counter() - begun
+    return recorder.report
+
+
+class _Reading:
+    """Passes files to the recorder, and says how far it has come."""
+
+    def __init__(
+        self, recorder: Recorder, labelling: Labelling, on_progress: Callable[[Progress], None]
+    ) -> None:
+        self._recorder = recorder
+        self._labelling = labelling
+        self._on_progress = on_progress
+        self._report = recorder.report
+        self._skipped: Counter[str] = Counter()
+        self._documents = 0
+        self._done = 0
+        self._total = 0
+        self._shown = 0.0
+
+    def read(self, files: Sequence[FoundFile], options: IngestOptions) -> None:
+        """Read all files that changed since they were last read to their end."""
+        changed = [file for file in files if not self._is_unchanged(file)]
+        self._total = sum(file.size for file in changed)
+        for extracted in extract(changed, options.read):
+            self._show(extracted)
+            if extracted.source is not None and extracted.reader is None:
+                self._pass_over(extracted.file)
+            else:
+                self._read_file(extracted)
+            self._done += extracted.file.size
+        self._report.skipped = dict(self._skipped)
+
+    def _is_unchanged(self, file: FoundFile) -> bool:
+        known = self._recorder.known.get(file.path)
+        if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+            return False
+        if known.read_options != self._labelling.fingerprint or known.root != root_of(file, known):
+            return False
+        self._recorder.leave(known)
+        return True
+
+    def _read_file(self, extracted: Extracted) -> None:
+        file = extracted.file
+        source = self._recorder.source(file, extracted.reader.name if extracted.reader else "")
+        many = extracted.reader is not None and extracted.reader.many
+        clean = True
+        position = 0
+        for item in extracted.items:
+            if isinstance(item, Problem):
+                self._note(file, item)
+                clean = clean and item.warning
+                position += not item.warning
+                continue
+            position += 1
+            self._recorder.add(source, item, position, many=many)
+            self._documents += 1
+            self._show(extracted)
+        self._recorder.end(source, file, clean=clean)
+
+    def _pass_over(self, file: FoundFile) -> None:
+        """Refuse a file of unknown format that was named, count one that was merely found."""
+        if file.named:
+            unknown = "not a document that lpisearch can read; name its --format if it is"
+            self._note(file, Problem(unknown if file.size else EMPTY))
+        else:
+            self._skipped[PurePath(file.path).suffix.lower() or "no suffix"] += 1
+
+    def _note(self, file: FoundFile, problem: Problem) -> None:
+        notes = self._report.warnings if problem.warning else self._report.failures
+        notes.append(Trouble(file.path, problem.reason, problem.where))
+
+    def _show(self, extracted: Extracted) -> None:
+        now = time.monotonic()
+        if now - self._shown < _PROGRESS_SECONDS:
+            return
+        self._shown = now
+        within = extracted.source.consumed() if extracted.source else 0
+        self._on_progress(Progress(self._documents, self._done + within, self._total))

@@ -1,0 +1,149 @@
+"""What a person hands over to be looked at and not kept: texts, files, standard input."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import DocumentNotFound, ReaderError
+from lpisearch.ingest.discovery import Discovery, FoundFile, NothingThere, expand
+from lpisearch.ingest.extraction import extract
+from lpisearch.ingest.stdin import spooled_input
+from lpisearch.readers.registry import READERS
+from lpisearch.readers.streams import EMPTY
+from lpisearch.records import Document, Problem
+from lpisearch.settings import ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lpisearch.ingest.extraction import Extracted
+
+STDIN = "-"
+_SUFFIXES = {suffix for reader in READERS.values() for suffix in (*reader.suffixes, ".gz")}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One document that was handed over, or why it cannot be read.
+
+    Attributes
+    ----------
+    name
+        The file and the document in it.
+    document
+        None if it cannot be read.
+    reason
+        Why not.
+    """
+
+    name: str
+    document: Document | None
+    reason: str = ""
+
+
+def name_files(arguments: Sequence[str]) -> bool:
+    """Tell paths (and "-") from words; words that look like the path of a file must be one.
+
+    Raises
+    ------
+    NothingThere
+    """
+    named = [_is_there(argument) for argument in arguments]
+    for argument, there in zip(arguments, named, strict=True):
+        if not there and (any(named) or _looks_like_path(argument)):
+            raise NothingThere(argument)
+    return any(named)
+
+
+def read_inputs(arguments: Sequence[str]) -> Iterator[Input]:
+    """Yield the documents of files, folders, globs and standard input.
+
+    Raises
+    ------
+    NothingThere
+        There is no document at all.
+    """
+    count = 0
+    for count, each in enumerate(_inputs(arguments), start=1):  # noqa: B007 (counted)
+        yield each
+    if not count:
+        raise NothingThere(" ".join(arguments))
+
+
+def first_document(name: str) -> Document:
+    """Read the first document of a file.
+
+    Raises
+    ------
+    DocumentNotFound, ReaderError
+    """
+    path = Path(name).expanduser().absolute()
+    if not name or not path.is_file():
+        raise DocumentNotFound(name)
+    facts = path.stat()
+    file = FoundFile(str(path), str(path.parent), facts.st_size, facts.st_mtime_ns, named=True)
+    for extracted in extract([file], ReadOptions()):
+        for item in extracted.items:
+            if isinstance(item, Document):
+                return item
+            if isinstance(item, Problem) and not item.warning:
+                raise ReaderError(f"{name}: {item.reason}.", "name another file")
+    raise ReaderError(f"{name}: not a document that lpisearch can read.", "name another file")
+
+
+def _inputs(arguments: Sequence[str]) -> Iterator[Input]:
+    discovery = Discovery(lambda _path: False)
+    with spooled_input(arguments) as piped:
+        found = discovery.files(path for path in arguments if path != STDIN)
+        for extracted in extract([*piped, *found], ReadOptions()):
+            yield from _of_file(extracted)
+    for trouble in discovery.troubles:
+        yield Input(_shown(trouble.path), None, trouble.reason)
+
+
+def _of_file(extracted: Extracted) -> Iterator[Input]:
+    name = STDIN if extracted.file.location else _shown(extracted.file.path)
+    if extracted.source is not None and extracted.reader is None:
+        if extracted.file.named:  # of a folder, only what is known to be a document is read
+            reason = "not a document that lpisearch can read" if extracted.file.size else EMPTY
+            yield Input(name, None, reason)
+        return
+    many = extracted.reader is not None and extracted.reader.many
+    for position, item in enumerate(_readable(extracted), start=1):
+        if isinstance(item, Problem):
+            yield Input(f"{name}, {item.where}" if item.where else name, None, item.reason)
+        else:
+            yield Input(item.id or f"{name}#{position}" if many else name, item)
+
+
+def _readable(extracted: Extracted) -> Iterator[Document | Problem]:
+    """Leave out remarks on documents that were read all the same."""
+    for item in extracted.items:
+        if not (isinstance(item, Problem) and item.warning):
+            yield item
+
+
+def _is_there(argument: str) -> bool:
+    if argument == STDIN or os.path.lexists(argument):
+        return True
+    try:
+        return bool(argument) and not any(map(str.isspace, argument)) and bool(expand(argument))
+    except (NothingThere, OSError, ValueError, RuntimeError):
+        return False
+
+
+def _looks_like_path(argument: str) -> bool:
+    if not argument or any(map(str.isspace, argument)):
+        return False
+    return argument.startswith(("/", "./", "../", "~")) or (
+        PurePath(argument).suffix.lower() in _SUFFIXES
+    )
+
+
+def _shown(path: str) -> str:
+    """Return a path as short as it can be typed here."""
+    here = os.path.join(os.getcwd(), "")  # noqa: PTH118, PTH109 (paths are strings in discovery)
+    return path.removeprefix(here)

@@ -1,0 +1,226 @@
+"""Put extracted documents into the library in batches, and keep count of what became of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from lpisearch.ingest.naming import derived_ids
+from lpisearch.records import IngestReport, Trouble
+from lpisearch.storage.sqlite.batches import BatchWriter, Incoming
+from lpisearch.storage.sqlite.rows import delete_documents, delete_gone, note_gone
+from lpisearch.storage.sqlite.sources import (
+    UNFINISHED,
+    Source,
+    delete_sources,
+    known_sources,
+    next_source_id,
+    save_sources,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from lpisearch.ingest.discovery import FoundFile
+    from lpisearch.ingest.naming import Labelling
+    from lpisearch.records import Document
+    from lpisearch.storage.sqlite.batches import Written
+    from lpisearch.storage.sqlite.engine import Database
+
+_BATCH_CHARACTERS = 4_000_000
+_BATCH_SECONDS = 2.0
+
+
+class Recorder:
+    """Writes documents a batch at a time; each batch is one transaction.
+
+    Parameters
+    ----------
+    database
+        The library; the caller holds the writer lock.
+    labelling
+        Gives each document its labels and split.
+    tokenise
+        Gives the tokens to store of a document.
+    prune
+        Whether documents that are gone from a changed file are removed.
+    batch_documents
+        How many documents one transaction may hold.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        labelling: Labelling,
+        tokenise: Callable[[Document], str],
+        *,
+        prune: bool,
+        batch_documents: int,
+    ) -> None:
+        self.report = IngestReport()
+        self._database = database
+        self._labelling = labelling
+        self._prune = prune
+        self._batch_documents = batch_documents
+        self._writer = BatchWriter(tokenise, self._is_gone)
+        with database.reading() as connection:
+            self.known = known_sources(connection)
+            self._next_source_id = next_source_id(connection)
+        self._paths = {source.id: source.path for source in self.known.values()}
+        self._refused: set[int] = set()
+        self._left: set[int] = set()
+        self._begin_batch()
+
+    def _begin_batch(self) -> None:
+        self._documents: list[Incoming] = []
+        self._sources: dict[int, Source] = {}
+        self._ended: dict[int, bool] = {}
+        self._characters = 0
+        self._flushed = time.monotonic()
+
+    def leave(self, source: Source) -> None:
+        """Count the documents of a file that need not be read."""
+        self.report.unchanged += source.documents - source.gone
+        if source.gone:
+            self._left.add(source.id)
+
+    def source(self, file: FoundFile, reader_name: str) -> Source:
+        """Return the source of a file that is about to be read."""
+        known = self.known.get(file.path)
+        if known is None:
+            source_id = self._next_source_id
+            self._next_source_id += 1
+            self._paths[source_id] = file.path
+        else:
+            source_id = known.id
+        return Source(
+            source_id,
+            file.path,
+            root_of(file, known),
+            reader_name,
+            UNFINISHED,
+            UNFINISHED,
+            self._labelling.fingerprint,
+        )
+
+    def add(self, source: Source, document: Document, position: int, *, many: bool) -> None:
+        """Take a document in; it is written with its batch."""
+        relative = relative_path(source.path, source.root)
+        number = position if many else None
+        ids = (document.id,) if document.id else derived_ids(relative, source.root, number)
+        labelled = self._labelling.apply(document, ids, relative)
+        stated = document.id is not None
+        self._sources[source.id] = source
+        self._documents.append(Incoming(source.id, position, ids, stated, source.path, labelled))
+        self._characters += len(document.text)
+        if (
+            len(self._documents) >= self._batch_documents
+            or self._characters >= _BATCH_CHARACTERS
+            or time.monotonic() - self._flushed >= _BATCH_SECONDS
+        ):
+            self.flush()
+
+    def end(self, source: Source, file: FoundFile, *, clean: bool) -> None:
+        """Note that nothing more comes from a file; one with failures will be read again."""
+        if clean:
+            self._sources[source.id] = replace(source, size=file.size, mtime_ns=file.mtime_ns)
+        elif source.path in self.known:
+            self._sources[source.id] = source
+        self._ended[source.id] = clean
+
+    def flush(self) -> None:
+        """Write what was taken in, in one transaction."""
+        if self._sources:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            with self._database.writing() as connection:
+                save_sources(connection, list(self._sources.values()), now)
+                written = self._writer.write(connection, self._documents, now)
+                self._count(written)
+                save_sources(connection, self._refused_sources(), now)
+                vanished = self._vanished(connection)
+                if self._prune:
+                    delete_documents(connection, vanished)
+                else:
+                    note_gone(connection, vanished)
+            self._count_gone(len(vanished))
+        self._begin_batch()
+
+    def finish(self, gone: Iterable[Source]) -> None:
+        """Write the rest; then count, or remove, what is left of files that are gone.
+
+        So late, because another file may have taken their documents over.
+        """
+        self.flush()
+        paths = {source.path for source in gone}
+        if not paths and not self._left:
+            return
+        with self._database.writing() as connection:
+            now_known = known_sources(connection)
+            lost = [now_known[path] for path in paths if path in now_known]
+            self._count_gone(sum(source.documents for source in lost))
+            self._count_gone(sum(s.gone for s in now_known.values() if s.id in self._left))
+            empty = [source.id for source in lost if self._prune or not source.documents]
+            delete_sources(connection, empty)
+            if self._prune:
+                delete_gone(connection, self._left)
+
+    def _count_gone(self, documents: int) -> None:
+        if self._prune:
+            self.report.removed += documents
+        else:
+            self.report.missing += documents
+
+    def _refused_sources(self) -> list[Source]:
+        """Return files of this batch that hold a document which was refused: not yet done."""
+        sources = [source for key, source in self._sources.items() if key in self._refused]
+        return [replace(source, size=UNFINISHED, mtime_ns=UNFINISHED) for source in sources]
+
+    def _vanished(self, connection: Connection) -> list[int]:
+        """Return the documents that cleanly read files no longer have."""
+        vanished: list[int] = []
+        for source_id, clean in self._ended.items():
+            rows = self._writer.vanished(connection, source_id)
+            # After a failure, a record that was not seen may be the one that could not be read.
+            vanished.extend(rows if clean else ())
+        return vanished
+
+    def _count(self, written: Sequence[Written]) -> None:
+        for incoming, result in zip(self._documents, written, strict=True):
+            match result.outcome:
+                case "added":
+                    self.report.added += 1
+                case "updated":
+                    self.report.updated += 1
+                case "unchanged":
+                    self.report.unchanged += 1
+                case "duplicate":
+                    self._refuse(incoming, f"the id “{incoming.ids[0]}” occurs twice in this file")
+                case "taken":
+                    owner = self._paths.get(result.other_source, "another file")
+                    self._refuse(incoming, f"the id “{incoming.ids[0]}” is taken by {owner}")
+
+    def _refuse(self, incoming: Incoming, reason: str) -> None:
+        self._refused.add(incoming.source_id)
+        where = f"document {incoming.position}"
+        self.report.failures.append(Trouble(incoming.path, reason, where))
+
+    def _is_gone(self, source_id: int) -> bool:
+        return not os.path.lexists(self._paths.get(source_id, ""))
+
+
+def relative_path(path: str, root: str) -> str:
+    """Return the path below its root, with forward slashes on every system."""
+    below = path.removeprefix(root).removeprefix(os.sep) if root else path
+    return below.replace(os.sep, "/")
+
+
+def root_of(file: FoundFile, known: Source | None) -> str:
+    """Return the folder that names a file: the outer one, if it was found under two."""
+    if known and f"{file.root}{os.sep}".startswith(f"{known.root}{os.sep}"):
+        return known.root
+    return file.root

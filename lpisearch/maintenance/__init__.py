@@ -1,0 +1,1 @@
+"""What a library holds, and what keeps it sound."""

@@ -1,0 +1,115 @@
+"""List, show, delete and export the documents of a library."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from lpisearch.errors import LibraryUnwritable
+from lpisearch.records import Filter
+from lpisearch.storage.sqlite import documents, rows
+from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.storage.sqlite.schema import open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lpisearch.records import Document, Entry
+
+EVERY = Filter()
+
+
+def list_documents(
+    library: Path, wanted: Filter = EVERY, limit: int = -1, offset: int = 0
+) -> tuple[list[Entry], int]:
+    """Return a page of the listing, and how many documents there are in all."""
+    with open_library(library) as database, database.reading() as connection:
+        found = documents.entries(connection, wanted, limit, offset)
+        return found, documents.count(connection, wanted)
+
+
+def show_document(library: Path, name: str) -> Document:
+    """Return a document by its id, or by the path of its file.
+
+    Raises
+    ------
+    DocumentNotFound, SeveralDocuments
+    """
+    with open_library(library) as database, database.reading() as connection:
+        return documents.load(connection, documents.only_row(connection, name))
+
+
+def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 30.0) -> int:
+    """Remove documents, all or none, with everything that belongs to them.
+
+    Raises
+    ------
+    DocumentNotFound, SeveralDocuments
+        A name means no document, or more than one; nothing was removed.
+    """
+    with (
+        open_library(library, writable=True) as database,
+        writer_lock(library, "lpisearch docs delete", wait_seconds),
+        database.writing() as connection,
+    ):
+        row_ids = {documents.only_row(connection, name) for name in names}
+        rows.delete_documents(connection, row_ids)
+        return len(row_ids)
+
+
+def export_documents(library: Path, target: Path | IO[str], wanted: Filter = EVERY) -> int:
+    """Write documents as JSON Lines, which an ingest turns into the same documents again.
+
+    Returns
+    -------
+    int
+        How many were written. A file appears whole or not at all.
+    """
+    with open_library(library) as database, database.reading() as connection:
+        found = documents.stream(connection, wanted)
+        if isinstance(target, Path):
+            with _whole_file(target) as stream:
+                return _write_lines(found, stream)
+        return _write_lines(found, target)
+
+
+def as_record(document: Document) -> dict[str, Any]:
+    """Return a document as the JSON object that stands for it outside."""
+    return {
+        "id": document.id,
+        "title": document.title,
+        "text": document.text,
+        "labels": list(document.labels),
+        "split": document.split,
+        "date": document.date,
+        "path": document.path,
+        "media_type": document.media_type,
+        "metadata": dict(document.metadata),
+    }
+
+
+def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
+    number = 0
+    for number, document in enumerate(found, start=1):  # noqa: B007 (the last number is the count)
+        stream.write(json.dumps(as_record(document), ensure_ascii=False) + "\n")
+    return number
+
+
+@contextmanager
+def _whole_file(target: Path) -> Iterator[IO[str]]:
+    """Write beside the target and rename at the end."""
+    if target.is_dir():
+        raise LibraryUnwritable(target, "it is a folder")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        partial.replace(target)
+    except OSError as error:
+        raise LibraryUnwritable(target, error.strerror or str(error)) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()

@@ -1,0 +1,76 @@
+"""Files of queries: JSON Lines with `id` and `text`, or lines of `id<TAB>text`, also gzipped."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import LpiSearchError
+from lpisearch.readers.base import SourceFile
+from lpisearch.wording import system_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_ID_NAMES = ("id", "_id", "query_id", "qid")
+_TEXT_NAMES = ("text", "query", "title")
+
+
+class QueriesUnreadable(LpiSearchError):
+    """A file of queries cannot be read, or one of its lines is no query."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: {reason}.",
+            'write one query a line, as {"id": "1", "text": "…"} or as id<TAB>text',
+        )
+
+
+def read_queries(path: Path) -> list[tuple[str, str]]:
+    """Return the queries of a file as (id, text), in its order.
+
+    Raises
+    ------
+    QueriesUnreadable
+        With the number of the line.
+    """
+    try:
+        queries = list(_queries(path))
+    except OSError as error:
+        raise QueriesUnreadable(path, system_reason(error)) from error
+    except (EOFError, UnicodeDecodeError) as error:
+        raise QueriesUnreadable(path, str(error)) from error
+    if not queries:
+        raise QueriesUnreadable(path, "it has no queries")
+    known: set[str] = set()
+    for name, _ in queries:
+        if name in known:
+            raise QueriesUnreadable(path, f"the query “{name}” occurs twice")
+        known.add(name)
+    return queries
+
+
+def _queries(path: Path) -> Iterator[tuple[str, str]]:
+    with SourceFile.at(path).open() as stream:
+        for number, data in enumerate(stream, start=1):
+            line = data.decode("utf-8-sig").strip("\r\n")
+            if line.strip():
+                yield _query(path, number, line)
+
+
+def _query(path: Path, number: int, line: str) -> tuple[str, str]:
+    if not line.lstrip().startswith("{"):
+        name, tab, text = line.partition("\t")
+        if not tab or not name.strip():
+            raise QueriesUnreadable(path, f"line {number} has no tab between id and text")
+        return name.strip(), text.strip()
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        raise QueriesUnreadable(path, f"line {number} is not valid JSON ({error})") from error
+    stated = next((fields[key] for key in _ID_NAMES if key in fields), None)
+    asked = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
+    if stated is None or not isinstance(asked, str):
+        raise QueriesUnreadable(path, f"line {number} lacks an id or a text")
+    return str(stated), asked

@@ -1,0 +1,116 @@
+"""Texts and documents to labels: `lpisearch classify`, by the classifier in the index."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
+from lpisearch.errors import BadOption, ClassifierNotFound
+from lpisearch.indexes.build import open_index
+from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.records import Classification, LabelShare
+from lpisearch.settings import ClassifyOptions
+from lpisearch.storage.sqlite.indexes import IndexEntry
+from lpisearch.terms.documents import document_tokens
+from lpisearch.terms.languages import TokeniserSettings
+from lpisearch.terms.tokeniser import Tokeniser
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.manifest import Manifest
+    from lpisearch.records import Document
+
+NONE = "none"
+_DEFAULTS = ClassifyOptions()
+
+
+class Judge:
+    """Judges texts and files by the labels of a library.
+
+    Parameters
+    ----------
+    library
+        The database file.
+    options
+        By which classifier, and how many labels.
+    """
+
+    def __init__(self, library: Path, options: ClassifyOptions = _DEFAULTS) -> None:
+        _check(options)
+        self._options = options
+        self._index = open_index(library, options.index)
+        self._classifier = _classifier(self._index, options.by)
+        self._tokeniser = Tokeniser(TokeniserSettings.from_dict(self._index.manifest.tokeniser))
+
+    def text(self, text: str) -> Classification:
+        """Judge one text."""
+        return self._judge(text, self._tokeniser.tokens(text))
+
+    def document(self, name: str, document: Document) -> Classification:
+        """Judge a document that was read from somewhere."""
+        return self._judge(name, document_tokens(self._tokeniser, document).split())
+
+    def _judge(self, name: str, tokens: list[str]) -> Classification:
+        if not tokens:
+            return Classification(name, note="the text has no words")
+        counts = self._index.vocabulary.count(tokens)
+        if not len(counts.indices):
+            return Classification(name, note="the index knows none of its words")
+        weights = self._index.weighting.weigh_query(counts.indices, counts.counts)
+        shares = self._classifier.shares(counts.indices, weights, self._options.by)
+        if shares is None:
+            return Classification(name, note="its words say nothing about any label")
+        best = (-shares).argsort(kind="stable")[: self._options.k]
+        labels = self._classifier.labels
+        return Classification(
+            name, tuple(LabelShare(labels[each], float(shares[each])) for each in best)
+        )
+
+
+def _check(options: ClassifyOptions) -> None:
+    if options.by not in CLASSIFIERS:
+        near = difflib.get_close_matches(options.by.casefold(), CLASSIFIERS, 1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise BadOption("--classifier", f"there is no classifier “{options.by}”{hint}", CLASSIFIERS)
+    if options.k < 1:
+        raise BadOption("-k", f"{options.k} is not a number of labels")
+
+
+def _classifier(index: SubspaceIndex, by: str) -> Classifier:
+    """Take the classifier out of an index, or say why it has none."""
+    manifest = index.manifest
+    name, rebuild = manifest.name, _rebuild_command(manifest)
+    if "classifier" not in manifest.result:
+        what = f"The index “{name}” was written by an earlier lpisearch, without a classifier."
+        raise ClassifierNotFound(what, rebuild)
+    if manifest.parameters.get("train") == NONE:
+        raise ClassifierNotFound(f"The index “{name}” was built with --train none.", rebuild)
+    facts = manifest.result["classifier"]
+    if facts is None:
+        raise ClassifierNotFound(
+            f"The index “{name}” was built without labels to classify by.",
+            f"lpisearch ingest PATH --labels folder  (if documents lack labels), then {rebuild}",
+        )
+    if "reason" in facts:
+        raise ClassifierNotFound(
+            f"The index “{name}” could not learn the labels: {facts['reason']}.",
+            f"lpisearch status  (shows the labels); then {rebuild}",
+        )
+    if by not in facts["temperatures"]:
+        raise ClassifierNotFound(
+            f"The index “{name}” has no {by}: it would take too long for so many documents.",
+            "lpisearch classify --classifier centroid",
+        )
+    return Classifier.from_index(index.arrays, facts["temperatures"])
+
+
+def _rebuild_command(manifest: Manifest) -> str:
+    """Return the command that builds the index anew, this time with a classifier."""
+    parameters = {name: value for name, value in manifest.parameters.items() if name != "train"}
+    entry = IndexEntry(
+        manifest.name, manifest.method, parameters, manifest.fingerprint, "", manifest.created
+    )
+    return rebuild_command(entry)

@@ -1,0 +1,165 @@
+"""A library by the dimensions of a sparse map: `lpisearch topics --method`, few words to each."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.errors import BadOption
+from lpisearch.indexes.build import fit_index, open_index
+from lpisearch.indexes.postings import Postings
+from lpisearch.indexes.stages import Stages
+from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
+from lpisearch.search.explain import surface_forms
+from lpisearch.search.opening import entry_named
+from lpisearch.settings import IndexOptions
+from lpisearch.storage.sqlite.matching import hit_details
+from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.terms.languages import TokeniserSettings
+from lpisearch.terms.tokeniser import Tokeniser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.settings import DimensionOptions
+    from lpisearch.storage.sqlite.matching import Details
+
+# How a stem is written is looked up in so many of its documents, in the beginning of each.
+_READ_DOCUMENTS = 3
+_READ_CHARACTERS = 8000
+# So many times as many documents are looked up as are shown: some may have been deleted.
+_SPARE = 10
+
+
+def show_dimensions(
+    library: Path, options: DimensionOptions, on_stage: Callable[[str], None] = lambda _name: None
+) -> DimensionReport:
+    """Give the dimensions of a sparse map by their words and typical documents.
+
+    An index of that name and method is used as it is. Otherwise the map is learned with the
+    defaults of `lpisearch index --method`, and nothing is stored.
+
+    Raises
+    ------
+    BadOption, NothingToIndex, IndexNotFound, IndexDamaged, LibraryError
+    """
+    _check(options)
+    index, is_stored = _index(library, options, on_stage)
+    count = min(options.dims, index.arrays["loadings"].shape[1])
+    with open_library(library) as database, database.reading() as connection:
+        dimensions = [_dimension(index, at, connection, options) for at in range(count)]
+    return DimensionReport(
+        method=options.method,
+        index=options.index if is_stored else "",
+        documents=len(index.arrays["document_rows"]),
+        terms=len(index.vocabulary),
+        dimensions=tuple(dimensions),
+    )
+
+
+def _check(options: DimensionOptions) -> None:
+    from lpisearch.projections.registry import METHODS
+
+    readable = [name for name, cls in METHODS.items() if cls.few_words]
+    if options.method not in METHODS:
+        raise BadOption("--method", f"there is no method “{options.method}”", readable)
+    if options.method not in readable:
+        raise BadOption("--method", f"{options.method} has no dimensions of few words", readable)
+    if options.dims < 1:
+        raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
+    if options.terms < 0 or options.documents < 0:
+        raise BadOption("--terms, --documents", "neither can be below 0")
+
+
+def _index(
+    library: Path, options: DimensionOptions, on_stage: Callable[[str], None]
+) -> tuple[SubspaceIndex, bool]:
+    """Open the index if it is of this method, else learn the map; say which it was."""
+    with open_library(library) as database, database.reading() as connection:
+        entry = entry_named(connection, options.index)
+    if entry is not None and entry.method == options.method:
+        return open_index(library, options.index), True
+    wanted = IndexOptions(method=options.method, seed=options.seed, train="none")
+    return fit_index(library, wanted, Stages(on_stage)), False
+
+
+def _dimension(
+    index: SubspaceIndex, at: int, connection: Connection, options: DimensionOptions
+) -> Dimension:
+    ends = [_End(index, at, sign, connection) for sign in (1, -1)]
+    above, below = (end.words(options.terms) for end in ends)
+    documents_above, documents_below = (end.documents(options.documents) for end in ends)
+    return Dimension(
+        number=at + 1,
+        eigenvalue=float(index.arrays["eigenvalues"][at]),
+        words=int(np.count_nonzero(index.arrays["loadings"][:, at])),
+        above=above,
+        below=below,
+        documents_above=documents_above,
+        documents_below=documents_below,
+    )
+
+
+class _End:
+    """One end of a dimension: where loadings and cosines have this sign."""
+
+    def __init__(self, index: SubspaceIndex, at: int, sign: int, connection: Connection) -> None:
+        self.index, self.sign, self.connection = index, sign, connection
+        self.loadings = sign * np.asarray(index.arrays["loadings"][:, at], dtype=np.float64)
+        self.cosines = sign * np.asarray(index.vectors[:, at], dtype=np.float64)
+
+    def words(self, count: int) -> tuple[DimensionWord, ...]:
+        """Return the strongest words, as the documents write them."""
+        stems = self.index.vocabulary.terms
+        strongest = _largest(self.loadings, count)
+        forms = self._forms([stems[term] for term in strongest])
+        return tuple(
+            DimensionWord(
+                forms.get(stems[term], stems[term]), self.sign * float(self.loadings[term])
+            )
+            for term in strongest
+        )
+
+    def documents(self, count: int) -> tuple[DimensionDocument, ...]:
+        """Return the documents nearest to the end, those that are still there."""
+        there = self._details(_largest(self.cosines, _SPARE * count), 0)
+        return tuple(
+            DimensionDocument(each.id, each.title, self.sign * float(self.cosines[place]))
+            for place, each in islice(there.items(), count)
+        )
+
+    def _forms(self, stems: list[str]) -> dict[str, str]:
+        """Find how those of a stem's documents that are nearest to the end mostly write it."""
+        postings = Postings.of_arrays(self.index.arrays)
+        places: dict[int, None] = {}
+        for stem in stems:
+            number = postings.find(stem)
+            if number < 0:
+                continue  # every document that had it was deleted
+            start, stop = postings.posting_starts[number : number + 2].tolist()
+            holders = postings.posting_places[start:stop]
+            nearest = np.argsort(-self.cosines[holders], kind="stable")[:_READ_DOCUMENTS]
+            places |= dict.fromkeys(holders[nearest].tolist())
+        details = self._details(list(places), _READ_CHARACTERS)
+        text = "\n".join(f"{each.title}\n{each.text}" for each in details.values())
+        settings = TokeniserSettings.from_dict(self.index.manifest.tokeniser)
+        return surface_forms(text, Tokeniser(settings))
+
+    def _details(self, places: list[int], characters: int) -> dict[int, Details]:
+        """Read documents by their places in the index, leaving out what was deleted."""
+        rows = self.index.arrays["document_rows"][places].tolist()
+        found = hit_details(self.connection, rows, characters)
+        return {place: found[row] for place, row in zip(places, rows, strict=True) if row in found}
+
+
+def _largest(values: NDArray[np.float64], count: int) -> list[int]:
+    """Return the places of the largest values that are above 0."""
+    order = np.argsort(-values, kind="stable")[:count]
+    return [int(place) for place in order if values[place] > 0]

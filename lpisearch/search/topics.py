@@ -1,0 +1,201 @@
+"""The library by its topics: `lpisearch topics`, clusters with their terms and documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.errors import BadOption, SubspaceError
+from lpisearch.indexes.build import open_index
+from lpisearch.indexes.postings import Postings
+from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
+from lpisearch.search import clusters
+from lpisearch.settings import TopicOptions
+from lpisearch.storage.sqlite import corpus
+from lpisearch.storage.sqlite.matching import hit_details
+from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.terms.languages import TokeniserSettings
+from lpisearch.terms.tokeniser import Tokeniser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.search.clusters import Clusters
+    from lpisearch.storage.sqlite.matching import Details
+
+_DEFAULTS = TopicOptions()
+# Dimensions of these methods begin with the constant direction, or with what is nearest to it; the
+# others leave it out, so that K clusters need K - 1 dimensions.
+_WITH_CONSTANT = ("lsi", "olpi")
+# A dimension of these is a word: K - 1 of them do not part K clusters.
+_OF_WORDS = ("laplacian-score",)
+# How a stem is written is looked up in so many typical documents of its topic, in the beginning
+# of each.
+_READ_DOCUMENTS = 24
+_READ_CHARACTERS = 3000
+
+
+def find_topics(library: Path, options: TopicOptions = _DEFAULTS) -> TopicReport:
+    """Cluster the documents of a library in the subspace of its index.
+
+    Raises
+    ------
+    BadOption, IndexNotFound, IndexDamaged, SubspaceError, LibraryError
+    """
+    _check(options)
+    index = open_index(library, options.index)
+    found = _cluster(index, options)
+    stems = _terms(index, found, options.terms)
+    with open_library(library) as database, database.reading() as connection:
+        typical = _typical(index, found, connection, max(_READ_DOCUMENTS, options.documents))
+        labels = _Labels.of(corpus.labels_by_row(connection, Filter()), index, found)
+    tokeniser = Tokeniser(TokeniserSettings.from_dict(index.manifest.tokeniser))
+    topics = [
+        Topic(
+            number=number + 1,
+            size=int(size),
+            terms=_readable(tokeniser, stems[number], typical[number]),
+            documents=tuple(
+                TopicDocument(each.id, each.title, cosine)
+                for each, cosine in typical[number][: options.documents]
+            ),
+            labels=labels.shares(number),
+        )
+        for number, size in enumerate(found.sizes)
+    ]
+    purity, information = labels.agreement()
+    return TopicReport(
+        topics=tuple(topics),
+        documents=len(found.assignments),
+        unplaced=int(np.count_nonzero(found.assignments == clusters.NO_TOPIC)),
+        chosen=options.number is None,
+        purity=purity,
+        nmi=information,
+    )
+
+
+def _check(options: TopicOptions) -> None:
+    if options.number is not None and options.number < 1:
+        raise BadOption("-n", f"{options.number} is not a number of topics")
+    if options.terms < 0 or options.documents < 0:
+        raise BadOption("--terms, --documents", "neither can be below 0")
+
+
+def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
+    vectors = index.vectors.view(np.ndarray)
+    placed = clusters.count_placed(vectors)
+    if options.number is not None and options.number > placed:
+        raise BadOption(
+            "-n", f"{options.number} topics need as many documents with known words, not {placed:,}"
+        )
+    method = index.manifest.method
+    if "eigenvalues" not in index.arrays or method in _OF_WORDS:
+        # No spectrum tells a number, and no dimension comes before another: all take part.
+        number = options.number or clusters.usual_number(placed)
+        return clusters.cluster(vectors, number, vectors.shape[1], options.seed)
+    constant = 1 if method in _WITH_CONSTANT else 0
+    spectrum = index.arrays["eigenvalues"][constant:]
+    number = options.number or clusters.choose_number(spectrum, placed)
+    dims = number - 1 + constant
+    # In a single dimension documents lie at two points only.
+    return clusters.cluster(vectors, number, max(dims, 2), options.seed)
+
+
+def _typical(
+    index: SubspaceIndex, found: Clusters, connection: Connection, count: int
+) -> list[list[tuple[Details, float]]]:
+    """Read the documents nearest to each centre, those that are still there."""
+    nearest = clusters.typical_documents(index.vectors.view(np.ndarray), found, count)
+    rows = index.arrays["document_rows"]
+    keyed = [[(int(rows[place]), cosine) for place, cosine in own] for own in nearest]
+    wanted = [row for own in keyed for row, _ in own]
+    details = hit_details(connection, wanted, _READ_CHARACTERS)
+    return [[(details[row], cosine) for row, cosine in own if row in details] for own in keyed]
+
+
+def _terms(index: SubspaceIndex, found: Clusters, number: int) -> list[list[str]]:
+    """Return the stems that stand out in each topic."""
+    try:
+        postings = Postings.of_arrays(index.arrays)
+    except KeyError as error:
+        raise SubspaceError(
+            f"The index “{index.manifest.name}” was written by an earlier lpisearch.",
+            "lpisearch index",
+        ) from error
+    names = index.vocabulary.terms
+    counts = clusters.document_counts(postings, found, len(names))
+    best = clusters.characteristic_terms(counts, found, number)
+    return [[names[column] for column in own] for own in best]
+
+
+def _readable(
+    tokeniser: Tokeniser, stems: list[str], documents: list[tuple[Details, float]]
+) -> tuple[str, ...]:
+    """Write each stem as the typical documents mostly write it; one not in them stays a stem."""
+    seen = {stem: Counter[str]() for stem in stems}
+    for document, _ in documents:
+        text = f"{document.title}\n{document.text}"
+        for start, end, token in tokeniser.spans(text):
+            if token in seen:
+                seen[token][text[start:end].casefold()] += 1
+    return tuple(forms.most_common(1)[0][0] if forms else stem for stem, forms in seen.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """The labels of the documents in topics.
+
+    Attributes
+    ----------
+    names
+        Of all labels.
+    counts, single
+        Topics x labels: documents with a label, and documents with that label alone.
+    labelled
+        How many documents of each topic have any label.
+    """
+
+    names: list[str]
+    counts: NDArray[np.float64]
+    single: NDArray[np.float64]
+    labelled: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, labels: Mapping[int, list[str]], index: SubspaceIndex, found: Clusters) -> _Labels:
+        names = sorted({name for own in labels.values() for name in own})
+        numbers = {name: number for number, name in enumerate(names)}
+        counts = np.zeros((len(found.sizes), len(names)))
+        single, labelled = np.zeros_like(counts), np.zeros(len(found.sizes))
+        rows = index.arrays["document_rows"].tolist()
+        for row, topic in zip(rows, found.assignments.tolist(), strict=True):
+            own = [numbers[name] for name in labels.get(row, ())]
+            if topic == clusters.NO_TOPIC or not own:
+                continue
+            labelled[topic] += 1
+            counts[topic, own] += 1
+            if len(own) == 1:
+                single[topic, own] += 1
+        return cls(names, counts, single, labelled)
+
+    def shares(self, topic: int) -> tuple[LabelShare, ...]:
+        """Return what share of a topic's labelled documents has each label, largest first."""
+        counts = self.counts[topic]
+        best = [each for each in np.argsort(-counts, kind="stable") if counts[each]]
+        return tuple(
+            LabelShare(self.names[each], float(counts[each] / self.labelled[topic]))
+            for each in best
+        )
+
+    def agreement(self) -> tuple[float | None, float | None]:
+        """Compare topics and labels over the documents with just one label."""
+        if not self.single.any():
+            return None, None
+        return clusters.purity_and_information(self.single)

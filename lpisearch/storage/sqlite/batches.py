@@ -1,0 +1,177 @@
+"""Write documents in batches: each batch is one transaction, and leaves all tables in step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from lpisearch.storage.sqlite import rows
+from lpisearch.storage.sqlite.rows import Found, content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+    from lpisearch.records import Document
+
+Outcome = Literal["added", "updated", "unchanged", "duplicate", "taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A document on its way into the library.
+
+    Attributes
+    ----------
+    source_id, position
+        The source, and the number of the document within it, from 1.
+    ids
+        The identity that the document states; or, where it states none, those that may be
+        derived from its path, the shortest first.
+    stated
+        A stated identity goes with the document; a derived one belongs to the place.
+    path
+        The file, for display.
+    document
+        What is stored.
+    """
+
+    source_id: int
+    position: int
+    ids: tuple[str, ...]
+    stated: bool
+    path: str
+    document: Document
+
+
+class Written(NamedTuple):
+    """What became of one document; `other_source` has its id already, if it is "taken"."""
+
+    outcome: Outcome
+    other_source: int = 0
+
+
+@dataclass(slots=True)
+class BatchWriter:
+    """Brings batches into a library, touching only what differs.
+
+    Attributes
+    ----------
+    tokenise
+        Gives the tokens to store; called for new and changed documents only.
+    is_gone
+        Tells of a source's key whether its file is gone, so that another file may bring the
+        same documents.
+    """
+
+    tokenise: Callable[[Document], str]
+    is_gone: Callable[[int], bool]
+    _seen: dict[int, set[int]] = field(default_factory=dict)
+
+    def write(self, connection: Connection, batch: Sequence[Incoming], now: str) -> list[Written]:
+        """Write a batch within the connection's transaction; one result for each document."""
+        present = _Present.of(connection, batch)
+        results: list[Written] = []
+        new: list[rows.Write] = []
+        changed: list[rows.Write] = []
+        moved: list[rows.Write] = []
+        for incoming in batch:
+            found = present.find(incoming)
+            digest = content_hash(incoming.document)
+            row_id = found.row_id if found else present.free_row()
+            written = self._judge(incoming, found, row_id, digest)
+            results.append(written)
+            if written.outcome in {"duplicate", "taken"}:
+                continue
+            external_id = found.external_id if found else present.free_id(incoming.ids)
+            place = Found(row_id, external_id, incoming.source_id, incoming.position, digest)
+            write = rows.Write(place, incoming.path, incoming.document)
+            if found is None:
+                present.put(place)
+                new.append(write)
+            elif written.outcome == "updated":
+                changed.append(write)
+            elif found != place:
+                moved.append(write)
+        rows.move(connection, moved)
+        rows.replace(connection, changed, self.tokenise, now)
+        rows.insert_new(connection, new, self.tokenise, now)
+        return results
+
+    def _judge(
+        self, incoming: Incoming, found: Found | None, row_id: int, digest: bytes
+    ) -> Written:
+        source_id = incoming.source_id
+        if found and found.source_id != source_id and not self._is_free(found):
+            return Written("taken", found.source_id)
+        seen = self._seen.setdefault(source_id, set())
+        if row_id in seen:
+            return Written("duplicate")
+        seen.add(row_id)
+        if found is None:
+            return Written("added")
+        return Written("unchanged" if found.content_hash == digest else "updated")
+
+    def _is_free(self, found: Found) -> bool:
+        """Tell whether a document is left behind by its file."""
+        return found.position < 0 or self.is_gone(found.source_id)
+
+    def vanished(self, connection: Connection, source_id: int) -> list[int]:
+        """Return the documents that a source, now read to its end, no longer has."""
+        seen = self._seen.pop(source_id, set())
+        return [row for row in rows.rows_of_source(connection, source_id) if row not in seen]
+
+    def forget(self, source_id: int) -> None:
+        """Drop what is remembered of a source that was not read to its end."""
+        self._seen.pop(source_id, None)
+
+
+class _Present:
+    """What the library has at the identities and places of a batch."""
+
+    def __init__(self, found: Sequence[Found], free_rows: Iterator[int]) -> None:
+        self._by_id = {one.external_id: one for one in found}
+        # A record that is there hides one that is gone from the same place.
+        by_place = sorted(found, key=lambda one: one.position)
+        self._by_place = {(one.source_id, abs(one.position)): one for one in by_place}
+        self._free_rows = free_rows
+
+    @classmethod
+    def of(cls, connection: Connection, batch: Sequence[Incoming]) -> _Present:
+        ids = json.dumps([name for incoming in batch for name in incoming.ids])
+        places = json.dumps(
+            [(incoming.source_id, incoming.position) for incoming in batch if not incoming.stated]
+        )
+        found = rows.find(connection, ids=ids, places=places)
+        return cls(found, rows.free_rows(connection))
+
+    def find(self, incoming: Incoming) -> Found | None:
+        """Return the document that the incoming one is a version of."""
+        if incoming.stated:
+            return self._by_id.get(incoming.ids[0])
+        found = self._by_place.get((incoming.source_id, incoming.position))
+        # A document with an id of its own, which was here before, has moved.
+        return found if found and _is_derived(found.external_id, incoming.ids[-1]) else None
+
+    def free_id(self, candidates: Sequence[str]) -> str:
+        """Return the first candidate that no document has."""
+        for name in candidates:
+            if name not in self._by_id:
+                return name
+        return f"{candidates[-1]} ({len(self._by_id)})"
+
+    def free_row(self) -> int:
+        return next(self._free_rows)
+
+    def put(self, place: Found) -> None:
+        """Remember a document that this batch adds."""
+        self._by_id[place.external_id] = place
+        self._by_place[place.source_id, place.position] = place
+
+
+def _is_derived(name: str, longest: str) -> bool:
+    """Tell a name derived from a path, perhaps from an inner folder, from one that was stated."""
+    file = longest.rsplit("/", 1)[-1]
+    return name.startswith(longest) or (longest.endswith(name) and name.endswith(file))

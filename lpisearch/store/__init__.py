@@ -1,1 +1,0 @@
-"""A fitted index and the folder that holds it: a manifest and one .npy file for each array."""

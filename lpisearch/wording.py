@@ -1,0 +1,62 @@
+"""How things are said in notes and errors: numbers, names, and why the system refused."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NAMED = 5
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """Say how many there are: "1 class", "2 classes"."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def are(number: int, thing: str, things: str = "") -> str:
+    """Say how many are something: "1 document is", "2 documents are"."""
+    return f"{counted(number, thing, things)} {'is' if number == 1 else 'are'}"
+
+
+def have(number: int, thing: str, things: str = "") -> str:
+    """Say how many have something: "1 document has", "2 documents have"."""
+    return f"{counted(number, thing, things)} {'has' if number == 1 else 'have'}"
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Name things as they were given, in quotation marks and without control characters."""
+    return ", ".join(f"“{printable(name)}”" for name in names)
+
+
+def some(names: Sequence[str]) -> str:
+    """Name the first few things."""
+    listed = ", ".join(printable(name) for name in names[:_NAMED])
+    return listed + (", …" if len(names) > _NAMED else "")
+
+
+def printable(text: str) -> str:
+    """Give a text as one line without control characters: labels come from anywhere."""
+    return "".join(map(_printable_character, text)) if not text.isprintable() else text
+
+
+def system_reason(error: OSError) -> str:
+    """Say in plain words why the system refused a file."""
+    known: dict[type[OSError], str] = {
+        FileNotFoundError: "it vanished, or is a link to nothing",
+        PermissionError: "permission denied",
+    }
+    return known.get(type(error), error.strerror or str(error))
+
+
+def _printable_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    if character.isspace():
+        return " "
+    # Joiners shape Indic scripts and emoji; other marks without shape may reverse what follows.
+    if character in "\u200c\u200d":
+        return character
+    return "" if unicodedata.category(character) == "Cf" else "\ufffd"

@@ -1,1 +1,0 @@
-"""The routes through the rooms: each command is one workflow."""

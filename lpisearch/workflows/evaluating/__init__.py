@@ -1,1 +1,0 @@
-"""The routes of `lpisearch evaluate`: documents and labels in, reports out."""

@@ -1,0 +1,251 @@
+"""The index of a library beside the baselines, and evaluations without a word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from lpisearch.errors import BadOption, IndexDamaged, IndexNotFound, LibraryError, NothingToEvaluate
+from lpisearch.evaluation.experiments.sources import library_state
+from lpisearch.indexes.build import open_index
+from lpisearch.library import Library
+from lpisearch.records import Filter
+from lpisearch.settings import (
+    CategoriesOptions,
+    EvaluateOptions,
+    IndexOptions,
+    RetrievalOptions,
+    SimilarityOptions,
+    index_folder,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    Record = dict[str, Any]
+
+
+@pytest.fixture
+def indexed(shelf: Path) -> Library:
+    """Return a library of 40 labelled documents with an index."""
+    library = Library(shelf)
+    library.index("rlpi", options=IndexOptions(dims=6))
+    return library
+
+
+def _names(report: Any) -> list[str]:
+    return [row["representation"] for row in report.tables[0].rows]
+
+
+def _questions(folder: Path, queries: Sequence[str], qrels: Sequence[str]) -> RetrievalOptions:
+    (folder / "q.tsv").write_text("".join(f"{line}\n" for line in queries))
+    (folder / "r.txt").write_text("".join(f"{line}\n" for line in qrels))
+    return RetrievalOptions(folder / "q.tsv", folder / "r.txt")
+
+
+def test_the_index_in_use_is_compared(indexed: Library) -> None:
+    """The stored vectors stand beside terms and LSI, with their own dimensions."""
+    report = indexed.evaluate("similarity")
+    assert _names(report) == ["terms", "lsi", "rlpi"]
+    assert report.tables[0].rows[2]["dims"] == open_index(indexed.path).vectors.shape[1]
+
+
+@pytest.mark.parametrize("method", ["lsi", "spg", "plsi", "nmf", "eigenmaps", "krlpi"])
+def test_an_index_of_any_method_is_compared(shelf: Path, method: str) -> None:
+    """Sparse maps and methods without a linear map are evaluated like the others."""
+    library = Library(shelf)
+    library.index(method, options=IndexOptions(dims=4))
+    report = library.evaluate("similarity")
+    assert _names(report)[-1] == method
+    assert len(set(_names(report))) == len(_names(report))
+    overview = library.evaluate(options=EvaluateOptions(methods=("terms", method)))
+    assert _names(overview) == ["terms", method]
+
+
+def test_an_index_that_learned_the_labels_says_so(shelf: Path) -> None:
+    """Figures of an index that has seen the labels carry a warning."""
+    library = Library(shelf)
+    library.index(options=IndexOptions(labels="use"))
+    notes = library.evaluate("similarity").tables[0].notes
+    assert "The index learned from the labels that it is compared with here." in notes
+
+
+def test_documents_that_the_index_lacks(shelf: Path) -> None:
+    """Documents that the index does not cover are left out of all rows, and counted."""
+    library = Library(shelf)
+    library.index("lsi", options=IndexOptions(dims=4, where=Filter(split="train")))
+    table = library.evaluate("similarity").tables[0]
+    assert {row["documents"] for row in table.rows} == {32}
+    assert table.notes == ("8 documents are not in the index, and left out.",)
+
+
+def test_an_index_of_other_documents(shelf: Path, sql: Callable[..., Any]) -> None:
+    """An index that has none of the labelled documents is stated."""
+    library = Library(shelf)
+    library.index("lsi", options=IndexOptions(dims=4, where=Filter(split="train")))
+    sql("DELETE FROM labels WHERE document_id IN (SELECT id FROM documents WHERE split = 'train')")
+    with pytest.raises(NothingToEvaluate, match="none of the labelled documents"):
+        library.evaluate("similarity")
+
+
+def test_an_index_that_is_behind(
+    indexed: Library, records: list[Record], sql: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Where documents changed or went behind its back, a rebuild is advised."""
+    sql("UPDATE documents SET content_hash = x'00' WHERE external_id = ?", records[3]["id"])
+    sql("DELETE FROM documents WHERE external_id = ?", records[5]["id"])
+    asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1"])
+    for what, wanted in (("similarity", None), ("retrieval", asked)):
+        notes = indexed.evaluate(what, wanted=wanted).tables[0].notes
+        assert any("behind the documents" in said and "lpisearch index" in said for said in notes)
+
+
+def test_a_damaged_index_is_stated(indexed: Library, tmp_path: Path) -> None:
+    """A damaged index is an error: words must not silently stand in for it."""
+    (vectors,) = index_folder(indexed.path).glob("*/vectors.npy")
+    vectors.write_bytes(vectors.read_bytes()[:-8])
+    asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1"])
+    for what, wanted in (("similarity", None), ("retrieval", asked), ("all", None)):
+        with pytest.raises(IndexDamaged) as caught:
+            indexed.evaluate(what, wanted=wanted)
+        assert caught.value.next_step.startswith("lpisearch index")
+
+
+def test_an_index_of_another_name(indexed: Library) -> None:
+    """Another index is compared by its name; an unknown name is stated."""
+    indexed.index("olpi", options=IndexOptions(name="other", dims=3))
+    report = indexed.evaluate("similarity", options=EvaluateOptions(index="other"))
+    assert report.tables[0].rows[-1]["representation"] == "olpi"
+    for what in ("similarity", "all"):
+        with pytest.raises(IndexNotFound):
+            indexed.evaluate(what, options=EvaluateOptions(index="nope"))
+
+
+def test_without_an_index_the_baselines_remain(shelf: Path) -> None:
+    """A library without an index is compared by terms and LSI."""
+    assert _names(Library(shelf).evaluate("similarity")) == ["terms", "lsi"]
+    assert _names(Library(shelf).evaluate()) == ["terms", "lsi", "rlpi"]
+
+
+def test_an_overview_has_all_that_labels_allow(indexed: Library) -> None:
+    """One table has the figures of pairs, classes and clusters, a row for each representation."""
+    report = indexed.evaluate()
+    table = report.tables[0]
+    assert _names(report) == ["terms", "lsi", "rlpi"]
+    assert {"pairs_AP", "svm_accuracy", "cluster_NMI"} < set(table.columns)
+    assert [one.name for one in report.tables[1:]][:2] == ["similarity", "classify"]
+
+
+def test_an_overview_with_queries(indexed: Library, tmp_path: Path) -> None:
+    """With queries, their table is there too; without labels, it is there alone."""
+    asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1"])
+    report = indexed.evaluate(wanted=asked)
+    assert "retrieval" in [table.name for table in report.tables]
+
+
+def test_an_overview_of_queries_alone(
+    put: Callable[..., Any], library: Path, tmp_path: Path
+) -> None:
+    """Without labels queries are measured, and what labels would allow is named."""
+    put([{"id": str(number), "text": f"ship number {number}"} for number in range(6)])
+    report = Library(library).evaluate(wanted=_questions(tmp_path, ["1\tship"], ["1 0 3 1"]))
+    assert [table.name for table in report.tables][:2] == ["overview", "retrieval"]
+    assert any(
+        note.startswith("similarity: No document has a label") for note in report.tables[0].notes
+    )
+    with pytest.raises(NothingToEvaluate, match="No document has a label") as caught:
+        Library(library).evaluate()
+    assert "--labels" in caught.value.next_step
+
+
+def test_an_overview_names_what_is_impossible(put: Callable[..., Any], library: Path) -> None:
+    """Where one part cannot be, the others are measured, and the reason is a note."""
+    put([{"id": str(n), "text": f"word{n} shared text", "labels": [f"l{n}"]} for n in range(8)])
+    report = Library(library).evaluate(options=EvaluateOptions(methods=("terms",)))
+    said = report.tables[0].notes
+    assert any(note.startswith("similarity: No two documents") for note in said)
+    assert any(note.startswith("classify: No class has a second") for note in said)
+    assert "cluster_AC" in report.tables[0].columns
+
+
+def test_bad_queries_are_stated_before_the_long_part(indexed: Library, tmp_path: Path) -> None:
+    """A file that cannot be read stops an overview before anything is measured."""
+    begun: list[str] = []
+    asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1", "1 0"])
+    with pytest.raises(Exception, match="line 2"):
+        indexed.evaluate(wanted=asked, on_cell=lambda name, _done, _total: begun.append(name))
+    assert begun == []
+
+
+def test_an_empty_or_missing_library(library: Path, records: list[Record], put: Any) -> None:
+    """No library, an empty one and a text file are each stated."""
+    with pytest.raises(LibraryError, match="no library"):
+        Library(library).evaluate()
+    put(records[:1])
+    Library(library).delete(records[0]["id"])
+    with pytest.raises(NothingToEvaluate, match="no documents"):
+        Library(library).evaluate()
+    text = library.with_name("text.db")
+    text.write_text("only text, long enough to be looked at as a database" * 20)
+    with pytest.raises(LibraryError):
+        Library(text).evaluate("cluster")
+
+
+def test_python_options_are_checked(indexed: Library) -> None:
+    """Unknown evaluations, and options of another one, are refused."""
+    with pytest.raises(BadOption, match="“speed” is not an evaluation"):
+        indexed.evaluate("speed")
+    with pytest.raises(BadOption, match="takes CategoriesOptions"):
+        indexed.evaluate("classify", wanted=SimilarityOptions())
+    with pytest.raises(BadOption, match="takes RetrievalOptions"):
+        indexed.evaluate("retrieval")
+    with pytest.raises(BadOption, match="“all” cannot be swept"):
+        indexed.evaluate("all", over=("dims", [2]))
+
+
+def test_python_sweeps(indexed: Library) -> None:
+    """A sweep from Python has its figures, and tells of its parts."""
+    begun: list[str] = []
+    report = indexed.evaluate(
+        "classify",
+        options=EvaluateOptions(methods=("terms", "lsi")),
+        wanted=CategoriesOptions("field", classifiers=("knn",)),
+        over=("dims", [2, 4]),
+        on_cell=lambda name, _done, _total: begun.append(name),
+    )
+    assert [row["dims"] for row in report.tables[0].rows] == [None, 2, 4]
+    assert len(begun) == 3
+    assert len(report.figures) == 2
+
+
+def test_the_state_of_a_library(
+    indexed: Library, records: list[Record], put: Callable[..., Any]
+) -> None:
+    """A digest changes with documents, labels and indexes, and with nothing else."""
+    states = [library_state(indexed.path)]
+    assert library_state(indexed.path) == states[0]
+    indexed.index("lsi")
+    states.append(library_state(indexed.path))
+    put([records[0] | {"labels": ["other"]}, *records[1:]])
+    states.append(library_state(indexed.path))
+    put([records[0] | {"text": "changed"}, *records[1:]])
+    states.append(library_state(indexed.path))
+    assert len(set(states)) == 4
+
+
+def test_the_documents_of_a_library_are_in_no_order(
+    indexed: Library, records: list[Record], put: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The same documents, brought in the other way round, have the same figures."""
+    other = tmp_path / "other.db"
+    put(records[::-1], into=other)
+    options = EvaluateOptions(methods=("terms", "lsi"))
+    found = [
+        library.evaluate("similarity", options=options).tables[0].rows
+        for library in (indexed, Library(other))
+    ]
+    for before, after in zip(*found, strict=True):
+        np.testing.assert_allclose([float(before["AP"] or 0)], [float(after["AP"] or 0)], atol=2e-4)

@@ -1,0 +1,191 @@
+"""Retrieval against trec_eval, and files of queries and judgements that do not fit together."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytrec_eval
+
+from lpisearch.errors import BadOption, LpiSearchError, NothingToEvaluate
+from lpisearch.library import Library
+from lpisearch.readers.judgements import read_judgements
+from lpisearch.search.engine import WAYS
+from lpisearch.settings import (
+    EvaluateOptions,
+    IngestOptions,
+    ReadOptions,
+    RetrievalOptions,
+    shipped_folder,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_CORPUS = shipped_folder("sample_corpus")
+_FILES = RetrievalOptions(_CORPUS / "queries.jsonl", _CORPUS / "qrels.tsv")
+_THEIRS = {
+    "AP": "map",
+    "nDCG@10": "ndcg_cut_10",
+    "P@10": "P_10",
+    "R@100": "recall_100",
+    "RR": "recip_rank",
+}
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Return the sample corpus with an index."""
+    library = Library(tmp_path_factory.mktemp("sample") / "sample.db")
+    folder = IngestOptions(read=ReadOptions(labels="folder"))
+    library.ingest(_CORPUS / "documents", options=folder)
+    library.index()
+    return library
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Callable[..., RetrievalOptions]:
+    """Return a writer of files of queries and judgements."""
+
+    def write(queries: str, qrels: str) -> RetrievalOptions:
+        (tmp_path / "queries.tsv").write_text(queries)
+        (tmp_path / "qrels.txt").write_text(qrels)
+        return RetrievalOptions(tmp_path / "queries.tsv", tmp_path / "qrels.txt")
+
+    return write
+
+
+def _as_trec_eval_reads(text: str) -> dict[str, dict[str, float]]:
+    run: dict[str, dict[str, float]] = {}
+    for line in text.splitlines():
+        query, _, document, _, score, _ = line.split()
+        run.setdefault(query, {})[document] = float(score)
+    return run
+
+
+def test_figures_are_those_of_trec_eval(sample: Library) -> None:
+    """All measures of all ways equal those of trec_eval on the run that `query --trec` prints."""
+    from typer.testing import CliRunner
+
+    from lpisearch.cli.app import app
+
+    found = sample.evaluate("retrieval", wanted=_FILES).tables[0].rows
+    assert [row["by"] for row in found] == list(WAYS)
+    judge = pytrec_eval.RelevanceEvaluator(read_judgements(_FILES.qrels), set(_THEIRS.values()))
+    for row in found:
+        words = ["query", "--queries", str(_FILES.queries), "--trec", "-k", "10000"]
+        done = CliRunner().invoke(app, ["--db", str(sample.path), *words, "--by", str(row["by"])])
+        theirs = judge.evaluate(_as_trec_eval_reads(done.stdout))
+        assert len(theirs) == row["queries"]
+        for name, other in _THEIRS.items():
+            expected = fmean(scores[other] for scores in theirs.values())
+            assert row[name] == pytest.approx(expected, abs=5e-5), (row["by"], name)
+
+
+def test_settings_are_compared_in_pairs(sample: Library) -> None:
+    """Each pair of ways has a difference that is that of their figures, and a significance."""
+    first, second = sample.evaluate("retrieval", wanted=_FILES).tables[:2]
+    figures = {str(row["by"]): float(row["AP"] or 0) for row in first.rows}
+    assert len(second.rows) == 3
+    for row in second.rows:
+        expected = figures[str(row["first"])] - figures[str(row["second"])]
+        assert row["difference"] == pytest.approx(expected)
+        assert 0 < float(row["p"] or 0) <= 1
+
+
+def test_methods_are_compared_in_memory(sample: Library) -> None:
+    """Methods that are named are indexed and asked, the index in use staying as it is."""
+    before = sample.status()["indexes"]
+    options = EvaluateOptions(methods=("lsi", "rlpi"), dims=8)
+    table = sample.evaluate("retrieval", options=options, wanted=_FILES).tables[0]
+    found = [(row["representation"], row["by"]) for row in table.rows]
+    assert found == [(method, by) for method in ("lsi", "rlpi") for by in WAYS]
+    assert sample.status()["indexes"] == before
+    lexical = {row["AP"] for row in table.rows if row["by"] == "lexical"}
+    assert len(lexical) == 1
+
+
+def test_what_does_not_fit_is_counted_and_named(
+    sample: Library, asked: Callable[..., RetrievalOptions]
+) -> None:
+    """Unjudged queries, missing queries and missing documents have notes and tables."""
+    known = "baking/cold-kitchen.txt"
+    wanted = asked(
+        "one\tbread\ntwo\tflour\nthree\twater\n",
+        f"one 0 {known} 1\none 0 nowhere.txt 1\nfour 0 {known} 1\nthree 0 {known} 0\n",
+    )
+    report = sample.evaluate("retrieval", wanted=wanted)
+    tables = {table.name: [row.get("id") for row in table.rows] for table in report.tables}
+    assert tables["queries_without_judgements"] == ["two", "three"]
+    assert tables["missing_queries"] == ["four"]
+    assert tables["missing_documents"] == ["nowhere.txt"]
+    assert report.tables[0].notes == (
+        "2 queries are without a relevant document, and left out: two, three.",
+        "1 judged query is not in the file of queries: four.",
+        "1 judged document is not in the library, so counted as missed: nowhere.txt.",
+    )
+    assert {row["queries"] for row in report.tables[0].rows} == {1}
+
+
+def test_a_query_that_finds_nothing_counts_as_nothing(
+    sample: Library, asked: Callable[..., RetrievalOptions]
+) -> None:
+    """A query without a known word scores 0 by words, as with the option -c of trec_eval."""
+    wanted = asked("one\tzzyzx\n", "one 0 baking/cold-kitchen.txt 1\n")
+    rows = sample.evaluate("retrieval", wanted=wanted).tables[0].rows
+    lexical = next(row for row in rows if row["by"] == "lexical")
+    assert (lexical["AP"], lexical["queries"]) == (0.0, 1)
+
+
+def test_files_that_share_nothing(sample: Library, asked: Callable[..., RetrievalOptions]) -> None:
+    """Files that name queries differently, or other documents, are stated."""
+    with pytest.raises(NothingToEvaluate, match="no relevant document for any of 1 query"):
+        sample.evaluate("retrieval", wanted=asked("one\tbread\n", "1 0 a 1\n"))
+    with pytest.raises(NothingToEvaluate, match="None of 1 judged document is in the library"):
+        sample.evaluate("retrieval", wanted=asked("one\tbread\n", "one 0 a 1\n"))
+
+
+def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., RetrievalOptions]) -> None:
+    """Without an index words alone rank, and it is said; asking for more is stated."""
+    from dataclasses import replace
+
+    wanted = asked("1\tship\n", "1 0 sea/0 1\n")
+    table = Library(shelf).evaluate("retrieval", wanted=wanted).tables[0]
+    assert [row["by"] for row in table.rows] == ["lexical"]
+    assert table.notes == ("No index yet, so by words alone. Next: lpisearch index",)
+    with pytest.raises(NothingToEvaluate, match="Only lexical"):
+        Library(shelf).evaluate("retrieval", wanted=replace(wanted, by=("semantic",)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"by": ("best", "lexical", "worst")}, "“best”, “worst”"),
+        ({"measures": ("AP", "MRRR", "P")}, "MRRR, P"),
+        ({"measures": ()}, "--measures"),
+        ({"depth": 0}, "--depth"),
+    ],
+    ids=["by", "measures", "no measure", "depth"],
+)
+def test_retrieval_refuses(sample: Library, changed: dict[str, Any], said: str) -> None:
+    """Unknown ways and measures are refused, all of them named at once."""
+    from dataclasses import replace
+
+    with pytest.raises(BadOption, match=said):
+        sample.evaluate("retrieval", wanted=replace(_FILES, **changed))
+
+
+def test_terms_make_no_index(sample: Library) -> None:
+    """Plain terms cannot be asked as an index: there is --by lexical."""
+    with pytest.raises(BadOption, match="lexical"):
+        sample.evaluate("retrieval", options=EvaluateOptions(methods=("terms",)), wanted=_FILES)
+
+
+def test_malformed_queries_are_stated(
+    sample: Library, asked: Callable[..., RetrievalOptions]
+) -> None:
+    """A file of queries that cannot be read is an error with its line."""
+    with pytest.raises(LpiSearchError, match="line 2"):
+        sample.evaluate("retrieval", wanted=asked("one\tbread\nnothing\n", "one 0 a 1\n"))

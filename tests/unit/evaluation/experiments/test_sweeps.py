@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.errors import BadOption
+from lpisearch.evaluation.experiments.cells import Cells
+from lpisearch.evaluation.experiments.classify import evaluate_classify
+from lpisearch.evaluation.experiments.cluster import evaluate_cluster
+from lpisearch.evaluation.experiments.similarity import evaluate_similarity
+from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
+from lpisearch.settings import (
+    CategoriesOptions,
+    ClusterOptions,
+    EvaluateOptions,
+    RetrievalOptions,
+    SimilarityOptions,
+    SweepOptions,
+    shipped_folder,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from lpisearch.records import Cell, Report
+
+_OPTIONS = EvaluateOptions(methods=("terms", "lsi", "rlpi"))
+_CATEGORIES = CategoriesOptions("field", classifiers=("centroid",))
+_PARTS = Parts(SimilarityOptions(), _CATEGORIES, ClusterOptions(), None)
+
+
+def _sweep(
+    library: Path, measure: str, over: str, values: tuple[float, ...], **options: Any
+) -> Report:
+    wanted = SweepOptions(measure, over, values)
+    return evaluate_sweep(library, replace(_OPTIONS, **options), wanted, _PARTS, Cells())
+
+
+def _points(rows: Sequence[Mapping[str, Cell]], over: str) -> list[tuple[Cell, Cell]]:
+    return [(row["representation"], row[over]) for row in rows]
+
+
+@pytest.mark.parametrize("measure", ["similarity", "classify", "cluster"])
+@pytest.mark.parametrize(
+    ("over", "values", "fixed"),
+    [
+        ("dims", (2.0, 3.0), ["terms"]),
+        ("neighbours", (2.0, 3.0), ["terms", "lsi"]),
+        ("alpha", (0.0, 2.0), ["terms", "lsi"]),
+    ],
+)
+def test_methods_without_the_parameter_run_once(
+    shelf: Path, measure: str, over: str, values: tuple[float, ...], fixed: list[str]
+) -> None:
+    """Each method runs at each value; one that has no such parameter runs once, as a baseline."""
+    report = _sweep(shelf, measure, over, values)
+    varied = [name for name in _OPTIONS.methods if name not in fixed]
+    expected: set[tuple[Cell, Cell]] = {(name, None) for name in fixed}
+    expected |= {(name, value) for name in varied for value in values}
+    found = _points(report.tables[0].rows, over)
+    assert (len(found), set(found)) == (len(expected), expected)
+    for figure in report.figures:
+        lines = {line.name.split()[0]: line for line in figure.series}
+        assert {name for name, line in lines.items() if len(line.x) == 1} == set(fixed)
+        assert all(lines[name].x == values for name in varied)
+    kind = float if over == "alpha" else int
+    assert all(value is None or type(value) is kind for _, value in found)
+
+
+def test_a_point_is_what_the_measure_gives_there(shelf: Path) -> None:
+    """A sweep has the figures that the measure gives at each value by itself."""
+    source = Source.open(shelf, EvaluateOptions())
+    options = replace(_OPTIONS, methods=("lsi",))
+    kinds: dict[str, tuple[Callable[..., Report], Any, str]] = {
+        "similarity": (evaluate_similarity, SimilarityOptions(), "AP"),
+        "classify": (evaluate_classify, _CATEGORIES, "accuracy"),
+        "cluster": (evaluate_cluster, ClusterOptions(), "AC"),
+    }
+    for measure, (evaluate, wanted, figure) in kinds.items():
+        rows = _sweep(shelf, measure, "dims", (2, 4), methods=("lsi",)).tables[0].rows
+        for row, dims in zip(rows, (2, 4), strict=True):
+            alone = evaluate(source, replace(options, dims=dims), wanted, Cells()).tables[0].rows
+            assert row[figure] == pytest.approx(alone[0][figure], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("over", "values"), [("alpha", (0.5, 8.0)), ("neighbours", (2, 9)), ("dims", (2, 3))]
+)
+def test_a_parameter_reaches_the_method(
+    shelf: Path, over: str, values: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sweep hands each value of its parameter to the measure."""
+    told: list[Any] = []
+
+    def watch(source: Source, options: EvaluateOptions, *rest: Any) -> Report:
+        told.append(getattr(options, over))
+        return evaluate_cluster(source, options, *rest)
+
+    monkeypatch.setattr("lpisearch.evaluation.experiments.sweep.evaluate_cluster", watch)
+    _sweep(shelf, "cluster", over, values, methods=("rlpi",))
+    assert told == list(values)
+
+
+def test_the_share_to_learn_from(shelf: Path) -> None:
+    """Shares are drawn anew at each value, for all methods."""
+    parts = replace(_PARTS, classify=replace(_CATEGORIES, split="auto", repeats=2))
+    wanted = SweepOptions("classify", "train", (0.2, 0.5))
+    report = evaluate_sweep(shelf, _OPTIONS, wanted, parts, Cells())
+    found = _points(report.tables[0].rows, "train")
+    assert found == [(name, share) for share in (0.2, 0.5) for name in _OPTIONS.methods]
+    assert all(line.spread is not None for line in report.figures[0].series)
+
+
+def test_retrieval_is_swept_over_indexes_in_memory(tmp_path: Path) -> None:
+    """Each method ranks by an index of each size; plain terms, which make none, are left out."""
+    from lpisearch import open as open_library
+
+    corpus = shipped_folder("sample_corpus")
+    library = open_library(tmp_path / "sample.db")
+    library.ingest(corpus / "documents")
+    files = RetrievalOptions(corpus / "queries.jsonl", corpus / "qrels.tsv", by=("semantic",))
+    parts = replace(_PARTS, retrieval=files)
+    wanted = SweepOptions("retrieval", "dims", (5, 30))
+    options = replace(_OPTIONS, methods=("terms", "lsi"))
+    rows = evaluate_sweep(library.path, options, wanted, parts, Cells()).tables[0].rows
+    assert _points(rows, "dims") == [("lsi", 5), ("lsi", 30)]
+    assert float(rows[0]["AP"] or 0) < float(rows[1]["AP"] or 0)
+
+
+@pytest.mark.parametrize(
+    ("measure", "over", "values", "said"),
+    [
+        ("speed", "dims", (1.0,), "MEASURE"),
+        ("cluster", "colour", (1.0,), "--over"),
+        ("cluster", "train", (0.5,), "--over"),
+        ("retrieval", "dims", (5.0,), "--queries"),
+        ("cluster", "dims", (), "--values"),
+        ("cluster", "dims", (0.0, 2.0, 1.5), "0, 1.5: dims takes whole numbers above 0"),
+        ("cluster", "dims", (float("nan"),), "--values"),
+        ("cluster", "dims", (float("inf"),), "--values"),
+        ("cluster", "neighbours", (-1.0,), "--values"),
+        ("cluster", "alpha", (-1.0,), "--values"),
+        ("cluster", "alpha", (float("inf"),), "--values"),
+        ("classify", "train", (0.0, 1.0), "0, 1: train takes shares"),
+    ],
+)
+def test_a_sweep_refuses(
+    library: Path, measure: str, over: str, values: tuple[float, ...], said: str
+) -> None:
+    """What cannot be swept is refused before anything is read; all bad values are named."""
+    with pytest.raises(BadOption, match=said):
+        _sweep(library, measure, over, values)
+
+
+def test_queries_are_not_looked_for_in_a_matrix(library: Path, tmp_path: Path) -> None:
+    """Retrieval by a matrix is refused: it would silently use the library."""
+    files = RetrievalOptions(tmp_path / "queries", tmp_path / "qrels")
+    wanted = SweepOptions("retrieval", "dims", (5.0,))
+    options = replace(_OPTIONS, matrix=tmp_path / "counts.npz")
+    with pytest.raises(BadOption, match="--matrix"):
+        evaluate_sweep(library, options, wanted, replace(_PARTS, retrieval=files), Cells())
+
+
+def test_a_report_says_what_it_depends_on(shelf: Path) -> None:
+    """Parameters name the documents, their words, all options and values; versions are there."""
+    report = _sweep(shelf, "cluster", "dims", (2, 3))
+    expected = {
+        "documents": 40,
+        "source": shelf.name,
+        "weighting": "log-tfidf",
+        "language": "english",
+        "methods": "terms, lsi, rlpi",
+        "classes": "all",
+        "over": "dims",
+        "values": "2, 3",
+        "seed": 0,
+    }
+    assert expected.items() <= report.parameters.items()
+    assert {"lpisearch", "numpy", "scipy"} <= set(report.versions)
+
+
+def test_lines_are_named_by_what_tells_them_apart(shelf: Path) -> None:
+    """One number of classes is not named in each line; two are."""
+    one = _sweep(shelf, "cluster", "dims", (2,)).figures[0]
+    assert [line.name for line in one.series] == ["terms", "lsi", "rlpi"]
+    parts = replace(_PARTS, cluster=ClusterOptions((2, 3), draws=1))
+    wanted = SweepOptions("cluster", "dims", (2,))
+    options = replace(_OPTIONS, methods=("lsi",))
+    two = evaluate_sweep(shelf, options, wanted, parts, Cells()).figures[0]
+    assert [line.name for line in two.series] == ["lsi 2 classes", "lsi 3 classes"]

@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import shutil
+import time
+import zipfile
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.errors import BadOption
+from lpisearch.ingest.discovery import Discovery
+from lpisearch.readers.base import Reader
+from lpisearch.readers.registry import READERS
+from lpisearch.settings import MEBIBYTE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lpisearch.readers.base import SourceFile
+    from lpisearch.records import Document, IngestReport, Problem
+    from lpisearch.settings import ReadOptions
+
+    Ingest = Callable[..., IngestReport]
+
+_GOOD = "A letter that is in order."
+
+
+@pytest.fixture
+def texts(sql: Callable[..., list[Any]]) -> Callable[[], dict[str, str]]:
+    """Return a reader of the library: id to text."""
+    return lambda: dict(sql("SELECT external_id, text FROM documents"))
+
+
+def _zip(entries: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+_JSON_LINE = b'{"id": "%d", "text": "a line"}\n'
+_UNREADABLE = {
+    "empty.txt": b"",
+    "blank.txt": b" \n\t \n",
+    "empty.jsonl": b"",
+    "empty.csv": b"",
+    "binary.txt": bytes(range(256)) * 40,
+    "nothing.pdf": b"",
+    "damaged.pdf": b"%PDF-1.7\n" + b"\0rubbish\n" * 100,
+    "damaged.docx": b"PK\x03\x04" + b"rubbish" * 100,
+    "empty.docx": _zip({}),
+    "damaged.odt": _zip({"content.xml": b"<office:document-content"}),
+    "damaged.epub": _zip({"META-INF/container.xml": b"<container"}),
+    "bomb.docx": _zip({"word/document.xml": b" " * (300 * MEBIBYTE)}),
+    "truncated.txt.gz": gzip.compress(os.urandom(50_000).hex().encode())[:20_000],
+    "truncated.jsonl.gz": gzip.compress(b"".join(_JSON_LINE % n for n in range(9999)))[:200],
+    "rubbish.txt.gz": b"\x1f\x8b\x08\x00" + b"\xff" * 200,
+    "head.txt.gz": b"\x1f\x8b",
+    "binary.jsonl": bytes(range(256)) * 40,
+    "list.jsonl": b"[1, 2]\n",
+}
+
+
+@pytest.mark.parametrize("name", _UNREADABLE)
+def test_a_file_of_no_use_is_named_and_the_rest_is_read(
+    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]], name: str
+) -> None:
+    """A file that cannot be read is one failure under its name; its neighbours are read."""
+    root = folder({"a.txt": _GOOD, name: _UNREADABLE[name], "zz.txt": _GOOD})
+    report = ingest(root)
+    assert {one.path for one in report.failures} == {str(root / name)}
+    assert all(one.reason and not one.reason.endswith(".") for one in report.failures)
+    assert "reader failed" not in report.failures[0].reason
+    assert {"a.txt": _GOOD, "zz.txt": _GOOD}.items() <= texts().items()
+
+
+_ENCODINGS = {
+    "utf16.txt": "Grüße aus Köln".encode("utf-16"),
+    "utf16be.txt": b"\xfe\xff" + "Grüße aus Köln".encode("utf-16-be"),
+    "utf8-bom.txt": "Grüße aus Köln".encode("utf-8-sig"),
+    "cp1252.txt": ("Grüße aus Köln, “wörtlich” – schöne, größere Städte. " * 4).encode("cp1252"),
+    "gbk.txt": ("中文信息检索的方法与实践 文档索引" * 10).encode("gbk"),
+}
+
+
+@pytest.mark.parametrize("name", _ENCODINGS)
+def test_encodings(
+    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]], name: str
+) -> None:
+    """Text in the encodings that people have is read as what was written."""
+    report = ingest(folder({name: _ENCODINGS[name]}))
+    assert report.failures == []
+    assert texts()[name].startswith(("Grüße aus Köln", "中文信息检索"))
+
+
+def test_broken_utf8_is_read_with_a_warning(
+    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
+) -> None:
+    """A stray byte costs itself only, and a warning names the file."""
+    root = folder({"a.txt": b"Ships \xff and " + "Köln, schöne größere Städte. ".encode() * 20})
+    report = ingest(root)
+    assert report.failures == []
+    assert [one.path for one in report.warnings] == [str(root / "a.txt")]
+    assert "Ships" in texts()["a.txt"]
+
+
+def test_stray_nul_bytes(
+    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
+) -> None:
+    """A NUL byte in a text, an id or a label does no harm."""
+    record = json.dumps({"id": "a\0b", "text": "one\0two", "labels": ["x\0"], "k\0": "v\0"})
+    root = folder({"a.txt": b"Ships\0 and boats. " + b"More text. " * 50, "b.jsonl": record})
+    assert ingest(root).added == 2
+    assert "\0" not in "".join([*texts(), *texts().values()])
+    assert ingest(root, labels="none").updated == 1
+
+
+def test_lone_surrogates(
+    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
+) -> None:
+    """Half of a surrogate pair in JSON is replaced, wherever it stands."""
+    half = "\\ud83d"
+    fields = ("id", "title", "text", "labels", "split", "path", "media_type", half, "metadata")
+    record = "{" + ", ".join(f'"{name}": "{half} x"' for name in fields) + "}"
+    assert ingest(folder({"a.jsonl": record})).added == 1
+    assert next(iter(texts().values())) == "� x"
+
+
+def test_a_broken_line_of_many(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """A broken line 5,000 is named by its number, and costs no other line."""
+    lines = [_JSON_LINE % number for number in range(1, 5011)]
+    lines[4999] = b'{"id": "5000", "text": \n'
+    root = folder({"a.jsonl": b"".join(lines)})
+    report = ingest(root)
+    assert report.added == 5009
+    failure = report.failures[0]
+    assert (failure.path, failure.where) == (str(root / "a.jsonl"), "line 5000")
+    assert "not valid JSON" in failure.reason
+
+
+@pytest.mark.parametrize("option", ["text_field", "id_field", "labels"])
+def test_a_csv_without_the_named_column(
+    folder: Callable[..., Path], ingest: Ingest, option: str
+) -> None:
+    """A CSV without the column that was named says which it lacks, and which it has."""
+    root = folder({"a.csv": "id,text\n1,one\n"})
+    report = ingest(root, **{option: "colour"})
+    said = [*report.failures, *report.warnings]
+    assert [one.path for one in said] == [str(root / "a.csv")]
+    assert "colour" in said[0].reason
+
+
+def test_an_unexpected_exception_of_a_reader(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    texts: Callable[[], dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A defect of a reader costs the rest of its file, which is named; what it gave is kept."""
+    whole = READERS["jsonl"]
+
+    def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+        documents = whole.read(source, options)
+        yield next(documents)
+        raise ZeroDivisionError("by nought")
+
+    broken = Reader("jsonl", whole.suffixes, read, many=True)
+    by_suffix = {".jsonl": broken, ".txt": READERS["text"]}
+    choose = "lpisearch.ingest.extraction.reader_for"
+    monkeypatch.setattr(choose, lambda source, _options: by_suffix[source.suffix])
+    root = folder({"a.txt": _GOOD, "b.jsonl": _JSON_LINE % 1 + _JSON_LINE % 2, "c.txt": _GOOD})
+    report = ingest(root)
+    assert report.added == 3
+    assert [one.path for one in report.failures] == [str(root / "b.jsonl")]
+    assert "ZeroDivisionError: by nought" in report.failures[0].reason
+    assert set(texts()) == {"a.txt", "1", "c.txt"}
+
+
+def test_a_defect_in_choosing_a_reader(
+    folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception while a file's format is told costs that file only."""
+
+    def choose(source: SourceFile, _options: ReadOptions) -> Reader:
+        if source.stem == "b":
+            raise ZeroDivisionError
+        return READERS["text"]
+
+    monkeypatch.setattr("lpisearch.ingest.extraction.reader_for", choose)
+    root = folder({"a.txt": _GOOD, "b.txt": _GOOD})
+    report = ingest(root)
+    assert (report.added, [one.path for one in report.failures]) == (1, [str(root / "b.txt")])
+
+
+def test_an_unknown_format_is_refused_before_anything_is_made(
+    folder: Callable[..., Path], ingest: Ingest, library: Path
+) -> None:
+    """A --format that is none is wrong usage; no library is made, nothing is read."""
+    with pytest.raises(BadOption, match="--format"):
+        ingest(folder({"a.txt": _GOOD}), format="wordstar")
+    assert not library.exists()
+
+
+def test_a_folder_that_vanishes_in_the_middle(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    texts: Callable[[], dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Files that vanish after they were found are failures; nothing is pruned for them."""
+    root = folder({f"{name}/{n}.txt": _GOOD for name in "ab" for n in range(3)})
+    ingest(root / "b")
+    find = Discovery.files
+
+    def files(self: Discovery, arguments: Any) -> Iterator[Any]:
+        found = list(find(self, arguments))
+        shutil.rmtree(root / "b")
+        return iter(found)
+
+    monkeypatch.setattr(Discovery, "files", files)
+    report = ingest(root, labels="none", prune=True)
+    assert (report.added, report.removed, report.failed) == (3, 0, 3)
+    assert {one.reason for one in report.failures} == {"it vanished, or is a link to nothing"}
+    assert len(texts()) == 6
+
+
+def test_a_folder_that_vanishes_while_it_is_walked(
+    folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that vanishes between its listing and its walk is one failure."""
+    root = folder({"a/1.txt": _GOOD, "b/2.txt": _GOOD})
+    walk = Discovery._list
+
+    def list_(self: Discovery, name: str) -> Any:
+        if name.endswith("/b"):
+            shutil.rmtree(name, ignore_errors=True)
+        return walk(self, name)
+
+    monkeypatch.setattr(Discovery, "_list", list_)
+    report = ingest(root)
+    assert report.added == 1
+    assert [one.path for one in report.failures] == [str(root / "b")]
+
+
+def test_a_file_beyond_the_limit(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """A document larger than the limit is refused with the limit, and the rest is read."""
+    big = json.dumps({"text": "x" * 3000}) + "\n" + json.dumps({"text": "small"}) + "\n"
+    root = folder({"a.txt": "x" * 3000, "b.jsonl": big})
+    report = ingest(root, max_document_bytes=2000)
+    assert report.added == 1
+    assert [one.path for one in report.failures] == [str(root / "a.txt"), str(root / "b.jsonl")]
+
+
+def test_a_single_line_of_100_megabytes(
+    folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
+) -> None:
+    """A single line beyond the limit is refused at once, as text and as JSON."""
+    line = b"a word and another " * (100 * MEBIBYTE // 19)
+    root = folder({"a.txt": line, "b.jsonl": b'{"text": "' + line + b'"}\n{"text": "next"}\n'})
+    begun = time.perf_counter()
+    report = ingest(root)
+    assert time.perf_counter() - begun < 20
+    assert {one.path for one in report.failures} == {str(root / "a.txt"), str(root / "b.jsonl")}
+    assert report.added == 1
+    sound()
+
+
+@pytest.mark.slow
+def test_a_single_line_of_100_megabytes_that_is_allowed(
+    folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
+) -> None:
+    """A single line of 100 MB is a document where the limit allows it."""
+    root = folder({"a.txt": b"a word and another " * (100 * MEBIBYTE // 19)})
+    assert ingest(root, max_document_bytes=200 * MEBIBYTE).added == 1
+    sound()
+
+
+@pytest.mark.parametrize(
+    ("text", "format_"),
+    [("A letter.\n", "auto"), (json.dumps({"text": "one"}), "jsonl")],
+)
+def test_standard_input(
+    ingest: Ingest,
+    texts: Callable[[], dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    format_: str,
+) -> None:
+    """What is piped in is a document; the same again is unchanged, another is another."""
+    for content, expected in ((text, (1, 0)), (text, (0, 1)), (text + "\n\n ", (1, 0))):
+        stdin = SimpleNamespace(buffer=io.BytesIO(content.encode()))
+        monkeypatch.setattr("sys.stdin", stdin)
+        report = ingest("-", format=format_)
+        assert (report.added, report.unchanged) == expected
+        assert report.failures == []
+    assert all(one.startswith("stdin-") for one in texts())
+
+
+def test_empty_standard_input(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing piped in is a failure that says so."""
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO()))
+    report = ingest("-")
+    assert [one.reason for one in report.failures] == ["is empty"]
+
+
+def test_a_binary_file_that_is_named(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """A file of no known format is passed over in a folder, and refused when it is named."""
+    root = folder({"a.exe": bytes(range(256)) * 40})
+    report = ingest(root)
+    assert (report.failed, report.skipped) == (0, {".exe": 1})
+    report = ingest(root / "a.exe")
+    assert [one.path for one in report.failures] == [str(root / "a.exe")]
+    assert "--format" in report.failures[0].reason

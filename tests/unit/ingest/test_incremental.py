@@ -1,0 +1,404 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.readers.base import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from lpisearch.records import IngestReport
+
+    Ingest = Callable[..., IngestReport]
+
+_COUNTS = ("added", "updated", "unchanged", "removed", "missing", "failed")
+_NOTES = {"sea/a.txt": "A letter about ships.", "land/b.md": "# Cake\n\nA recipe for plum cake."}
+
+
+def _counts(report: IngestReport) -> dict[str, int]:
+    return {name: number for name in _COUNTS if (number := getattr(report, name))}
+
+
+def _lines(*records: dict[str, Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+@pytest.fixture
+def held(sql: Callable[..., list[Any]]) -> Callable[[], dict[str, tuple[str, str | None]]]:
+    """Return a reader of the library: id to text and labels."""
+    statement = """SELECT external_id, text, (SELECT group_concat(name) FROM (SELECT name
+    FROM labels l WHERE l.document_id = d.id ORDER BY position)) FROM documents d ORDER BY d.id"""
+    return lambda: {name: (text, labels) for name, text, labels in sql(statement)}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note the name of every file that is opened to be read."""
+    names: list[str] = []
+    whole = SourceFile.at.__func__  # type: ignore[attr-defined]
+
+    def at(path: Path, name: str = "") -> SourceFile:
+        names.append(path.name)
+        return whole(SourceFile, path, name)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(SourceFile, "at", at)
+    return names
+
+
+def test_the_second_run_changes_nothing(
+    folder: Callable[..., Path], ingest: Ingest, opened: list[str], sql: Callable[..., list[Any]]
+) -> None:
+    """Unchanged files are not even opened the second time, and no row is written."""
+    root = folder(_NOTES)
+    assert _counts(ingest(root)) == {"added": 2}
+    opened.clear()
+    before = sql("SELECT * FROM documents"), sql("SELECT * FROM sources")
+    assert _counts(ingest(root)) == {"unchanged": 2}
+    assert opened == []
+    assert (sql("SELECT * FROM documents"), sql("SELECT * FROM sources")) == before
+
+
+def test_a_touched_file_is_read_and_found_unchanged(
+    folder: Callable[..., Path], ingest: Ingest, opened: list[str]
+) -> None:
+    """A new time of change costs one reading, and only one."""
+    root = folder(_NOTES)
+    ingest(root)
+    os.utime(root / "sea" / "a.txt", ns=(1, 1))
+    opened.clear()
+    assert _counts(ingest(root)) == {"unchanged": 2}
+    assert opened == ["a.txt"]
+    assert _counts(ingest(root)) == {"unchanged": 2}
+    assert opened == ["a.txt"]
+
+
+def test_a_changed_file_is_replaced(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    held: Callable[[], Any],
+    sql: Callable[..., list[Any]],
+    sound: Callable[..., None],
+) -> None:
+    """A changed file gets new text, labels, tokens and FTS row under its old id."""
+    root = folder({"a.jsonl": _lines({"id": "x", "text": "ships", "labels": ["sea"]})})
+    ingest(root)
+    folder({"a.jsonl": _lines({"id": "x", "text": "mountains", "labels": ["land", "high"]})})
+    assert _counts(ingest(root)) == {"updated": 1}
+    assert held() == {"x": ("mountains", "land,high")}
+    match = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?"
+    assert [sql(match, word) for word in ("ship", "mountain")] == [[(0,)], [(1,)]]
+    sound()
+
+
+@pytest.mark.parametrize("first_without_prune", [True, False])
+def test_a_removed_file(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    held: Callable[[], Any],
+    sound: Callable[..., None],
+    *,
+    first_without_prune: bool,
+) -> None:
+    """Documents of a removed file are missing at every run, until --prune removes them."""
+    root = folder(_NOTES)
+    ingest(root)
+    (root / "sea" / "a.txt").unlink()
+    for _ in range(2 * first_without_prune):
+        assert _counts(ingest(root)) == {"unchanged": 1, "missing": 1}
+        assert len(held()) == 2
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 1, "removed": 1}
+    assert list(held()) == ["land/b.md"]
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 1}
+    sound()
+
+
+@pytest.mark.parametrize("first_without_prune", [True, False])
+def test_a_removed_record(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    held: Callable[[], Any],
+    sound: Callable[..., None],
+    *,
+    first_without_prune: bool,
+) -> None:
+    """A record removed from a file is missing at every run, until --prune removes it."""
+    records = [{"id": name, "text": f"text {name}"} for name in "abc"]
+    root = folder({"a.jsonl": _lines(*records)})
+    ingest(root)
+    folder({"a.jsonl": _lines(records[0], records[2])})
+    for _ in range(2 * first_without_prune):
+        assert _counts(ingest(root)) == {"unchanged": 2, "missing": 1}
+        assert list(held()) == ["a", "b", "c"]
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 2, "removed": 1}
+    assert list(held()) == ["a", "c"]
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 2}
+    sound()
+
+
+def test_a_record_that_comes_back(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """A missing record that is back in its file is unchanged, with or without an id."""
+    stated = [{"id": name, "text": name} for name in "abc"]
+    plain = [{"text": name} for name in "abc"]
+    root = folder({"s.jsonl": _lines(*stated), "p.jsonl": _lines(*plain)})
+    ingest(root)
+    before = held()
+    folder({"s.jsonl": _lines(*stated[:2]), "p.jsonl": _lines(*plain[:2])})
+    assert _counts(ingest(root)) == {"unchanged": 4, "missing": 2}
+    folder({"s.jsonl": _lines(*stated), "p.jsonl": _lines(*plain)})
+    assert _counts(ingest(root)) == {"unchanged": 6}
+    assert held() == before
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 6}
+
+
+def test_a_record_without_an_id_among_others(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """A record without an id never takes the place of one with an id that moved down."""
+    records = [{"id": "x", "text": "one"}, {"id": "1", "text": "two"}]
+    root = folder({"a.jsonl": _lines(*records)})
+    ingest(root)
+    folder({"a.jsonl": _lines({"text": "new"}, *records, {"text": "last"})})
+    assert _counts(ingest(root)) == {"added": 2, "unchanged": 2}
+    expected = {"x": "one", "1": "two", "a.jsonl#1": "new", "a.jsonl#4": "last"}
+    assert {name: text for name, (text, _) in held().items()} == expected
+    folder({"a.jsonl": _lines({"text": "newer"}, *records[::-1], {"text": "last"})})
+    assert _counts(ingest(root, prune=True)) == {"updated": 1, "unchanged": 3}
+    assert held()["a.jsonl#1"] == ("newer", None)
+
+
+def test_a_record_moves_to_another_file(
+    folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
+) -> None:
+    """A record that one file lost and another gained goes along, whichever is read first."""
+    records = [{"id": name, "text": name} for name in "abc"]
+    root = folder({"m.jsonl": _lines(*records)})
+    ingest(root)
+    folder({"m.jsonl": _lines(records[0])})
+    ingest(root)
+    folder({"z.jsonl": _lines(records[1]), "b.jsonl": _lines(records[2])})
+    assert _counts(ingest(root)) == {"unchanged": 3}
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 3}
+    sound()
+
+
+@pytest.mark.parametrize("prune", [True, False])
+def test_a_moved_file_takes_its_documents_along(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    held: Callable[[], Any],
+    sound: Callable[..., None],
+    *,
+    prune: bool,
+) -> None:
+    """Documents with ids of their own move with their file; none is missing or removed."""
+    root = folder({"old.jsonl": _lines({"id": "a", "text": "one"}, {"id": "b", "text": "two"})})
+    ingest(root)
+    (root / "old.jsonl").rename(root / "new.jsonl")
+    assert _counts(ingest(root, prune=prune)) == {"unchanged": 2}
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 2}
+    assert list(held()) == ["a", "b"]
+    sound()
+
+
+def test_nested_roots_keep_ids_and_labels(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """A folder within an ingested one, ingested by itself, changes nothing."""
+    root = folder({"sea/deep/a.txt": "one", "sea/b.txt": "two"})
+    ingest(root)
+    before = held()
+    assert before["sea/deep/a.txt"] == ("one", "sea")
+    assert _counts(ingest(root / "sea")) == {"unchanged": 2}
+    assert _counts(ingest(root / "sea" / "deep" / "a.txt")) == {"unchanged": 1}
+    assert _counts(ingest(root)) == {"unchanged": 2}
+    assert held() == before
+
+
+def test_an_outer_root_keeps_ids(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """A folder around an ingested one gives its labels; ids stay, and then nothing changes."""
+    root = folder({"sea/deep/a.txt": "one"})
+    ingest(root / "sea")
+    assert held() == {"deep/a.txt": ("one", "deep")}
+    assert _counts(ingest(root)) == {"updated": 1}
+    assert held() == {"deep/a.txt": ("one", "sea")}
+    assert _counts(ingest(root / "sea")) == {"unchanged": 1}
+    assert _counts(ingest(root)) == {"unchanged": 1}
+
+
+def test_equal_names_under_two_roots(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """Files of equal relative path under two folders are two documents with ids of their own."""
+    first, second = folder({"a.txt": "one"}, "first"), folder({"a.txt": "two"}, "second")
+    assert _counts(ingest(first)) == {"added": 1}
+    assert _counts(ingest(second)) == {"added": 1}
+    assert held() == {"a.txt": ("one", None), "second/a.txt": ("two", None)}
+    assert _counts(ingest(second, first)) == {"unchanged": 2}
+
+
+def test_an_id_of_another_file_is_refused(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """An id that another file states is a failure that names both files and the id."""
+    first, second = {"id": "a", "text": "one"}, {"id": "a", "text": "two"}
+    root = folder({"1.jsonl": _lines(first), "2.jsonl": _lines(second, {"id": "b", "text": "3"})})
+    report = ingest(root)
+    assert _counts(report) == {"added": 2, "failed": 1}
+    assert _counts(ingest(root)) == {"unchanged": 2, "failed": 1}
+    failure = report.failures[0]
+    assert (failure.path, failure.where) == (str(root / "2.jsonl"), "document 1")
+    assert failure.reason == f"the id “a” is taken by {root / '1.jsonl'}"
+
+
+@pytest.mark.parametrize("batch_documents", [1, 2, 1000])
+def test_an_id_twice_in_one_file_is_refused(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], batch_documents: int
+) -> None:
+    """The second document of an id is a failure with its place, in and across batches."""
+    records = [{"id": name, "text": f"{number}"} for number, name in enumerate("abcab")]
+    root = folder({"a.jsonl": _lines(*records)})
+    report = ingest(root, batch_documents=batch_documents)
+    assert _counts(report) == {"added": 3, "failed": 2}
+    assert [one.where for one in report.failures] == ["document 4", "document 5"]
+    assert "the id “a” occurs twice" in report.failures[0].reason
+    assert list(held().values()) == [("0", None), ("1", None), ("2", None)]
+    assert _counts(ingest(root, batch_documents=batch_documents)) == {"unchanged": 3, "failed": 2}
+
+
+@pytest.mark.parametrize("batch_documents", [1, 1000])
+def test_a_file_with_failures_is_read_again(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    held: Callable[[], Any],
+    opened: list[str],
+    batch_documents: int,
+) -> None:
+    """A file that had failures is read at every run, and no document of it is taken for gone."""
+    good = [{"id": name, "text": name} for name in "abc"]
+    root = folder({"a.jsonl": _lines(*good)})
+    ingest(root)
+    folder({"a.jsonl": _lines(good[0]) + "{broken\n" + _lines(good[2])})
+    for _ in range(2):
+        opened.clear()
+        report = ingest(root, prune=True, batch_documents=batch_documents)
+        assert _counts(report) == {"unchanged": 2, "failed": 1}
+        assert opened == ["a.jsonl"]
+        assert list(held()) == ["a", "b", "c"]
+    folder({"a.jsonl": _lines(*good)})
+    assert _counts(ingest(root)) == {"unchanged": 3}
+    opened.clear()
+    assert _counts(ingest(root)) == {"unchanged": 3}
+    assert opened == []
+
+
+def test_a_failure_is_of_its_own_file(
+    folder: Callable[..., Path], ingest: Ingest, opened: list[str]
+) -> None:
+    """Only the file that had a failure is read again, not the one that was read after it."""
+    twice = _lines({"id": "a", "text": "one"}, {"id": "a", "text": "two"})
+    root = folder({"1.jsonl": twice, "2.jsonl": _lines({"id": "b", "text": "three"})})
+    ingest(root, batch_documents=3)
+    opened.clear()
+    assert _counts(ingest(root)) == {"unchanged": 2, "failed": 1}
+    assert opened == ["1.jsonl"]
+
+
+def test_a_freed_id_is_taken(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """An id that was refused is accepted once the file that had it is gone."""
+    record = {"id": "a", "text": "one"}
+    root = folder({"1.jsonl": _lines(record), "2.jsonl": _lines(record)})
+    assert _counts(ingest(root)) == {"added": 1, "failed": 1}
+    (root / "1.jsonl").unlink()
+    assert _counts(ingest(root)) == {"unchanged": 1}
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 1}
+
+
+def test_changed_options_read_again(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """Options that shape documents bring every file up to them, once."""
+    root = folder(_NOTES)
+    ingest(root)
+    assert _counts(ingest(root, labels="none")) == {"updated": 2}
+    assert {labels for _, labels in held().values()} == {None}
+    assert _counts(ingest(root, labels="none")) == {"unchanged": 2}
+    assert _counts(ingest(root)) == {"updated": 2}
+
+
+def test_labels_of_a_csv_file(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """A CSV beside the documents gives labels, is not ingested, and is followed when it changes."""
+    root = folder({**_NOTES, "labels.csv": "path,label\nsea/a.txt,x;y\n"})
+    labels = str(root / "labels.csv")
+    assert _counts(ingest(root, labels=labels)) == {"added": 2}
+    assert [labels for _, labels in held().values()] == [None, "x,y"]
+    folder({"labels.csv": "path,label\nsea/a.txt,y;x\nb.md,z\n"})
+    assert _counts(ingest(root, labels=labels)) == {"updated": 2}
+    assert _counts(ingest(root, labels=labels)) == {"unchanged": 2}
+
+
+def test_labels_and_splits(
+    folder: Callable[..., Path], ingest: Ingest, sql: Callable[..., list[Any]]
+) -> None:
+    """Labels come from folders, fields and columns; splits from folders and fields."""
+    root = folder(
+        {
+            "train/sea/a.txt": "one",
+            "test/land/b.txt": "two",
+            "c.jsonl": _lines({"id": "c", "text": "three", "labels": ["x", "y"], "split": "dev"}),
+            "d.csv": "id,text,category\nd,four,z\n",
+        }
+    )
+    ingest(root)
+    statement = """SELECT external_id, split, group_concat(name) FROM documents d
+    JOIN labels l ON l.document_id = d.id GROUP BY 1, 2 ORDER BY 1"""
+    assert sql(statement) == [
+        ("c", "dev", "x,y"),
+        ("d", "", "z"),
+        ("test/land/b.txt", "test", "land"),
+        ("train/sea/a.txt", "train", "sea"),
+    ]
+
+
+def test_a_folder_that_is_gone_for_a_while(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """A folder that comes back brings its documents back under the same ids."""
+    root = folder(_NOTES)
+    ingest(root)
+    before = held()
+    away = root.parent / "away"
+    shutil.move(root / "sea", away)
+    assert _counts(ingest(root)) == {"unchanged": 1, "missing": 1}
+    shutil.move(away, root / "sea")
+    assert _counts(ingest(root, prune=True)) == {"unchanged": 2}
+    assert held() == before
+
+
+def test_a_deleted_document_stays_deleted(
+    folder: Callable[..., Path], ingest: Ingest, library: Path, held: Callable[[], Any]
+) -> None:
+    """A document that was deleted comes back with a change of its file, and not before."""
+    from lpisearch.maintenance.documents import delete_documents
+
+    root = folder(_NOTES)
+    ingest(root)
+    assert delete_documents(library, ["sea/a.txt"]) == 1
+    assert _counts(ingest(root)) == {"unchanged": 1}
+    folder({"sea/a.txt": "Another letter."})
+    assert _counts(ingest(root)) == {"added": 1, "unchanged": 1}
+    assert held()["sea/a.txt"] == ("Another letter.", "sea")
+
+
+def test_an_empty_folder(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """An empty folder is no error, and makes an empty library."""
+    assert _counts(ingest(folder({}))) == {}

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.errors import BadOption
+from lpisearch.ingest.naming import (
+    GivenLabels,
+    Labelling,
+    derived_ids,
+    read_label_file,
+    split_folder,
+    top_folder,
+)
+from lpisearch.records import Document
+from lpisearch.settings import ReadOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("folders", "label", "split"),
+    [
+        ((), (), ""),
+        (("space",), ("space",), ""),
+        (("space", "moon"), ("space",), ""),
+        (("train", "space"), ("space",), "train"),
+        (("20news-bydate-test", "space"), ("space",), "test"),
+        (("space", "Validation"), ("space",), "validation"),
+        (("testament",), ("testament",), ""),
+        (("train",), (), "train"),
+    ],
+)
+def test_labels_and_splits_of_folders(
+    folders: tuple[str, ...], label: tuple[str, ...], split: str
+) -> None:
+    """The first folder is the label, unless it is called after a split, which it then is."""
+    assert top_folder(folders) == label
+    assert split_folder(folders) == split
+
+
+@pytest.mark.parametrize(
+    ("option", "stated", "expected"),
+    [
+        ("auto", ("own",), ("own",)),
+        ("auto", (), ("space",)),
+        ("folder", ("own",), ("space",)),
+        ("none", (), ()),
+        ("topic", ("own",), ("own",)),
+        ("topic", (), ()),
+    ],
+)
+def test_where_labels_come_from(
+    option: str, stated: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    """What a document states comes before its folder, unless the folder is asked for."""
+    labelling = Labelling(ReadOptions(labels=option))
+    document = labelling.apply(Document("", "", labels=stated), ("space/a.txt",), "space/a.txt")
+    assert document.labels == expected
+
+
+@pytest.mark.parametrize("key", ["a7", "train/space/a.txt", "a.txt", "a"])
+def test_labels_of_a_file_of_labels(key: str) -> None:
+    """A file of labels may name a document by its id, its path, its name or its stem."""
+    labelling = Labelling(ReadOptions(labels="l.csv"), {key: GivenLabels(("x", "y"))})
+    document = labelling.apply(Document("", "", "a7"), ("a7",), "train/space/a.txt")
+    assert (document.labels, document.split) == (("x", "y"), "train")
+
+
+def test_a_document_that_the_file_of_labels_leaves_out_has_none() -> None:
+    """With a file of labels, no label comes from anywhere else."""
+    labelling = Labelling(ReadOptions(labels="l.csv"), {"other": GivenLabels(("x",))})
+    assert labelling.apply(Document("", "", labels=("own",)), ("a",), "space/a").labels == ()
+
+
+def test_derived_ids_grow_longer() -> None:
+    """A document without an id is called by its path, with its number where a file has many."""
+    assert derived_ids("a/b.txt", "/home/notes", None) == (
+        "a/b.txt",
+        "notes/a/b.txt",
+        "/home/notes/a/b.txt",
+    )
+    assert derived_ids("b.csv", "/notes", 3)[0] == "b.csv#3"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("l.csv", "path,label\na.txt,x\n", {"a.txt": GivenLabels(("x",))}),
+        ("l.csv", "\ufeffid,labels,split\na,x;y|x,test\n", {"a": GivenLabels(("x", "y"), "test")}),
+        ("l.tsv", "file\ttopics\na b\tx, y\n", {"a b": GivenLabels(("x, y",))}),
+        ("l.csv", 'Path , Category\n"a\nb",x\n', {"a\nb": GivenLabels(("x",))}),
+        ("l.csv", "label,path\nx\ny,b\n", {"b": GivenLabels(("y",))}),
+        ("l.csv", "path,label\na\nb,y\n", {"a": GivenLabels(()), "b": GivenLabels(("y",))}),
+        ("l.csv", "path,label,split\na,x\n", {"a": GivenLabels(("x",))}),
+    ],
+    ids=["plain", "bom-split", "tsv", "quoted", "no-path", "no-label", "short-row"],
+)
+def test_files_of_labels(
+    tmp_path: Path, name: str, text: str, expected: dict[str, GivenLabels]
+) -> None:
+    """Columns are known by their usual names; several labels are parted by ; or |."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8", newline="")
+    assert read_label_file(path) == expected
+    assert Labelling(ReadOptions(), expected).fingerprint
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"path,colour\na,x\n", b"a,b\n1,2\n", b"path,label\ncaf\xe9,x\n", None],
+    ids=["empty", "no-label", "no-columns", "not-utf8", "missing"],
+)  # fmt: skip
+def test_a_bad_file_of_labels_is_named(tmp_path: Path, content: bytes | None) -> None:
+    """A file of labels that cannot be used is wrong usage, and the message names it."""
+    path = tmp_path / "labels.csv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(BadOption, match=str(path)):
+        read_label_file(path)
+
+
+def test_the_fingerprint_follows_what_shapes_documents() -> None:
+    """Options that shape documents change the fingerprint; the size limit does not."""
+    plain = Labelling(ReadOptions()).fingerprint
+    assert Labelling(ReadOptions(max_document_bytes=1)).fingerprint == plain
+    changed = [
+        Labelling(ReadOptions(labels="none")),
+        Labelling(ReadOptions(split="none")),
+        Labelling(ReadOptions(format="text")),
+        Labelling(ReadOptions(id_field="key")),
+        Labelling(ReadOptions(), {"a": GivenLabels(("x",))}),
+        Labelling(ReadOptions(), {"a": GivenLabels(("y",))}),
+    ]
+    assert len({plain, *(one.fingerprint for one in changed)}) == 7

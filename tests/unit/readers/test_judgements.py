@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.readers.judgements import JudgementsUnreadable, read_judgements
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_EXPECTED = {"1": {"a": 1, "b": 0}, "2": {"a": 2}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 0 a 1\n1 0 b 0\n2 0 a 2\n",
+        "1\t0\ta\t1\r\n1\t0\tb\t0\r\n\r\n2\t0\ta\t2",
+        "1 a 1\n1 b 0\n2 a 2\n",
+        "query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t0\n2\ta\t2\n",
+        "\ufeff1 0 a 1\n1 0 b 0\n2 0 a 2\n1 0 a 1\n",
+    ],
+    ids=["trec", "tabs", "three columns", "names of columns", "mark and a repeated line"],
+)
+def test_judgements_are_read(tmp_path: Path, text: str) -> None:
+    """Lines of three or four columns give grades by query and document."""
+    path = tmp_path / "qrels"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert read_judgements(path) == _EXPECTED
+
+
+def test_a_packed_file_is_read(tmp_path: Path) -> None:
+    """A file of judgements may be packed with gzip."""
+    path = tmp_path / "qrels.gz"
+    path.write_bytes(gzip.compress(b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"))
+    assert read_judgements(path) == _EXPECTED
+
+
+def test_ids_may_hold_blanks_between_tabs(tmp_path: Path) -> None:
+    """Where columns are parted by tabs, an id may hold blanks."""
+    path = tmp_path / "qrels"
+    path.write_text("first query\t0\tmy letters/one.txt\t1\n")
+    assert read_judgements(path) == {"first query": {"my letters/one.txt": 1}}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"1 0 a 1\n1 0 b 1\n1 0\n", "line 3 has 2 columns, not 3 or 4"),
+        (b"1 0 a 1\n\n1 0 b much\n", "line 3: “much” is not a whole number"),
+        (b"1 0 a 1\n1 0 b 0.5\n", "line 2: “0.5” is not a whole number"),
+        (b"1 0 a 1\n1 0 a 2\n", "line 2 gives “a” another grade for “1”"),
+        (b"1 0 a 1\n1 0 5\n", "line 2 has 3 columns, the first one 4"),
+        (b"", "no judgements"),
+        (b"query document grade\n", "no judgements"),
+        (b"1 0 a 1\n\xff\xfe 0 b 1\n", "line 2 is not UTF-8"),
+        (b"1 0 a 1 5 6\n", "line 1 has 6 columns"),
+    ],
+    ids=["columns", "word", "fraction", "contradiction", "cut", "empty", "names", "bytes", "six"],
+)
+def test_malformed_judgements_name_the_line(tmp_path: Path, content: bytes, said: str) -> None:
+    """What is wrong is said with its line."""
+    path = tmp_path / "qrels"
+    path.write_bytes(content)
+    with pytest.raises(JudgementsUnreadable) as caught:
+        read_judgements(path)
+    assert said in caught.value.what
+    assert str(path) in caught.value.what
+
+
+def test_a_line_names_things_without_control_characters(tmp_path: Path) -> None:
+    """What a file holds cannot command the terminal."""
+    path = tmp_path / "qrels"
+    path.write_text("1 0 a 1\n1 0 a\x1b[2J x\n")
+    with pytest.raises(JudgementsUnreadable) as caught:
+        read_judgements(path)
+    assert "\x1b" not in caught.value.what
+
+
+@pytest.mark.parametrize("packed", [b"\x1f\x8b\x08\x00cut", b"\x1f\x8b"], ids=["cut", "head"])
+def test_a_damaged_packed_file_is_stated(tmp_path: Path, packed: bytes) -> None:
+    """A packed file that was cut short is an error."""
+    path = tmp_path / "qrels.gz"
+    path.write_bytes(packed)
+    with pytest.raises(JudgementsUnreadable):
+        read_judgements(path)
+
+
+def test_no_file_and_a_folder_are_stated(tmp_path: Path) -> None:
+    """A folder is no file of judgements, nor is nothing."""
+    for path in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(JudgementsUnreadable):
+            read_judgements(path)

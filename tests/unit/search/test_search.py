@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import lpisearch
+from lpisearch.errors import BadOption, DocumentNotFound, IndexNotFound
+from lpisearch.indexes.build import build_index
+from lpisearch.records import Document, Filter
+from lpisearch.search.asking import (
+    Searcher,
+    run_batch,
+    run_feedback,
+    run_search,
+    run_similar,
+)
+from lpisearch.settings import IndexOptions, SearchOptions, index_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NOTES = {
+    "sea/harbour.txt": "The ship left the harbour at dawn with sailors on deck.",
+    "sea/storm.txt": "A storm on the ocean: sailors tied the ship to the harbour wall.",
+    "sea/lamp.txt": "The lighthouse lamp guides a ship past the rocks in a storm.",
+    "sea/copy.txt": "The lighthouse lamp guides a ship past the rocks in a storm.",
+    "kitchen/bread.txt": "Knead the dough and bake the bread in a hot oven.",
+    "kitchen/cake.txt": "Bake a cake with butter, sugar and flour in the oven.",
+    "kitchen/soup.txt": "Boil the soup with onions and salt, and eat it with bread.",
+}
+WAYS = ("hybrid", "semantic", "lexical")
+
+
+@pytest.fixture
+def notes(library: Path, folder: Callable[..., Path], ingest: Callable[..., object]) -> Path:
+    """Return a library with an index."""
+    ingest(folder(NOTES))
+    build_index(library, IndexOptions())
+    return library
+
+
+def ids(library: Path, text: str, **options: object) -> list[str]:
+    """Return the ids of the hits."""
+    return [hit.id for hit in run_search(library, text, SearchOptions(**options)).hits]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_each_way_finds_by_topic(notes: Path, by: str) -> None:
+    """The best two hits for bread are the notes with the word, and each leg shows its scores."""
+    answer = run_search(notes, "bread", SearchOptions(by=by, k=2))
+    assert all(hit.labels == ("kitchen",) for hit in answer.hits)
+    if by != "semantic":
+        assert {hit.id for hit in answer.hits} == {"kitchen/bread.txt", "kitchen/soup.txt"}
+    assert answer.by == by
+    assert answer.notes == ()
+    for rank, hit in enumerate(answer.hits, start=1):
+        assert hit.rank == rank
+        assert (hit.cosine is None) == (by == "lexical")
+        assert (hit.bm25 is None) == (by == "semantic")
+        assert hit.snippet.text
+
+
+def test_hits_without_the_word(notes: Path) -> None:
+    """Hybrid goes on after the words end, semantic too; lexical does not."""
+    assert len(ids(notes, "bread")) == len(ids(notes, "bread", by="semantic")) == 7
+    assert len(ids(notes, "bread", by="lexical")) == 2
+
+
+@pytest.mark.parametrize("by", WAYS)
+@pytest.mark.parametrize("text", ["", "the of", "zzzqqq", "-bread", '"', "\0", "🎂"])
+def test_nothing_to_look_for(notes: Path, by: str, text: str) -> None:
+    """Without a word that any document has there is no hit, and a note says why."""
+    answer = run_search(notes, text, SearchOptions(by=by))
+    assert answer.hits == ()
+    assert answer.notes
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_counts_and_offsets(notes: Path, by: str) -> None:
+    """No hits for 0, all for more than there are; an offset passes over the best."""
+    every = ids(notes, "ship storm", by=by, k=100)
+    assert ids(notes, "ship storm", by=by, k=0) == []
+    assert ids(notes, "ship storm", by=by, k=2, offset=1) == every[1:3]
+    assert run_search(notes, "ship", SearchOptions(by=by, offset=1)).hits[0].rank == 2
+    assert ids(notes, "ship", by=by, offset=100) == []
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_filters_come_before_ranking(notes: Path, by: str) -> None:
+    """As many as there are of a label come, however far down the ranking they are."""
+    where = Filter(labels=("kitchen",))
+    assert (
+        ids(notes, "bread ship storm", by=by, k=2, where=where)
+        == ids(notes, "bread ship storm", by=by, where=where)[:2]
+    )
+    assert all(name.startswith("kitchen") for name in ids(notes, "bread ship", by=by, where=where))
+    assert "kitchen/bread.txt" not in ids(notes, "bread -dough", by=by)
+    assert set(ids(notes, '"lighthouse lamp"', by=by)) == {"sea/lamp.txt", "sea/copy.txt"}
+
+
+def test_near_duplicates_and_least_scores(notes: Path) -> None:
+    """One of two equal notes is shown, and none below the least score."""
+    found = ids(notes, "lighthouse", collapse=True, k=7)
+    assert len(found) == 6
+    assert {"sea/lamp.txt", "sea/copy.txt"} - set(found) == {"sea/lamp.txt"}
+    scores = [hit.score for hit in run_search(notes, "ship").hits]
+    assert len(ids(notes, "ship", min_score=scores[2])) == 3
+
+
+def test_options_that_cannot_work(notes: Path) -> None:
+    """Unknown ways, labels, numbers and indexes are refused, naming the nearest."""
+    for options, words in (
+        (SearchOptions(by="hybird"), "hybrid"),
+        (SearchOptions(where=Filter(labels=("kitchn",))), "kitchen"),
+        (SearchOptions(k=-1), "-1"),
+        (SearchOptions(offset=-1), "-1"),
+    ):
+        with pytest.raises(BadOption, match=words):
+            run_search(notes, "bread", options)
+    with pytest.raises(IndexNotFound):
+        run_search(notes, "bread", SearchOptions(index="other"))
+
+
+def test_no_index_yet(
+    library: Path, folder: Callable[..., Path], ingest: Callable[..., object]
+) -> None:
+    """Words alone answer, and the note says what to type."""
+    ingest(folder(NOTES))
+    answer = run_search(library, "bread")
+    assert [hit.id for hit in answer.hits] == ["kitchen/bread.txt", "kitchen/soup.txt"]
+    assert answer.by == "lexical"
+    assert "lpisearch index" in answer.notes[0]
+    assert ids(library, "bread dawn", where=Filter(labels=("sea",)), k=1) == ["sea/harbour.txt"]
+
+
+@pytest.mark.parametrize("name", ["vectors", "posting_counts", "loadings"])
+def test_a_flipped_byte_never_answers(notes: Path, name: str) -> None:
+    """Damage is noticed, though the index was verified and its times are put back."""
+    run_search(notes, "bread")
+    (path,) = index_folder(notes).glob(f"*/{name}.npy")
+    facts = path.stat()
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    answer = run_search(notes, "bread")
+    assert answer.by == "lexical"
+    assert "is not as it was written" in answer.notes[0]
+    assert len(answer.hits) == 2
+
+
+def test_an_index_folder_that_is_gone(notes: Path) -> None:
+    """Words alone answer."""
+    shutil.rmtree(index_folder(notes))
+    assert run_search(notes, "bread").by == "lexical"
+
+
+def test_documents_that_changed_or_went(notes: Path, sql: Callable[..., object]) -> None:
+    """What is no longer as it was indexed is not shown; the next take its place."""
+    sql("UPDATE documents SET content_hash = x'00' WHERE external_id = 'kitchen/bread.txt'")
+    answer = run_search(notes, "bread", SearchOptions(k=2))
+    assert answer.hits[0].id == "kitchen/soup.txt"
+    assert len(answer.hits) == 2
+    assert "passed over" in answer.notes[0]
+    sql("DELETE FROM documents WHERE external_id = 'sea/storm.txt'")
+    answer = run_search(notes, "storm")
+    assert "sea/storm.txt" not in [hit.id for hit in answer.hits]
+    assert "behind" in " ".join(answer.notes)
+    ((_, run),) = run_batch(notes, [("1", "bread storm")])
+    assert {name for name, _ in run}.isdisjoint({"sea/storm.txt", "kitchen/bread.txt"})
+
+
+def test_an_open_searcher_sees_a_new_index(
+    notes: Path, folder: Callable[..., Path], ingest: Callable[..., object]
+) -> None:
+    """What is taken in while it is open is found, a new word too."""
+    with Searcher.open(notes) as searcher:
+        assert not searcher.search("walrus").hits
+        ingest(folder(NOTES | {"sea/walrus.txt": "A walrus near the ship."}))
+        assert searcher.search("walrus").hits[0].id == "sea/walrus.txt"
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_a_batch_answers_as_one_by_one(notes: Path, by: str) -> None:
+    """Ids, order and scores are those of single queries."""
+    texts = ["bread", "ship storm", "zzz", "", "oven butter ship"]
+    options = SearchOptions(by=by)
+    runs = dict(run_batch(notes, [(text, text) for text in texts], options))
+    for text in texts:
+        hits = run_search(notes, text, options).hits
+        assert [name for name, _ in runs[text]] == [hit.id for hit in hits]
+        assert [score for _, score in runs[text]] == pytest.approx(
+            [hit.score for hit in hits], abs=2e-5
+        )
+
+
+def test_queries_of_a_batch_are_prose(notes: Path) -> None:
+    """Quotes and minus signs in them ask for nothing."""
+    runs = dict(run_batch(notes, [("1", '"ship" -bread'), ("2", "ship bread")]))
+    assert runs["1"] == runs["2"]
+
+
+def test_similar_documents(notes: Path, tmp_path: Path) -> None:
+    """A document by id, a file, and one that is nowhere find their like; never itself."""
+    found = [hit.id for hit in run_similar(notes, "sea/lamp.txt").hits]
+    assert found[0] == "sea/copy.txt"
+    assert "sea/lamp.txt" not in found
+    file = tmp_path / "new.txt"
+    file.write_text("Bake bread in the oven.", encoding="utf-8")
+    assert lpisearch.open(notes).similar(file)[0].id == "kitchen/bread.txt"
+    document = Document(title="", text="Bake bread in the oven.")
+    assert run_similar(notes, document).hits[0].id == "kitchen/bread.txt"
+    with pytest.raises(DocumentNotFound):
+        run_similar(notes, "nowhere")
+
+
+def test_feedback_moves_the_query(notes: Path) -> None:
+    """A wanted document brings its like to the top, an unwanted one sends its like down."""
+    found = [h.id for h in run_feedback(notes, "bake", ["sea/lamp.txt"], []).hits]
+    assert found.index("sea/copy.txt") < [h.id for h in run_search(notes, "bake").hits].index(
+        "sea/copy.txt"
+    )
+    assert "sea/lamp.txt" not in found
+    found = [h.id for h in run_feedback(notes, "ship", [], ["sea/lamp.txt"]).hits]
+    assert found.index("sea/copy.txt") >= 2
+    assert run_feedback(notes, "", ["sea/lamp.txt"], []).hits[0].id == "sea/copy.txt"
+    with pytest.raises(DocumentNotFound):
+        run_feedback(notes, "ship", ["nowhere"], [])
+
+
+def test_from_python(notes: Path) -> None:
+    """Library.query and Library.similar give lists of hits."""
+    opened = lpisearch.open(notes)
+    assert [hit.id for hit in opened.query("bread", k=2, by="lexical", label="kitchen")] == ids(
+        notes, "bread", by="lexical"
+    )
+    assert opened.similar("sea/lamp.txt", k=1)[0].id == "sea/copy.txt"
+
+
+def test_a_query_imports_no_heavy_library(notes: Path) -> None:
+    """SciPy, scikit-learn and Alembic stay out of the way of a query."""
+    code = (
+        "import sys; from pathlib import Path; from lpisearch.search.asking import run_search; "
+        f"assert run_search(Path({str(notes)!r}), 'bread').hits; "
+        "print({'scipy', 'sklearn', 'alembic'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"

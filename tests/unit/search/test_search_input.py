@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lpisearch.indexes.build import build_index
+from lpisearch.search.asking import Searcher, run_search
+from lpisearch.settings import IndexOptions, SearchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def searcher(shelf: Path) -> Iterator[Searcher]:
+    """Return a searcher over a small library with an index."""
+    build_index(shelf, IndexOptions(dims=5))
+    with Searcher.open(shelf) as opened:
+        yield opened
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    text=st.text(max_size=60) | st.from_regex(r'[ab"*\-:^(){}+ ]{1,20}', fullmatch=True),
+    by=st.sampled_from(["hybrid", "semantic", "lexical"]),
+)
+def test_any_text_is_a_query(searcher: Searcher, text: str, by: str) -> None:
+    """Whatever is asked, there are at most k hits, best first, with finite scores."""
+    hits = searcher.search(text, SearchOptions(by=by, k=4)).hits
+    assert len(hits) <= 4
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(math.isfinite(score) for score in scores)
+
+
+@pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
+def test_a_megabyte_is_a_query(searcher: Searcher, by: str) -> None:
+    """A very long text is answered as any other."""
+    text = "ship harbour " * 80_000
+    assert len(text) > 1_000_000
+    assert len(searcher.search(text, SearchOptions(by=by, k=3)).hits) == 3
+
+
+@pytest.mark.usefixtures("shelf")
+def test_a_megabyte_without_an_index(library: Path, sql: Callable[..., list[Any]]) -> None:
+    """The full-text index of SQLite takes as many words."""
+    assert sql("SELECT count(*) FROM documents")[0][0] > 0
+    text = " ".join(f"ship w{number}" for number in range(60_000))
+    assert run_search(library, text, SearchOptions(k=3)).by == "lexical"

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sqlalchemy import text
+
+from lpisearch.errors import LibraryDamaged, LibraryUnwritable, LpiSearchError, NotALibrary
+from lpisearch.storage.sqlite.engine import BUSY_SECONDS, Database
+from lpisearch.storage.sqlite.schema import create_library, open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def _pragma(database: Database, name: str) -> Any:
+    with database.reading() as connection:
+        return connection.execute(text(f"PRAGMA {name}")).scalar()
+
+
+def test_a_library_is_in_wal_mode(library: Path) -> None:
+    """Readers and a writer share a library, because it is in WAL mode."""
+    with create_library(library) as database:
+        assert _pragma(database, "journal_mode") == "wal"
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_every_connection_has_foreign_keys_and_patience(library: Path, *, writable: bool) -> None:
+    """Foreign keys hold, and a lock of another program is waited for, on every connection."""
+    create_library(library).close()
+    with open_library(library, writable=writable) as database:
+        assert _pragma(database, "foreign_keys") == 1
+        assert _pragma(database, "busy_timeout") == BUSY_SECONDS * 1000 >= 5000
+
+
+def test_a_reader_cannot_write(library: Path) -> None:
+    """A library opened for reading refuses to change."""
+    create_library(library).close()
+    with (
+        open_library(library) as database,
+        pytest.raises(LibraryUnwritable, match=str(library)),
+        database.writing() as connection,
+    ):
+        connection.execute(text("DELETE FROM documents"))
+
+
+def test_an_open_write_does_not_block_a_reader(library: Path) -> None:
+    """A reader sees the last finished state at once while a write transaction is open."""
+    with create_library(library) as writer, writer.writing() as connection:
+        connection.execute(text("INSERT INTO settings VALUES ('half', '{}')"))
+        with open_library(library) as reader, reader.reading() as other:
+            assert other.execute(text("SELECT count(*) FROM settings")).scalar() == 0
+
+
+def test_a_reader_sees_one_state(library: Path) -> None:
+    """What is committed while a reader reads does not change what it sees."""
+    count = text("SELECT count(*) FROM settings")
+    with create_library(library) as writer, open_library(library) as reader:
+        with reader.reading() as reading:
+            assert reading.execute(count).scalar() == 0
+            with writer.writing() as writing:
+                writing.execute(text("INSERT INTO settings VALUES ('new', '{}')"))
+            assert reading.execute(count).scalar() == 0
+        with reader.reading() as reading:
+            assert reading.execute(count).scalar() == 1
+
+
+def test_an_error_rolls_everything_back(library: Path) -> None:
+    """A write transaction that ends in an error leaves nothing behind, tables included."""
+    with create_library(library) as database:
+        with suppress(ZeroDivisionError), database.writing() as connection:
+            connection.execute(text("INSERT INTO settings VALUES ('half', '{}')"))
+            connection.execute(text("CREATE TABLE half (id)"))
+            raise ZeroDivisionError
+        with database.reading() as connection:
+            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 0
+            names = connection.execute(text("SELECT name FROM sqlite_master")).scalars()
+            assert "half" not in list(names)
+
+
+def _hold(path: str, ready: Any, done: Any) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    ready.set()
+    done.wait(20)
+    connection.close()
+
+
+def test_a_lock_of_another_program_is_stated(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library locked by another program is waited for, then reported as being written."""
+    create_library(library).close()
+    monkeypatch.setattr("lpisearch.storage.sqlite.engine.BUSY_SECONDS", 0.1)
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Event(), context.Event()
+    holder = context.Process(target=_hold, args=(str(library), ready, done))
+    holder.start()
+    try:
+        assert ready.wait(20)
+        with (
+            open_library(library, writable=True) as database,
+            pytest.raises(LpiSearchError, match=f"{library} is being written by another program"),
+            database.writing(),
+        ):
+            pass
+    finally:
+        done.set()
+        holder.join()
+
+
+def test_full_disk_is_stated(library: Path) -> None:
+    """A full database is a stated error that names it, and what was there before stays."""
+    with create_library(library) as database:
+        with database.reading() as connection:
+            connection.execute(text("PRAGMA max_page_count = 1"))
+        with (
+            pytest.raises(LibraryUnwritable, match=f"{library}: the disk is full"),
+            database.writing() as connection,
+        ):
+            connection.execute(text("INSERT INTO settings VALUES ('big', zeroblob(9999999))"))
+    with open_library(library) as database, database.reading() as connection:
+        assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 0
+
+
+def test_a_truncated_database_is_stated(library: Path, folder: Callable[..., Path]) -> None:
+    """A database cut short is reported as damaged or as no library, by name."""
+    create_library(library).close()
+    whole = library.read_bytes()
+    for part in (len(whole) // 2, 4096, 600, 100):
+        cut = folder({}) / f"{part}.db"
+        cut.write_bytes(whole[:part])
+        with (
+            pytest.raises((LibraryDamaged, NotALibrary), match=str(cut)),
+            open_library(cut, writable=True) as database,
+            database.writing() as connection,
+        ):
+            connection.execute(text("SELECT count(*) FROM documents")).scalar()
+
+
+def test_a_path_with_odd_characters_is_a_path(tmp_path: Path) -> None:
+    """Question marks, percent signs, hashes and spaces in a path reach SQLite unchanged."""
+    odd = tmp_path / "50% of #1? ü.db"
+    create_library(odd).close()
+    with open_library(odd) as database:
+        assert _pragma(database, "journal_mode") == "wal"
+    assert odd.stat().st_size > 0
