@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from scipy import sparse
 
 from lpisearch.graphs.base import unit_rows
 from lpisearch.graphs.near_duplicates import LIST_LENGTH, near_duplicate_groups
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def documents(rows: list[dict[int, float]], n_terms: int = 40) -> sparse.csr_array:
@@ -14,16 +19,19 @@ def documents(rows: list[dict[int, float]], n_terms: int = 40) -> sparse.csr_arr
     X = np.zeros((len(rows), n_terms), np.float32)
     for row, weights in enumerate(rows):
         X[row, list(weights)] = list(weights.values())
-    return unit_rows(sparse.csr_array(X))
+    return sparse.csr_array(unit_rows(X))
 
 
-def copies(n_originals: int, n_copies: int, seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:
+def copies(
+    n_originals: int, n_copies: int, seed: int = 0
+) -> tuple[sparse.csr_array, NDArray[np.integer[Any]]]:
     """Make random documents, near copies of each in random order; say which is whose copy."""
     rng = np.random.default_rng(seed)
     originals = sparse.random_array((n_originals, 2000), density=0.01, rng=rng, dtype=np.float32)
     which = rng.permutation(np.repeat(np.arange(n_originals), n_copies))
     noise = sparse.random_array((len(which), 2000), density=0.002, rng=rng, dtype=np.float32)
-    return unit_rows(sparse.csr_array(originals.tocsr()[which] + 0.5 * noise)), which
+    together = sparse.csr_array(originals.tocsr()[which] + 0.5 * noise)
+    return sparse.csr_array(unit_rows(together)), which
 
 
 def test_a_document_joins_the_earlier_one_that_it_is_near() -> None:
