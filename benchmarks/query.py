@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.search.asking import Searcher, run_batch
 from lpisearch.search.engine import Engine

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.evaluation import parse_measures, score_run
-from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import scaled_rows
+from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.maintenance.documents import list_documents
 from lpisearch.readers.queries import read_queries

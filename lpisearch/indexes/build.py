@@ -7,14 +7,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
+from lpisearch.errors import BadOption
 from lpisearch.indexes.learn import (
     Corpus,
     fit_subspace,
     library_versions,
 )
 from lpisearch.indexes.planning import plan_index
-from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.indexes.stages import Stages, peak_megabytes
 from lpisearch.records import IndexReport
 from lpisearch.settings import index_folder
@@ -82,28 +81,6 @@ def fit_index(library: Path, options: IndexOptions, stages: Stages) -> SubspaceI
     return _as_index(fitted, documents, options)
 
 
-def open_index(library: Path, name: str = "default") -> SubspaceIndex:
-    """Open an index of a library, checking that its files are as they were written.
-
-    Raises
-    ------
-    IndexNotFound, IndexDamaged, IndexTooNew, LibraryError
-    """
-    from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.indexes.verification import open_verified
-
-    with open_library(library) as database:
-        entry = _entry(database, name)
-        while True:
-            try:
-                return SubspaceIndex(*open_verified(index_folder(library) / entry.folder))
-            except SubspaceError as error:
-                before, entry = entry, _entry(database, name)
-                if entry.folder == before.folder:  # else a build replaced it just now
-                    error.next_step = rebuild_command(entry)
-                    raise
-
-
 def put_in_use(
     library: Path,
     database: Database,
@@ -123,19 +100,12 @@ def put_in_use(
         folder=folder.name,
         created_at=manifest.created,
     )
-    with database.writing() as connection:
+    # The folder before goes only when a power cut can no longer bring its name back.
+    with database.writing(durable=True) as connection:
         save_index(connection, entry)
         used = {each.folder for each in index_entries(connection)}
     sweep(index_folder(library), used)
     return folder
-
-
-def _entry(database: Database, name: str) -> IndexEntry:
-    with database.reading() as connection:
-        entries = {entry.name: entry for entry in index_entries(connection)}
-    if name not in entries:
-        raise IndexNotFound(name, entries)
-    return entries[name]
 
 
 @contextmanager

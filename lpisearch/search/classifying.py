@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.errors import BadOption, ClassifierNotFound
-from lpisearch.indexes.build import open_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.records import Classification, LabelShare
 from lpisearch.settings import ClassifyOptions

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import BadOption
-from lpisearch.indexes.build import fit_index, open_index
+from lpisearch.indexes.build import fit_index
+from lpisearch.indexes.opening import entry_named, open_index
 from lpisearch.indexes.postings import Postings
 from lpisearch.indexes.stages import Stages
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
 from lpisearch.search.explain import surface_forms
-from lpisearch.search.opening import entry_named
 from lpisearch.settings import IndexOptions
 from lpisearch.storage.sqlite.matching import hit_details
 from lpisearch.storage.sqlite.schema import open_library

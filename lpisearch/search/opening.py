@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import IndexNotFound, SubspaceError
+from lpisearch.errors import SubspaceError
 from lpisearch.indexes.index import SubspaceIndex
+from lpisearch.indexes.opening import entry_named
 from lpisearch.indexes.rebuild import filter_of, rebuild_command
 from lpisearch.indexes.verification import open_verified
 from lpisearch.search.engine import Engine
-from lpisearch.settings import SearchOptions, index_folder
+from lpisearch.settings import index_folder
 from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.indexes import index_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from lpisearch.storage.sqlite.indexes import IndexEntry
-
-_DEFAULT = SearchOptions().index
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,19 +63,6 @@ def open_engine(
     if entry is None:
         return Opened(None, None, "no index yet, so by words alone. Next: lpisearch index")
     return _open(library, entry, lambda: entry_named(connection, name))
-
-
-def entry_named(connection: Connection, name: str) -> IndexEntry | None:
-    """Return what the library says of an index; None if it has no default one.
-
-    Raises
-    ------
-    IndexNotFound
-    """
-    entries = {entry.name: entry for entry in index_entries(connection)}
-    if name not in entries and name != _DEFAULT:
-        raise IndexNotFound(name, entries)
-    return entries.get(name)
 
 
 def _open(library: Path, entry: IndexEntry, again: Callable[[], IndexEntry | None]) -> Opened:

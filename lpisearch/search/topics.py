@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import BadOption, SubspaceError
-from lpisearch.indexes.build import open_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.postings import Postings
 from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
 from lpisearch.search import clusters

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lpisearch.errors import IndexDamaged, NothingToEvaluate
+from lpisearch.errors import NothingToEvaluate
 from lpisearch.evaluation.experiments.collection import digest_of, library_collection
 from lpisearch.evaluation.experiments.matrices import matrix_collection
+from lpisearch.indexes.opening import OpenIndexes, entry_named
 from lpisearch.indexes.rebuild import filter_of, rebuild_command
 from lpisearch.records import Filter
-from lpisearch.search.opening import entry_named
-from lpisearch.settings import index_folder
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
 from lpisearch.storage.sqlite.indexes import index_entries
@@ -148,17 +147,16 @@ def index_in_use(library: Path, name: str) -> InUse | None:
     ------
     IndexNotFound, IndexDamaged, IndexTooNew
     """
-    with open_library(library) as database, database.reading() as connection:
-        entry = entry_named(connection, name)
-        if entry is None:
+    with (
+        open_library(library) as database,
+        OpenIndexes(library, database).reading(name) as reading,
+    ):
+        if reading.trouble is not None:
+            raise reading.trouble
+        if reading.opened is None:
             return None
-        hashes = corpus.content_hashes(connection, filter_of(entry))
-    from lpisearch.indexes.build import open_index
-
-    try:
-        index = open_index(library, name)
-    except (KeyError, ValueError) as error:  # as SubspaceIndex has it for arrays it does not know
-        raise IndexDamaged(index_folder(library) / entry.folder, str(error)) from error
+        index, entry = reading.opened.index, reading.opened.entry
+        hashes = corpus.content_hashes(reading.connection, filter_of(entry))
     notes: tuple[str, ...] = ()
     if corpus.fingerprint(hashes) != entry.fingerprint:
         command = rebuild_command(entry)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -36,6 +36,9 @@ BUSY_SECONDS = 10
 _PAGE_BYTES = 8192
 _PAGE_CACHE_KIB = 64 * 1024
 _CHECKPOINT_PAGES = 8192
+# A power cut may cost the last batches, which the next ingest brings back; it never damages the
+# file.
+_SYNCHRONOUS = "NORMAL"
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
@@ -88,10 +91,24 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Give a connection whose changes are kept together when the block ends, or not at all."""
-        with stated_errors(self.path), self.engine.begin() as connection:
-            yield connection
+    def writing(self, *, durable: bool = False) -> Iterator[Connection]:
+        """Give a connection whose changes are kept together when the block ends, or not at all.
+
+        Parameters
+        ----------
+        durable
+            Whether the changes, and all before them, are on disk when the block has ended: a
+            power cut then takes none of them back.
+        """
+        with stated_errors(self.path):
+            self._synchronise("FULL" if durable else _SYNCHRONOUS)
+            with self.engine.begin() as connection:
+                yield connection
+
+    def _synchronise(self, level: str) -> None:
+        """Say how far commits are brought to disk; SQLite takes it between transactions alone."""
+        with closing(self.engine.raw_connection()) as raw:
+            raw.cursor().execute(f"PRAGMA synchronous = {level}")
 
 
 @contextmanager
@@ -139,12 +156,10 @@ def _refuse_other_files(path: Path) -> None:
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     if writable:
         connection = _open(f"{path.absolute().as_uri()}?mode=rwc")
-        # NORMAL: a power cut may cost the last batches, which the next ingest brings back; it
-        # never damages the file.
         connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # heeded while the file is empty
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS}")
         connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
         return connection
     return _open_to_read(path.absolute())

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from lpisearch.errors import BadOption, SubspaceError
-from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.projections.methods import usual_dimensions
 from lpisearch.projections.registry import EMBEDDINGS, METHODS
 from lpisearch.search.asking import run_search, run_similar

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.maintenance.upkeep import retokenise
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions

@@ -22,9 +22,10 @@ from lpisearch.errors import (
 )
 from lpisearch.indexes import folder as store
 from lpisearch.indexes import verification
-from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.build import build_index
 from lpisearch.indexes.learn import fit_subspace
 from lpisearch.indexes.manifest import Manifest
+from lpisearch.indexes.opening import open_index
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
 from lpisearch.storage.sqlite.lock import writer_lock

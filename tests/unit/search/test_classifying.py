@@ -9,7 +9,8 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound
-from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.discovery import NothingThere
 from lpisearch.search import classifying
 from lpisearch.search.classifying import Judge

@@ -7,7 +7,8 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
-from lpisearch.indexes.build import build_index, open_index
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.records import TopicReport
 from lpisearch.search import topics
 from lpisearch.search.topics import find_topics

@@ -9,7 +9,7 @@ import pytest
 
 from lpisearch.errors import BadOption, IndexDamaged, IndexNotFound, LibraryError, NothingToEvaluate
 from lpisearch.evaluation.experiments.sources import library_state
-from lpisearch.indexes.build import open_index
+from lpisearch.indexes.opening import open_index
 from lpisearch.library import Library
 from lpisearch.records import Filter
 from lpisearch.settings import (

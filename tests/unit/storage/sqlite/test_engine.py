@@ -149,3 +149,13 @@ def test_a_path_with_odd_characters_is_a_path(tmp_path: Path) -> None:
     with open_library(odd) as database:
         assert _pragma(database, "journal_mode") == "wal"
     assert odd.stat().st_size > 0
+
+
+def test_what_is_durable_is_on_disk_at_its_commit(library: Path) -> None:
+    """SQLite waits for the disk at that commit; at others it leaves that for later."""
+    levels = []
+    with create_library(library) as database:
+        for durable in (False, True, False):
+            with database.writing(durable=durable) as connection:
+                levels.append(connection.execute(text("PRAGMA synchronous")).scalar())
+    assert levels == [1, 2, 1]

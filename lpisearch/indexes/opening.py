@@ -1,0 +1,158 @@
+"""Open the indexes of a library: each once, shared between threads, and anew after a rebuild.
+
+The library's register names the folder of each index. A build that finishes puts a new folder
+there and removes the one before, so a reader may be sent to a folder that has just gone. It then
+asks again, in a new transaction: the old one sees the register as it was when it began.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import IndexNotFound, SubspaceError
+from lpisearch.indexes import verification
+from lpisearch.indexes.index import SubspaceIndex
+from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.settings import IndexOptions, index_folder
+from lpisearch.storage.sqlite.indexes import index_entries
+from lpisearch.storage.sqlite.schema import open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from lpisearch.storage.sqlite.engine import Database
+    from lpisearch.storage.sqlite.indexes import IndexEntry
+
+DEFAULT = IndexOptions().name
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OpenIndex:
+    """An index in use.
+
+    Attributes
+    ----------
+    entry
+        What the library's register says of it.
+    index
+        Its arrays are memory-mapped: they outlive the folder.
+    """
+
+    entry: IndexEntry
+    index: SubspaceIndex
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reading:
+    """One unchanging state of a library, and the index that it names.
+
+    Attributes
+    ----------
+    connection
+        To the documents.
+    opened
+        The index; None if there is none, or if it cannot be used.
+    trouble
+        Why it cannot be used, with the command that builds it anew; None where all is well.
+    """
+
+    connection: Connection
+    opened: OpenIndex | None
+    trouble: SubspaceError | None = None
+
+
+class OpenIndexes:
+    """The indexes of an open library, for any number of threads.
+
+    Parameters
+    ----------
+    library
+        The database file: its indexes lie beside it.
+    database
+        The library, open. No transaction that writes may be under way in it.
+    """
+
+    def __init__(self, library: Path, database: Database) -> None:
+        self._folder = index_folder(library)
+        self._database = database
+        self._opened: dict[str, OpenIndex] = {}
+        self._lock = Lock()
+
+    def get(self, name: str = DEFAULT) -> OpenIndex | None:
+        """Return the index of a name as it is now; None if the library has no default one.
+
+        Raises
+        ------
+        IndexNotFound, IndexDamaged, IndexTooNew, LibraryError
+        """
+        with self.reading(name) as reading:
+            if reading.trouble is not None:
+                raise reading.trouble
+            return reading.opened
+
+    @contextmanager
+    def reading(self, name: str = DEFAULT) -> Iterator[Reading]:
+        """Give documents and index as they were at one moment.
+
+        Raises
+        ------
+        IndexNotFound, LibraryError
+        """
+        failed = ""
+        while True:
+            with self._database.reading() as connection:
+                entry = entry_named(connection, name)
+                opened, trouble = self._open(entry)
+                # What fails twice under one name was not replaced meanwhile: it is damaged.
+                if entry is None or trouble is None or entry.folder == failed:
+                    yield Reading(connection, opened, trouble)
+                    return
+            failed = entry.folder
+
+    def _open(self, entry: IndexEntry | None) -> tuple[OpenIndex | None, SubspaceError | None]:
+        if entry is None:
+            return None, None
+        with self._lock:
+            before = self._opened.get(entry.name)
+            if before is not None and before.entry.folder == entry.folder:
+                return before, None
+            try:
+                index = SubspaceIndex(*verification.open_verified(self._folder / entry.folder))
+            except SubspaceError as error:
+                error.next_step = rebuild_command(entry)
+                return None, error
+            opened = self._opened[entry.name] = OpenIndex(entry, index)
+            return opened, None
+
+
+def open_index(library: Path, name: str = DEFAULT) -> SubspaceIndex:
+    """Open an index of a library, checking that its files are as they were written.
+
+    Raises
+    ------
+    IndexNotFound, IndexDamaged, IndexTooNew, LibraryError
+    """
+    with open_library(library) as database:
+        opened = OpenIndexes(library, database).get(name)
+    if opened is None:
+        raise IndexNotFound(name, ())
+    return opened.index
+
+
+def entry_named(connection: Connection, name: str) -> IndexEntry | None:
+    """Return what the library says of an index; None if it has no default one.
+
+    Raises
+    ------
+    IndexNotFound
+    """
+    entries = {entry.name: entry for entry in index_entries(connection)}
+    if name not in entries and name != DEFAULT:
+        raise IndexNotFound(name, entries)
+    return entries.get(name)

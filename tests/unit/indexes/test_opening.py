@@ -1,0 +1,171 @@
+"""Readers beside a build see the old index or the new one, never a damaged one."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.errors import IndexDamaged, IndexNotFound, SubspaceError
+from lpisearch.indexes import folder as folders
+from lpisearch.indexes import verification
+from lpisearch.indexes.build import build_index, fit_index, put_in_use
+from lpisearch.indexes.opening import OpenIndexes, open_index
+from lpisearch.indexes.stages import Stages
+from lpisearch.settings import IndexOptions, index_folder
+from lpisearch.storage.sqlite.indexes import index_entries
+from lpisearch.storage.sqlite.schema import open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+READERS = 4
+REBUILDS = 60
+
+
+@pytest.fixture
+def indexes(shelf: Path) -> Iterator[OpenIndexes]:
+    """Return the indexes of a library that has one, of 2 dimensions."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    with open_library(shelf) as database:
+        yield OpenIndexes(shelf, database)
+
+
+def test_an_index_is_opened_once(indexes: OpenIndexes) -> None:
+    """As long as nothing is built, all threads share one."""
+    with ThreadPoolExecutor(READERS) as pool:
+        opened = list(pool.map(lambda _number: indexes.get(), range(20)))
+    assert opened[0] is not None
+    assert {id(each) for each in opened} == {id(opened[0])}
+
+
+def test_a_rebuilt_index_is_opened_anew(indexes: OpenIndexes, shelf: Path) -> None:
+    """The next reader has the new one; who holds the old one keeps it, although it was removed."""
+    before = indexes.get()
+    report = build_index(shelf, IndexOptions(method="lsi", dims=3))
+    after = indexes.get()
+    assert before is not None
+    assert after is not None
+    assert after.entry.folder == Path(report.folder).name
+    assert after.index.vectors.shape == (40, 3)
+    assert before.index.vectors.shape == (40, 2)
+    assert float(abs(before.index.vectors).sum()) > 0
+    assert not (index_folder(shelf) / before.entry.folder).exists()
+
+
+def test_without_an_index_there_is_none(shelf: Path) -> None:
+    """A library may lack its default index; one that is named must be there."""
+    with open_library(shelf) as database:
+        indexes = OpenIndexes(shelf, database)
+        assert indexes.get() is None
+        with pytest.raises(IndexNotFound, match="no index “other”"):
+            indexes.get("other")
+    with pytest.raises(IndexNotFound, match="no index “default”"):
+        open_index(shelf)
+
+
+def test_a_missing_folder_is_damage(indexes: OpenIndexes, shelf: Path) -> None:
+    """Where no build put another folder in use, the error names the command that builds it."""
+    shutil.rmtree(index_folder(shelf))
+    with pytest.raises(IndexDamaged, match="the folder is missing") as caught:
+        indexes.get()
+    assert caught.value.next_step == "lpisearch index --method lsi --dims 2"
+    with indexes.reading() as reading:
+        assert reading.opened is None
+        assert isinstance(reading.trouble, IndexDamaged)
+
+
+def test_a_folder_that_comes_back_under_its_name_is_no_damage(
+    indexes: OpenIndexes, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two builds while a reader opens may end with the very folder that it was looking for."""
+    folder = next(index_folder(shelf).glob("default-*"))
+    away = shelf.with_name("away")
+    opens = verification.open_verified
+
+    def vanished(wanted: Path) -> Any:
+        monkeypatch.undo()
+        folder.rename(away)
+        try:
+            return opens(wanted)
+        finally:
+            away.rename(folder)
+
+    monkeypatch.setattr(verification, "open_verified", vanished)
+    assert indexes.get() is not None
+
+
+def test_documents_and_index_are_of_one_moment(
+    indexes: OpenIndexes, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a build ends while an index is opened, the documents are looked at anew as well."""
+    opens = verification.open_verified
+
+    def rebuilt(folder: Path) -> Any:
+        monkeypatch.undo()
+        build_index(shelf, IndexOptions(method="lsi", dims=3))
+        return opens(folder)
+
+    monkeypatch.setattr(verification, "open_verified", rebuilt)
+    with indexes.reading() as reading:
+        assert reading.opened is not None
+        (entry,) = index_entries(reading.connection)
+        assert reading.opened.entry == entry
+        assert reading.opened.index.vectors.shape == (40, 3)
+
+
+def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
+    """Some open an index again and again, some keep it open, while it is replaced many times."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    index = fit_index(shelf, IndexOptions(method="lsi", dims=2), Stages(lambda _name: None))
+    ended = threading.Event()
+
+    def read(number: int) -> list[str]:
+        complaints: list[str] = []
+        with open_library(shelf) as database:
+            kept = OpenIndexes(shelf, database)
+            while not ended.is_set():
+                indexes = kept if number % 2 else OpenIndexes(shelf, database)
+                try:
+                    opened = indexes.get()
+                    assert opened is not None
+                    assert opened.index.vectors.shape == (40, 2)
+                except SubspaceError as error:
+                    complaints.append(str(error))
+        return complaints
+
+    with ThreadPoolExecutor(READERS) as pool:
+        readers = [pool.submit(read, number) for number in range(READERS)]
+        try:
+            with open_library(shelf, writable=True) as database:
+                for number in range(REBUILDS):
+                    manifest = replace(index.manifest, created=f"{number}")
+                    put_in_use(shelf, database, replace(index, manifest=manifest))
+        finally:
+            ended.set()
+        assert [reader.result() for reader in readers] == [[]] * READERS
+
+
+def test_the_folder_before_goes_after_the_commit_is_on_disk(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is removed, others see the new name, and SQLite was told to bring it to disk."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    seen: list[tuple[set[str], str]] = []
+    sweep = folders.sweep
+
+    def watched(parent: Path, keep: set[str]) -> None:
+        with open_library(shelf) as database, database.reading() as connection:
+            (entry,) = index_entries(connection)
+        seen.append((keep, entry.folder))
+        sweep(parent, keep)
+
+    monkeypatch.setattr(folders, "sweep", watched)
+    report = build_index(shelf, IndexOptions(method="lsi", dims=3))
+    name = Path(report.folder).name
+    assert seen == [({name}, name)]
