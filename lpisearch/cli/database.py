@@ -69,7 +69,7 @@ def backup(
 def retokenise(
     context: typer.Context,
     language: Annotated[
-        str, typer.Option(metavar="NAME", help="The new language; the old one if not given.")
+        str, typer.Option(metavar="auto|NAME", help="The new language; the old one if not given.")
     ] = "",
     json: Json = False,
 ) -> None:

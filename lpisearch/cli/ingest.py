@@ -50,8 +50,10 @@ def ingest(
     ] = "",
     language: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Of the documents; set by the first ingest (english)."),
-    ] = "",
+        typer.Option(
+            metavar="auto|NAME", help="Of the documents; auto finds it at the first ingest."
+        ),
+    ] = "auto",
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove documents whose file or record is gone.")
     ] = False,
@@ -124,6 +126,8 @@ def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None
     if report.skipped:
         kinds = ", ".join(f"{suffix} ({n})" for suffix, n in sorted(report.skipped.items()))
         note(f"Passed over, as no known format: {kinds}")
+    for remark in report.notes:
+        note(remark)
     for complaint in report.index_notes:
         note(f"The documents are safe, but an index could not take them in. {complaint}")
     _render_troubles("failed", report.failures)

@@ -13,14 +13,13 @@ from lpisearch.ingest.extraction import extract
 from lpisearch.ingest.naming import Labelling, label_file
 from lpisearch.ingest.recording import Recorder, root_of
 from lpisearch.ingest.stdin import spooled_input
-from lpisearch.ingest.tokeniser import library_tokeniser
+from lpisearch.ingest.tokeniser import Tokenising
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
 from lpisearch.settings import is_own_file
 from lpisearch.storage.sqlite.lock import writer_lock
 from lpisearch.storage.sqlite.schema import create_library
-from lpisearch.terms.documents import document_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,16 +70,17 @@ def run_ingest(
             create_library(library) as database,
         ):
             with database.writing() as connection:
-                tokeniser = library_tokeniser(connection, options.language)
+                tokenise = Tokenising(connection, options.language)
             recorder = Recorder(
                 database,
                 labelling,
-                lambda document: document_tokens(tokeniser, document),
+                tokenise,
                 prune=options.prune,
                 batch_documents=options.batch_documents,
             )
             _Reading(recorder, labelling, on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
+            recorder.report.notes.extend(tokenise.remarks())
             recorder.report.index_notes.extend(fold_in(library, database))
     recorder.report.failures[:0] = discovery.troubles
     recorder.report.seconds = time.perf_counter() - begun

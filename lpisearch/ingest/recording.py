@@ -22,12 +22,13 @@ from lpisearch.storage.sqlite.sources import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
     from lpisearch.ingest.discovery import FoundFile
     from lpisearch.ingest.naming import Labelling
+    from lpisearch.ingest.tokeniser import Tokenising
     from lpisearch.records import Document
     from lpisearch.storage.sqlite.batches import Written
     from lpisearch.storage.sqlite.engine import Database
@@ -57,7 +58,7 @@ class Recorder:
         self,
         database: Database,
         labelling: Labelling,
-        tokenise: Callable[[Document], str],
+        tokenise: Tokenising,
         *,
         prune: bool,
         batch_documents: int,
@@ -66,6 +67,7 @@ class Recorder:
         self._database = database
         self._labelling = labelling
         self._prune = prune
+        self._tokenise = tokenise
         self._batch_documents = batch_documents
         self._writer = BatchWriter(tokenise, self._is_gone)
         with database.reading() as connection:
@@ -139,6 +141,7 @@ class Recorder:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             with self._database.writing() as connection:
                 save_sources(connection, list(self._sources.values()), now)
+                self._tokenise.see(connection, [each.document for each in self._documents])
                 written = self._writer.write(connection, self._documents, now)
                 self._count(written)
                 save_sources(connection, self._refused_sources(), now)

@@ -1,4 +1,9 @@
-"""The tokeniser of a library: its language is settled at the first ingest and stored."""
+"""The tokeniser of a library: its stored settings, and what it stores of a document.
+
+The language is chosen once: by the user, or found in the first batch of documents of the first
+ingest. Up to 200 documents of that batch are looked at, and 50 of each later one, so that a
+library of several languages can be told what it holds.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,86 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
 from lpisearch.storage.sqlite.configuration import TOKENISER, store_setting, stored_setting
+from lpisearch.terms.detection import FALLBACK, Evidence
+from lpisearch.terms.documents import document_tokens
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from sqlalchemy import Connection
 
-_FIRST_LANGUAGE = "english"
+    from lpisearch.records import Document
+
+AUTO = "auto"
+_FIRST_SAMPLE = 200
+_LATER_SAMPLE = 50
+
+
+class Tokenising:
+    """Gives the tokens to store of each document; finds the language of a new library.
+
+    Parameters
+    ----------
+    connection
+        To the library.
+    language
+        That the user asked for, or "auto".
+
+    Raises
+    ------
+    BadOption
+        The library is in another language than the one asked for.
+    """
+
+    def __init__(self, connection: Connection, language: str = AUTO) -> None:
+        chosen = "" if language == AUTO else language
+        self._tokeniser: Tokeniser | None = None
+        self._finds = not chosen and stored_setting(connection, TOKENISER) is None
+        self._evidence = Evidence()
+        if not self._finds:
+            self._tokeniser = library_tokeniser(connection, chosen)
+
+    def __call__(self, document: Document) -> str:
+        """Return the tokens of a document; `see` has been called with its batch."""
+        if self._tokeniser is None:
+            raise RuntimeError("the language is found before a document is cut")
+        return document_tokens(self._tokeniser, document)
+
+    def see(self, connection: Connection, documents: Sequence[Document]) -> None:
+        """Look at a batch that is about to be written; the first one settles the language."""
+        if not self._finds or not documents:
+            return
+        first = self._tokeniser is None
+        self._evidence.add(sample(documents, _FIRST_SAMPLE if first else _LATER_SAMPLE))
+        if first:
+            self._tokeniser = library_tokeniser(connection, self._evidence.language)
+
+    def remarks(self) -> list[str]:
+        """Return what the user should know of the language that was found."""
+        if not self._finds or self._tokeniser is None:
+            return []
+        used = self._tokeniser.settings.language
+        remarks = [self._evidence.describe(used)]
+        most = self._evidence.language
+        if most != used:
+            remarks.append(
+                f"most documents are {most}. Next: lpisearch db retokenise --language {most}"
+            )
+        return remarks
+
+
+def sample(documents: Sequence[Document], number: int) -> Iterator[str]:
+    """Yield the texts of so many documents, evenly spread."""
+    step = max(len(documents) / number, 1.0)
+    for at in range(min(number, len(documents))):
+        document = documents[int(at * step)]
+        yield f"{document.title}\n{document.text}"
 
 
 def library_tokeniser(connection: Connection, language: str = "") -> Tokeniser:
-    """Return the tokeniser of a library, choosing its language at the first ingest.
+    """Return the tokeniser of a library, storing its language if it has none yet.
 
     Raises
     ------
@@ -25,7 +99,7 @@ def library_tokeniser(connection: Connection, language: str = "") -> Tokeniser:
     """
     stored = stored_setting(connection, TOKENISER)
     if stored is None:
-        settings = TokeniserSettings.for_language(language or _FIRST_LANGUAGE)
+        settings = TokeniserSettings.for_language(language or FALLBACK)
         store_setting(connection, TOKENISER, settings.as_dict())
         return Tokeniser(settings)
     settings = TokeniserSettings.from_dict(stored)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, LibraryDamaged, LibraryNotFound
 from lpisearch.indexes.state import index_findings, index_summaries
-from lpisearch.ingest.tokeniser import library_tokeniser
+from lpisearch.ingest.tokeniser import AUTO, library_tokeniser
 from lpisearch.records import Filter, Finding
 from lpisearch.storage.sqlite import documents, health, rows
 from lpisearch.storage.sqlite.backup import back_up
@@ -15,6 +15,7 @@ from lpisearch.storage.sqlite.configuration import TOKENISER, store_setting, sto
 from lpisearch.storage.sqlite.lock import writer_lock
 from lpisearch.storage.sqlite.schema import HEAD, differences, open_library, revision, upgrade
 from lpisearch.storage.sqlite.sources import known_sources, unfinished_sources
+from lpisearch.terms.detection import Evidence
 from lpisearch.terms.documents import document_tokens
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _RETOKENISE_ROWS = 1000
+_LANGUAGE_SAMPLE = 1000
 
 
 def library_status(library: Path) -> dict[str, Any]:
@@ -94,6 +96,8 @@ def _tokeniser_finding(connection: Connection) -> Finding:
 def retokenise(library: Path, language: str = "", wait_seconds: float = 30.0) -> int:
     """Make the tokens of all documents anew, in one transaction, perhaps in another language.
 
+    At "auto" the language is found in up to 2,000 documents, evenly spread.
+
     Returns
     -------
     int
@@ -105,12 +109,24 @@ def retokenise(library: Path, language: str = "", wait_seconds: float = 30.0) ->
         database.writing() as connection,
     ):
         stored = stored_setting(connection, TOKENISER)
-        name = language or (stored["language"] if stored else "english")
+        every = rows.all_rows(connection)
+        name = language or (stored["language"] if stored else AUTO)
+        if name == AUTO:
+            name = _found_language(connection, every)
         settings = TokeniserSettings.for_language(name)
         store_setting(connection, TOKENISER, settings.as_dict())
-        every = rows.all_rows(connection)
         _retokenise_rows(connection, Tokeniser(settings), every)
         return len(every)
+
+
+def _found_language(connection: Connection, row_ids: list[int]) -> str:
+    step = max(len(row_ids) // _LANGUAGE_SAMPLE, 1)
+    evidence = Evidence()
+    evidence.add(
+        f"{document.title}\n{document.text}"
+        for document in documents.load_many(connection, row_ids[::step])
+    )
+    return evidence.language
 
 
 def _retokenise_rows(connection: Connection, tokeniser: Tokeniser, row_ids: list[int]) -> None:

@@ -159,6 +159,8 @@ class IngestReport:
         Files in folders that are of no known format, by suffix.
     failures, warnings
         What could not be read, and what was read with a remark.
+    notes
+        What else the user should know: the language that was found.
     index_notes
         Why an index could not take in the new documents.
     seconds
@@ -173,6 +175,7 @@ class IngestReport:
     skipped: dict[str, int] = field(default_factory=dict)
     failures: list[Trouble] = field(default_factory=list)
     warnings: list[Trouble] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     index_notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 

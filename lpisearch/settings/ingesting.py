@@ -46,7 +46,8 @@ class IngestOptions:
     prune
         Remove documents whose source file, or whose record within it, is gone.
     language
-        Of the stemmer and the stop words; "" keeps what the library has (English at first).
+        Of the stemmer and the stop words; "auto" keeps what the library has, and finds it in the
+        documents of the first ingest.
     wait_seconds
         How long to wait for another process that is writing.
     batch_documents
@@ -55,6 +56,6 @@ class IngestOptions:
 
     read: ReadOptions = field(default_factory=ReadOptions)
     prune: bool = False
-    language: str = ""
+    language: str = "auto"
     wait_seconds: float = 30.0
     batch_documents: int = 1000
