@@ -170,6 +170,7 @@ def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> Subsp
         "terms": term_array(fitted.vocabulary),
         "document_frequencies": fitted.vocabulary.document_frequencies,
         "idf": weighting.idf,
+        "term_factors": fitted.factors,
         "scales": projection.scales_,
         **_map_arrays(projection),
         **fitted.classifier.arrays,

@@ -67,6 +67,12 @@ class SubspaceIndex:
         return Weighting(idf=self.arrays["idf"], **self.manifest.weighting)
 
     @property
+    def term_factors(self) -> NDArray[np.float32]:
+        """What the weight of each term was multiplied by: below 1 for boilerplate."""
+        every = self.arrays.get("term_factors")
+        return np.ones(len(self.arrays["idf"]), np.float32) if every is None else every
+
+    @property
     def vectors(self) -> NDArray[np.float32]:
         """Documents as rows at unit length."""
         return self.arrays["vectors"]

@@ -68,6 +68,8 @@ class Fitted:
     ----------
     vocabulary, weighting
         How tokens become a row of weights.
+    factors
+        Of each term: below 1 for boilerplate. The weighting has them already.
     projection
         The fitted estimator.
     vectors
@@ -84,6 +86,7 @@ class Fitted:
 
     vocabulary: Vocabulary
     weighting: Weighting
+    factors: NDArray[np.float32]
     projection: DocumentTransformer
     vectors: NDArray[np.float32]
     unknown_rate: float
@@ -137,15 +140,18 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
     from lpisearch.classifiers.training import learn_classifier
     from lpisearch.indexes.index import scaled_rows
     from lpisearch.indexes.postings import Postings
+    from lpisearch.terms.boilerplate import Edges
     from lpisearch.terms.counts import count_all_terms, narrow
     from lpisearch.terms.vocabulary import Vocabulary
     from lpisearch.terms.weighting import Weighting, normalise_rows
 
     with stages.stage("counting terms"):
-        terms, every = count_all_terms(corpus.shards)
+        edges = Edges()
+        terms, every = count_all_terms(edges.watch(corpus.shards))
         vocabulary, stays = Vocabulary.choose(terms, every.matrix)
         postings = Postings.build(terms, every.matrix, every.lengths, vocabulary.index)
         counts = narrow(every.matrix, stays)
+        factors = edges.factors(terms, every)[stays]
         words = int(every.lengths.sum())
         unknown = words - int(counts.sum(dtype=np.float64))
         del every
@@ -155,7 +161,7 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
             "lpisearch docs list  (is their language set? lpisearch status)",
         )
     with stages.stage("weighting"):
-        weighting = Weighting.fit(counts, options.weighting)
+        weighting = Weighting.fit(counts, options.weighting, factors=factors)
         X = normalise_rows(weighting.apply(counts))
         del counts
     labels = [corpus.labels.get(row, []) for row in corpus.rows]
@@ -172,7 +178,15 @@ def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitte
     classifier = learn_classifier(X, labels, splits, options, stages)
     unknown_rate = unknown / max(words, 1)
     return Fitted(
-        vocabulary, weighting, projection, vectors, unknown_rate, classifier, postings, notes
+        vocabulary,
+        weighting,
+        factors,
+        projection,
+        vectors,
+        unknown_rate,
+        classifier,
+        postings,
+        notes,
     )
 
 

@@ -166,17 +166,21 @@ def document_counts(postings: Postings, clusters: Clusters, n_terms: int) -> Who
     return counts
 
 
-def characteristic_terms(counts: Whole, clusters: Clusters, number: int) -> list[list[int]]:
+def characteristic_terms(
+    counts: Whole, clusters: Clusters, number: int, factors: Floats | None = None
+) -> list[list[int]]:
     """Return for each cluster the terms that stand out against the whole library, best first.
 
     A term in the share p of a cluster's documents and in the share q of all has the score
-    p log(p / q): its part of the Kullback-Leibler divergence. In a cluster of several documents
-    a term counts only if at least two of them have it.
+    p log(p / q): its part of the Kullback-Leibler divergence, times its factor if it has one. In a
+    cluster of several documents a term counts only if at least two of them have it.
     """
     shares = counts / clusters.sizes
     overall = counts.sum(axis=1, keepdims=True) / clusters.sizes.sum()
     ratio = np.divide(shares, overall, out=np.ones_like(shares), where=shares > 0)
     scores = shares * np.log(ratio)
+    if factors is not None:
+        scores *= factors[:, np.newaxis]
     scores[counts < np.minimum(clusters.sizes, 2)] = 0
     best = np.argsort(-scores, axis=0, kind="stable")[:number]
     return [

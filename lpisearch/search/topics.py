@@ -132,7 +132,7 @@ def _terms(index: SubspaceIndex, found: Clusters, number: int) -> list[list[str]
         ) from error
     names = index.vocabulary.terms
     counts = clusters.document_counts(postings, found, len(names))
-    best = clusters.characteristic_terms(counts, found, number)
+    best = clusters.characteristic_terms(counts, found, number, index.term_factors)
     return [[names[column] for column in own] for own in best]
 
 

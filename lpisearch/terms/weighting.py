@@ -89,14 +89,24 @@ class Weighting:
 
     @classmethod
     def fit(
-        cls, counts: csr_array, name: str = DEFAULT_WEIGHTING, *, k1: float = 1.2, b: float = 0.75
+        cls,
+        counts: csr_array,
+        name: str = DEFAULT_WEIGHTING,
+        *,
+        factors: Floats | None = None,
+        k1: float = 1.2,
+        b: float = 0.75,
     ) -> Weighting:
-        """Learn idf and mean length from a matrix of counts without duplicate entries."""
+        """Learn idf and mean length from a matrix of counts without duplicate entries.
+
+        With `factors`, one for each term, the weight of a term is multiplied by its own.
+        """
         scheme = weighting_scheme(name)
         n_documents, n_terms = counts.shape
         frequencies = np.bincount(counts.indices, minlength=n_terms).astype(np.float32)
         mean_length = float(counts.sum()) / max(n_documents, 1)
-        return cls(name, scheme.idf(frequencies, n_documents), mean_length, k1, b)
+        idf = scheme.idf(frequencies, n_documents)
+        return cls(name, idf if factors is None else idf * factors, mean_length, k1, b)
 
     def apply(self, counts: csr_array) -> csr_array:
         """Return the weights of a matrix of counts; the two share their indices."""

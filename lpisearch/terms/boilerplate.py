@@ -1,0 +1,89 @@
+"""Words that stand in a fixed place of very many documents: navigation, headers, signatures.
+
+In go the stored tokens as they are counted, out comes a factor for the weight of each term. The
+rule:
+
+1. Documents of at least 160 tokens are looked at, a title that is stored before the text aside.
+   The first 16 tokens of each and the last 16 are its edges: a fifth of it at most.
+2. A term is boilerplate if it stands in the edges of at least 50 of them and of 1 % of all
+   documents, and if at least half of its occurrences in them are there.
+3. Its weight is multiplied by the share of its occurrences elsewhere. All others keep theirs.
+
+So "prev", "next" and "home" of a manual count next to nothing for neighbours and topics, and
+"background" at the beginning of abstracts little; in a collection without such lines nothing
+changes. The lexical index and the text are as they were.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.terms.counts import Counts
+
+EDGE_TOKENS = 16
+LEAST_TOKENS = 160
+LEAST_DOCUMENTS = 50
+LEAST_SHARE_OF_DOCUMENTS = 0.01
+LEAST_SHARE = 0.5
+_LONGEST_TITLE = 24
+
+
+class Edges:
+    """Counts what stands at the edges of documents while they are counted whole."""
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._documents = 0
+        self._occurrences: Counter[str] = Counter()
+        self._frequencies: Counter[str] = Counter()
+
+    def watch(self, shards: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+        """Pass shards of joined tokens on as they are."""
+        for shard in shards:
+            for joined in shard:
+                self._look(joined)
+            yield shard
+
+    def factors(self, terms: Sequence[str], counts: Counts) -> NDArray[np.float32]:
+        """Return the factor of each term, 1 for nearly all, once all documents are counted."""
+        factors = np.ones(len(terms), np.float32)
+        least = max(LEAST_DOCUMENTS, LEAST_SHARE_OF_DOCUMENTS * self._documents)
+        often = {term for term, number in self._frequencies.items() if number >= least}
+        if not often:
+            return factors
+        columns = [column for column, term in enumerate(terms) if term in often]
+        every = counts.matrix[self._rows][:, columns].sum(axis=0)
+        at_edges = np.array([self._occurrences[terms[column]] for column in columns])
+        share = np.minimum(at_edges / np.maximum(every, 1), 1)
+        factors[columns] = np.where(share >= LEAST_SHARE, 1 - share, 1)
+        return factors
+
+    def _look(self, joined: str) -> None:
+        row = self._documents
+        self._documents += 1
+        if joined.count(" ") + 1 < LEAST_TOKENS:
+            return
+        begin = joined.split(" ", 2 * _LONGEST_TITLE + EDGE_TOKENS)[:-1]
+        title = _title_tokens(begin)
+        if joined.count(" ") + 1 < LEAST_TOKENS + title:
+            return
+        self._rows.append(row)
+        edges = begin[title : title + EDGE_TOKENS] + joined.rsplit(" ", EDGE_TOKENS)[1:]
+        self._occurrences.update(edges)
+        self._frequencies.update(set(edges))
+
+
+def _title_tokens(begin: Sequence[str]) -> int:
+    """Return how many tokens are a title: it is stored twice."""
+    for length in range(min(_LONGEST_TITLE, len(begin) // 2), 0, -1):
+        if begin[:length] == begin[length : 2 * length]:
+            return 2 * length
+    return 0
