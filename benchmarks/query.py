@@ -23,7 +23,7 @@ import numpy as np
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.search.asking import Searcher, run_batch
+from lpisearch.library import Library
 from lpisearch.search.engine import Engine
 from lpisearch.search.lexical import Bm25
 from lpisearch.search.ranking import best
@@ -88,14 +88,14 @@ def warm(library: Path) -> None:
         bare.execute(statement, (match_expression([token] for token in tokens),)).fetchall()
 
     bm25 = Bm25(engine.postings)
-    with Searcher.open(library) as searcher:
+    with Library(library) as opened:
         ways: dict[str, Callable[[int], Any]] = {
             "FTS5": fts5,
             "V @ q": lambda at: vectors @ questions[at].vector,
             "BM25 of every document": lambda at: bm25.scores(questions[at]),
         }
         for by in ("hybrid", "semantic", "lexical"):
-            ways[by] = partial(_ask, searcher, queries, SearchOptions(by=by))
+            ways[by] = partial(_ask, opened, queries, SearchOptions(by=by))
         for way in ways.values():
             way(0)
         times = _in_turn(
@@ -120,11 +120,11 @@ def batch(library: Path) -> None:
     pairs = [(str(at), text) for at, text in enumerate(queries)]
     for by in ("hybrid", "semantic", "lexical"):
         options = SearchOptions(by=by)
-        with Searcher.open(library) as searcher:
-            searcher.search("space", options)
-            one_by_one = partial(_ask_all, searcher, queries[:200], options)
+        with Library(library) as opened:
+            opened.search("space", options=options)
+            one_by_one = partial(_ask_all, opened, queries[:200], options)
             single = _timed(one_by_one)
-        at_once = _timed(partial(deque, run_batch(library, pairs, options), maxlen=0))
+            at_once = _timed(partial(deque, opened.batch(pairs, options=options), maxlen=0))
         most = 5.0 if by == "hybrid" else None
         _report(f"{by}: queries a second, batch / one by one", single * 5 / at_once, least=most)
 
@@ -162,13 +162,13 @@ def million(_library: Path) -> None:
     _report("semantic p50 / (V @ q and argpartition)", p50["ours"] / p50["bare"], most=1.3)
 
 
-def _ask(searcher: Searcher, queries: list[str], options: SearchOptions, at: int) -> None:
-    searcher.search(queries[at], options)
+def _ask(opened: Library, queries: list[str], options: SearchOptions, at: int) -> None:
+    opened.search(queries[at], options=options)
 
 
-def _ask_all(searcher: Searcher, queries: list[str], options: SearchOptions) -> None:
+def _ask_all(opened: Library, queries: list[str], options: SearchOptions) -> None:
     for text in queries:
-        searcher.search(text, options)
+        opened.search(text, options=options)
 
 
 def _queries(number: int) -> list[str]:

@@ -22,13 +22,15 @@ from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import scaled_rows
 from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.library import Library
 from lpisearch.maintenance.documents import list_documents
 from lpisearch.readers.queries import read_queries
 from lpisearch.search import feedback, fusion
-from lpisearch.search.asking import Searcher, run_batch
 from lpisearch.search.engine import Engine
 from lpisearch.search.lexical import Bm25
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.terms.languages import TokeniserSettings
+from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,10 +94,9 @@ class Collection:
         places = {entry.id: at for at, entry in enumerate(list_documents(library)[0])}
         judged = _judged(name)
         texts = dict(read_queries(DATA / name / "queries.jsonl.gz"))
-        with Searcher.open(library) as searcher, searcher.database.reading() as connection:
-            opened = searcher.opened(connection)
-            asked = [searcher.parse_plain(opened, texts[query])[0] for query in judged]
-        questions = [engine.ask(parsed.tokens) for parsed in asked]
+        settings = TokeniserSettings.from_dict(engine.index.manifest.tokeniser)
+        tokeniser = Tokeniser(settings)
+        questions = [engine.ask(tokeniser.tokens(texts[query])) for query in judged]
         relevant = [{places[each] for each in told if each in places} for told in judged.values()]
         bm25 = [Bm25(engine.postings).scores(question) for question in questions]
         cosines = [engine.vectors @ question.vector for question in questions]
@@ -256,9 +257,8 @@ VARIANTS: dict[str, Rule] = {
 def _program(library: Path, name: str, by: str) -> float:
     judged = _judged(name)
     queries = [pair for pair in read_queries(DATA / name / "queries.jsonl.gz") if pair[0] in judged]
-    return mean_precision(
-        dict(run_batch(library, queries, SearchOptions(by=by, k=1_000_000))), judged
-    )
+    options = SearchOptions(by=by, k=1_000_000)
+    return mean_precision(dict(Library(library).batch(queries, options=options)), judged)
 
 
 def _fts5(library: Path, name: str) -> float:

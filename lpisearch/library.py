@@ -1,41 +1,50 @@
-"""The Python face of lpisearch: a library of documents, and what can be done with it.
+"""The one front door: a library of documents that is open, and all that can be done with it.
 
-Each method imports its workflow when it is called, so that `import lpisearch` stays light.
+The command line, the web page and Python come in here. Each method imports its room when it is
+called, so that `import lpisearch` and `lpisearch --help` stay light.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from threading import RLock
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from lpisearch.errors import DocumentNotFound
-from lpisearch.records import Document, Filter
+from lpisearch.records import Classification, Document, Entry, Filter
 from lpisearch.settings import EvaluateOptions, IndexOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from lpisearch.records import (
         Answer,
-        Classification,
-        Entry,
+        DimensionReport,
         Finding,
-        Hit,
+        IndexPlan,
         IndexReport,
         IngestReport,
         Progress,
         Report,
+        Run,
         TopicReport,
     )
+    from lpisearch.search.searcher import Searcher
     from lpisearch.settings import (
         CategoriesOptions,
         ClassifyOptions,
         ClusterOptions,
+        DimensionOptions,
         RetrievalOptions,
         SimilarityOptions,
     )
+    from lpisearch.storage.sqlite.engine import Database
 
     Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
 
@@ -48,7 +57,7 @@ def default_path() -> Path:
 
 
 def open_library(path: str | os.PathLike[str] | None = None) -> Library:
-    """Name a library of documents; the first `ingest` makes it.
+    """Open a library of documents; the first `ingest` makes it.
 
     Parameters
     ----------
@@ -58,22 +67,64 @@ def open_library(path: str | os.PathLike[str] | None = None) -> Library:
     Examples
     --------
     >>> import lpisearch
-    >>> library = lpisearch.open("notes.db")
+    >>> with lpisearch.open("notes.db") as library:
+    ...     library.path.name
+    'notes.db'
     """
     return Library(Path(path) if path is not None else default_path())
 
 
-@dataclass(frozen=True, slots=True)
 class Library:
-    """A library of documents on disk.
+    """An open library of documents.
 
-    Attributes
+    Database, tokenisers and indexes are opened when they are first needed, shared by all methods,
+    and released by `close` or at the end of a `with` block. Another process may write meanwhile:
+    every answer is of one state of the library, and an index that was built anew is taken up.
+
+    Several threads may use one library at the same time. Writers (`ingest`, `index`, `delete`)
+    wait for each other, readers wait for nobody.
+
+    Parameters
     ----------
     path
-        The database file. Nothing is opened until a method needs it, and nothing stays open.
+        The database file. It need not exist before the first `ingest`.
     """
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = RLock()
+        self._database: Database | None = None
+        self._searcher: Searcher | None = None
+
+    def __repr__(self) -> str:
+        return f"Library({str(self.path)!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the files. What is asked for afterwards opens them again."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+            self._database = self._searcher = None
+
+    def __len__(self) -> int:
+        return self.listing(limit=0)[1]
+
+    def __iter__(self) -> Iterator[Document]:
+        """Go through all documents in the order of ingest."""
+        from lpisearch.maintenance.documents import every_document
+
+        return every_document(self.path)
+
+    def __bool__(self) -> bool:
+        return True  # an empty library is a library
+
+    # Bringing documents in, and learning from them.
 
     def ingest(
         self,
@@ -95,9 +146,15 @@ class Library:
         names = [os.fspath(path) for path in paths]
         return run_ingest(self.path, names, options or IngestOptions(), on_progress)
 
+    def plan(self, options: IndexOptions | None = None) -> IndexPlan:
+        """Say what building an index will take."""
+        from lpisearch.indexes.planning import plan_index
+
+        return plan_index(self.path, options or IndexOptions())
+
     def index(
         self,
-        method: str = "rlpi",
+        method: str | None = None,
         *,
         options: IndexOptions | None = None,
         on_stage: Callable[[str], None] = lambda _stage: None,
@@ -107,9 +164,9 @@ class Library:
         Parameters
         ----------
         method
-            "rlpi", "olpi", "lpi" or "lsi".
+            Such as "rlpi", "olpi", "lpi" or "lsi"; that of the options if not given.
         options
-            All the rest; its `method` is not looked at.
+            All the rest.
         on_stage
             Called with the name of each stage as it begins.
 
@@ -120,18 +177,24 @@ class Library:
         """
         from lpisearch.indexes.build import build_index
 
-        wanted = replace(options or IndexOptions(), method=method)
-        return build_index(self.path, wanted, on_stage)
+        wanted = options or IndexOptions()
+        return build_index(self.path, replace(wanted, method=method or wanted.method), on_stage)
 
-    def query(
+    # Asking.
+
+    def search(
         self,
         text: str,
         *,
-        k: int = 10,
-        by: str = "hybrid",
+        k: int | None = None,
+        by: str | None = None,
         label: str | Sequence[str] = (),
+        index: str | None = None,
+        explain: bool = False,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
         options: SearchOptions | None = None,
-    ) -> list[Hit]:
+    ) -> Answer:
         """Find documents by meaning and by words, best first.
 
         Parameters
@@ -139,32 +202,45 @@ class Library:
         text
             The question. A "quoted phrase" must occur, a -word must not.
         k
-            How many hits.
+            How many hits at most: 10 if not given.
         by
-            "hybrid", "semantic" or "lexical".
+            "hybrid" if not given, "semantic" or "lexical".
         label
             Only documents with this label, or with one of these.
+        index
+            The name of the index: "default" if not given.
+        explain
+            Say of each hit which words make it near.
+        like, unlike
+            Ids of documents that the question moves towards, or away from.
         options
-            All the rest, such as an offset or other filters.
+            All the rest, such as an offset or other filters; what is given above goes before.
+
+        Returns
+        -------
+        Answer
+            A sequence of hits, with `notes` of what is to be known: no index yet, unknown words.
 
         Examples
         --------
-        >>> [hit.id for hit in library.query("letter", by="lexical")]
+        >>> [hit.id for hit in library.search("letter", by="lexical")]
         ['first.txt']
         """
-        from lpisearch.search.asking import run_search
+        wanted = _search_options(options, k, by, label, index, explain=explain)
+        return self._open().search(text, wanted, like=like, unlike=unlike)
 
-        return list(run_search(self.path, text, _search_options(k, by, label, options)).hits)
+    query = search
 
     def similar(
         self,
         document: str | Path | Document,
         *,
-        k: int = 10,
-        by: str = "hybrid",
+        k: int | None = None,
+        by: str | None = None,
         label: str | Sequence[str] = (),
+        index: str | None = None,
         options: SearchOptions | None = None,
-    ) -> list[Hit]:
+    ) -> Answer:
         """Find documents that are like one: of the library by id or path, any other, or a file.
 
         Examples
@@ -172,29 +248,35 @@ class Library:
         >>> [hit.id for hit in library.similar("first.txt", by="semantic")]
         ['second.txt']
         """
-        wanted = _search_options(k, by, label, options)
-        return list(self.similar_to(document, wanted).hits)
-
-    def similar_to(self, document: str | Path | Document, options: SearchOptions) -> Answer:
-        """Do the same, and give the answer with its notes."""
         from lpisearch.ingest.inputs import first_document
-        from lpisearch.search.asking import run_similar
 
+        wanted = _search_options(options, k, by, label, index)
+        searcher = self._open()
         if isinstance(document, Document):
-            return run_similar(self.path, document, options)
+            return searcher.similar(document, wanted)
         name = os.fspath(document)
         try:
-            return run_similar(self.path, name, options)
+            return searcher.similar(name, wanted)
         except DocumentNotFound:
-            return run_similar(self.path, first_document(name), options)
+            return searcher.similar(first_document(name), wanted)
+
+    def batch(
+        self, queries: Iterable[tuple[str, str]] | Path, *, options: SearchOptions | None = None
+    ) -> Iterator[Run]:
+        """Answer many queries, given as (id, text) or by a file of them.
+
+        Yields
+        ------
+        tuple
+            The query's id, and the ids of documents with their scores.
+        """
+        from lpisearch.readers.queries import read_queries
+
+        asked = read_queries(queries) if isinstance(queries, Path) else queries
+        return self._open().batch(asked, options or SearchOptions())
 
     def classify(
-        self,
-        what: str | Path,
-        *,
-        k: int = 5,
-        by: str = "centroid",
-        index: str = "default",
+        self, what: str | Path, *, k: int = 5, by: str = "centroid", index: str = "default"
     ) -> Classification:
         """Judge a text, or the first document of a file, by the labels of the library.
 
@@ -234,7 +316,6 @@ class Library:
             One for the text, or one for each document of the files.
         """
         from lpisearch.ingest.inputs import name_files, read_inputs
-        from lpisearch.records import Classification
         from lpisearch.search.classifying import Judge
 
         judge = Judge(self.path, options)
@@ -280,6 +361,17 @@ class Library:
 
         return find_topics(self.path, TopicOptions(number, terms, documents, seed, index))
 
+    def dimensions(
+        self,
+        options: DimensionOptions,
+        *,
+        on_stage: Callable[[str], None] = lambda _stage: None,
+    ) -> DimensionReport:
+        """Give the dimensions of a sparse map by their words and typical documents."""
+        from lpisearch.search.dimensions import show_dimensions
+
+        return show_dimensions(self.path, options, on_stage)
+
     def evaluate(
         self,
         what: str = "all",
@@ -316,16 +408,49 @@ class Library:
         >>> [(row["representation"], row["repeats"], row["accuracy"] > 0.9) for row in rows]
         [('terms', 10, True), ('rlpi', 10, True)]
         """
-        from lpisearch.evaluation.experiments.evaluate import evaluate
+        with self.evaluating(
+            what, options=options, wanted=wanted, over=over, on_cell=on_cell, keep=False
+        ) as report:
+            return report
 
-        return evaluate(
+    def evaluating(
+        self,
+        what: str = "all",
+        *,
+        options: EvaluateOptions | None = None,
+        wanted: Wanted | None = None,
+        over: tuple[str, Sequence[float]] | None = None,
+        on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
+        keep: bool = True,
+    ) -> AbstractContextManager[Report]:
+        """Do the same for a `with` block, and keep finished parts on disk until it ends.
+
+        The same evaluation, stopped or killed, goes on where it was.
+        """
+        from lpisearch.evaluation.experiments.evaluate import evaluating
+
+        return evaluating(
             self.path,
             what,
             options=options or EvaluateOptions(),
             wanted=wanted,
             over=over,
             on_cell=on_cell,
+            keep=keep,
         )
+
+    # Looking after it.
+
+    def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
+        """Return the documents of an index: their ids, and their vectors as rows at unit length.
+
+        Examples
+        --------
+        >>> ids, vectors = library.vectors()
+        >>> len(ids) == len(vectors)
+        True
+        """
+        return self._open().vectors(index)
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.
@@ -347,9 +472,15 @@ class Library:
         >>> [entry.id for entry in library.entries()]
         ['first.txt', 'second.txt']
         """
+        return self.listing(wanted)[0]
+
+    def listing(
+        self, wanted: Filter | None = None, *, limit: int = -1, offset: int = 0
+    ) -> tuple[list[Entry], int]:
+        """Return a page of the listing, and how many documents there are in all."""
         from lpisearch.maintenance.documents import list_documents
 
-        return list_documents(self.path, wanted or Filter())[0]
+        return list_documents(self.path, wanted or Filter(), limit, offset)
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path.
@@ -387,11 +518,51 @@ class Library:
 
         return back_up_library(self.path, target)
 
+    def upgrade(self) -> dict[str, Any]:
+        """Bring an older library to this program's schema; every other method does so by itself."""
+        from lpisearch.maintenance.upkeep import upgrade_library
+
+        return upgrade_library(self.path)
+
+    def schema_differences(self) -> list[str]:
+        """Return how the tables differ from what this program expects."""
+        from lpisearch.maintenance.upkeep import check_schema
+
+        return check_schema(self.path)
+
+    def retokenise(self, language: str = "") -> int:
+        """Make the tokens of all documents anew, perhaps in another language; return how many."""
+        from lpisearch.maintenance.upkeep import retokenise
+
+        return retokenise(self.path, language)
+
+    def _open(self) -> Searcher:
+        from lpisearch.search.searcher import Searcher
+        from lpisearch.storage.sqlite.schema import open_library as open_database
+
+        with self._lock:
+            if self._searcher is None:
+                self._database = open_database(self.path)
+                self._searcher = Searcher(self.path, self._database)
+            return self._searcher
+
 
 def _search_options(
-    k: int, by: str, label: str | Sequence[str], options: SearchOptions | None
+    options: SearchOptions | None,
+    k: int | None,
+    by: str | None,
+    label: str | Sequence[str],
+    index: str | None,
+    *,
+    explain: bool = False,
 ) -> SearchOptions:
     chosen = options or SearchOptions()
     labels = (label,) if isinstance(label, str) else tuple(label)
-    where = replace(chosen.where, labels=labels) if labels else chosen.where
-    return replace(chosen, k=k, by=by, where=where)
+    return replace(
+        chosen,
+        k=chosen.k if k is None else k,
+        by=by or chosen.by,
+        where=replace(chosen.where, labels=labels) if labels else chosen.where,
+        index=index or chosen.index,
+        explain=explain or chosen.explain,
+    )

@@ -14,7 +14,7 @@ from lpisearch import __version__
 from lpisearch.cli import INTERRUPTED, STOPPED
 from lpisearch.cli.verbs import VERBS, load
 from lpisearch.errors import LpiSearchError
-from lpisearch.library import default_path
+from lpisearch.library import Library, default_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ UNEXPECTED = 1
 class Invocation:
     """What the global options say: every verb finds it in its context."""
 
-    library: Path
+    library: Library
     debug: bool
 
 
@@ -132,4 +132,4 @@ def lpisearch(
     ] = False,
 ) -> None:
     """Search and classify your documents by meaning, on a plain CPU."""
-    context.obj = Invocation(db or default_path(), debug)
+    context.obj = Invocation(Library(db or default_path()), debug)

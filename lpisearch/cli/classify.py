@@ -32,12 +32,9 @@ def classify(
     json: Json = False,
 ) -> None:
     """Label texts by what `index` learned from the labelled documents."""
-    from lpisearch.library import Library
     from lpisearch.settings import ClassifyOptions
 
-    found = list(
-        Library(context.obj.library).classify_each(what, ClassifyOptions(classifier, k, index))
-    )
+    found = list(context.obj.library.classify_each(what, ClassifyOptions(classifier, k, index)))
     if json:
         print_json([_as_json(each) for each in found])
     elif len(found) == 1:

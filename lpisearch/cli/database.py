@@ -17,9 +17,7 @@ app = typer.Typer(
 @app.command()
 def upgrade(context: typer.Context, json: Json = False) -> None:
     """Bring an older library to this program's schema (any other command does so by itself)."""
-    from lpisearch.maintenance.upkeep import upgrade_library
-
-    done = upgrade_library(context.obj.library)
+    done = context.obj.library.upgrade()
     if json:
         print_json(done)
         return
@@ -31,9 +29,7 @@ def upgrade(context: typer.Context, json: Json = False) -> None:
 @app.command()
 def check(context: typer.Context, json: Json = False) -> None:
     """Compare the tables with what this program expects."""
-    from lpisearch.maintenance.upkeep import check_schema
-
-    differences = check_schema(context.obj.library)
+    differences = context.obj.library.schema_differences()
     if json:
         print_json({"ok": not differences, "differences": differences})
     elif not differences:
@@ -56,9 +52,7 @@ def backup(
     json: Json = False,
 ) -> None:
     """Copy the library, even while it is being written."""
-    from lpisearch.maintenance.upkeep import back_up_library
-
-    copy = back_up_library(context.obj.library, target)
+    copy = context.obj.library.back_up(target)
     if json:
         print_json({"copy": str(copy)})
     else:
@@ -74,9 +68,7 @@ def retokenise(
     json: Json = False,
 ) -> None:
     """Cut the words of all documents anew, perhaps in another language."""
-    from lpisearch.maintenance.upkeep import retokenise as run
-
-    number = run(context.obj.library, language)
+    number = context.obj.library.retokenise(language)
     if json:
         print_json({"documents": number})
     else:

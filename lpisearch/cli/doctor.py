@@ -18,9 +18,7 @@ def doctor(
     json: Json = False,
 ) -> None:
     """Look for damage in the library, and say what to do about it."""
-    from lpisearch.maintenance.upkeep import examine
-
-    findings = examine(context.obj.library, repair=repair)
+    findings = context.obj.library.examine(repair=repair)
     sound = all(finding.ok for finding in findings)
     if json:
         print_json({"ok": sound, "findings": [asdict(finding) for finding in findings]})

@@ -48,10 +48,8 @@ def list_(
     json: Json = False,
 ) -> None:
     """List documents in the order of ingest."""
-    from lpisearch.maintenance.documents import list_documents
-
     wanted = _filter(label, path, split)
-    entries, total = list_documents(context.obj.library, wanted, limit or -1, offset)
+    entries, total = context.obj.library.listing(wanted, limit=limit or -1, offset=offset)
     if json:
         print_json([asdict(entry) for entry in entries])
         return
@@ -69,9 +67,9 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one document."""
-    from lpisearch.maintenance.documents import as_record, show_document
+    from lpisearch.maintenance.documents import as_record
 
-    found = show_document(context.obj.library, document)
+    found = context.obj.library.document(document)
     if json:
         print_json(as_record(found))
         return
@@ -96,9 +94,7 @@ def delete(
     json: Json = False,
 ) -> None:
     """Remove documents from the library. Their files stay; a changed file brings them back."""
-    from lpisearch.maintenance.documents import delete_documents
-
-    number = delete_documents(context.obj.library, documents)
+    number = context.obj.library.delete(*documents)
     if json:
         print_json({"removed": number})
     else:
@@ -117,21 +113,20 @@ def export(
     json: Json = False,
 ) -> None:
     """Write documents as JSON Lines; ingesting them gives the same library."""
-    from lpisearch.maintenance.documents import export_documents
-
+    library = context.obj.library
     wanted = _filter(label, path, split)
     if target != "-":
-        number = export_documents(context.obj.library, Path(target), wanted)
+        number = library.export(Path(target), wanted)
         if json:
             print_json({"documents": number, "file": target})
         else:
             note(f"{number:,} documents")
     elif json:
         lines = StringIO()
-        export_documents(context.obj.library, lines, wanted)
+        library.export(lines, wanted)
         typer.echo(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
     else:
-        note(f"{export_documents(context.obj.library, sys.stdout, wanted):,} documents")
+        note(f"{library.export(sys.stdout, wanted):,} documents")
 
 
 def _filter(labels: list[str] | None, path: str, split: str) -> Filter:

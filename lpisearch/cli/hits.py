@@ -11,12 +11,9 @@ import typer
 from lpisearch.cli.render import note, print_json, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable
 
-    from lpisearch.records import Answer, Hit
-    from lpisearch.search.explain import Explanation
-    from lpisearch.settings import SearchOptions
+    from lpisearch.records import Answer, Explanation, Hit, Run
 
 _COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet")
 _RUN_NAME = "lpisearch"
@@ -53,14 +50,12 @@ def print_answer(
     answer: Answer,
     output: Output,
     query: str = "",
-    explanations: Mapping[str, Explanation] | None = None,
 ) -> None:
     """Print the hits of one query, and why they are near where that was asked."""
-    why = explanations or {}
     for remark in answer.notes:
         note(remark)
     if output is Output.JSON:
-        print_json([hit_record(hit, why.get(hit.id)) for hit in answer.hits])
+        print_json([hit_record(hit) for hit in answer.hits])
     elif output is Output.CSV:
         _print_csv(answer.hits)
     elif output is Output.TREC:
@@ -71,12 +66,13 @@ def print_answer(
         print_table(_COLUMNS, [_row(hit) for hit in answer.hits])
     if output is Output.PLAIN:
         for hit in answer.hits:
-            if hit.id in why:
-                _print_explanation(hit, why[hit.id])
+            if hit.explanation is not None:
+                _print_explanation(hit, hit.explanation)
 
 
-def hit_record(hit: Hit, why: Explanation | None = None) -> dict[str, Any]:
+def hit_record(hit: Hit) -> dict[str, Any]:
     """Return a hit as the JSON object that stands for it."""
+    why = hit.explanation
     explained = {} if why is None else {"explanation": _explanation_record(why)}
     return {
         "rank": hit.rank,
@@ -123,7 +119,7 @@ def _print_explanation(hit: Hit, why: Explanation) -> None:
         typer.echo(f"   topic {topic.dimension} {topic.contribution:+.3f}: {' '.join(topic.terms)}")
 
 
-def print_run(runs: Iterable[tuple[str, list[tuple[str, float]]]]) -> None:
+def print_run(runs: Iterable[Run]) -> None:
     """Print a TREC run: scores strictly decreasing, so that no reader has to break a tie."""
     for query, ranked in runs:
         ceiling = float("inf")
@@ -132,12 +128,8 @@ def print_run(runs: Iterable[tuple[str, list[tuple[str, float]]]]) -> None:
             typer.echo(f"{query} Q0 {_word(document)} {rank} {ceiling:.9g} {_RUN_NAME}")
 
 
-def print_batch(library: Path, queries: Path, options: SearchOptions, output: Output) -> None:
-    """Answer the queries of a file, in its order."""
-    from lpisearch.readers.queries import read_queries
-    from lpisearch.search.asking import run_batch
-
-    runs = run_batch(library, read_queries(queries), options)
+def print_batch(runs: Iterable[Run], output: Output) -> None:
+    """Print the answers to many queries."""
     if output is Output.TREC:
         print_run(runs)
     elif output is Output.JSON:

@@ -59,8 +59,6 @@ def index(
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
-    from lpisearch.indexes.build import build_index
-    from lpisearch.indexes.planning import plan_index
     from lpisearch.settings import IndexOptions
 
     options = IndexOptions(
@@ -77,11 +75,11 @@ def index(
         wait_seconds=wait,
     )
     library = context.obj.library
-    plan = plan_index(library, options)
+    plan = library.plan(options)
     if not json:
         _render_plan(plan)
     with stage_line() as show:
-        report = build_index(library, options, show)
+        report = library.index(options=options, on_stage=show)
     _render(report, json=json)
 
 

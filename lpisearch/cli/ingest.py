@@ -103,17 +103,20 @@ def ingest(
 
 
 def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
-    from lpisearch.ingest.ingesting import run_ingest
-
     with progress_bar("Reading") as show:
-        return run_ingest(context.obj.library, paths, options, show)
+        report: IngestReport = context.obj.library.ingest(*paths, options=options, on_progress=show)
+        return report
 
 
 def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None:
     if json:
         from dataclasses import asdict
 
-        values = {"library": str(context.obj.library), "failed": report.failed, **asdict(report)}
+        values = {
+            "library": str(context.obj.library.path),
+            "failed": report.failed,
+            **asdict(report),
+        }
         print_json(values)
         return
     counts = ("added", "updated", "unchanged", "removed", "failed")

@@ -12,8 +12,7 @@ from lpisearch.cli.hits import Output, print_answer, print_batch
 from lpisearch.cli.render import Json, note
 
 if TYPE_CHECKING:
-    from lpisearch.records import Answer
-    from lpisearch.search.explain import Explanation
+    from lpisearch.library import Library
     from lpisearch.settings import SearchOptions
 
 _HITS = 10
@@ -107,16 +106,18 @@ def query(
         min_score=min_score,
         collapse=collapse,
         index=index,
+        explain=explain,
     )
     output = Output.of(json=json, csv=csv, trec=trec)
-    library: Path = context.obj.library
+    library: Library = context.obj.library
     if queries is not None:
-        print_batch(library, queries, options, output)
+        print_batch(library.batch(queries, options=options), output)
     elif text or like or unlike:
         words = " ".join(text or ())
-        _answer(library, words, options, output, explain=explain, like=like, unlike=unlike)
+        answer = library.search(words, like=like or (), unlike=unlike or (), options=options)
+        print_answer(answer, output, words)
     elif sys.stdin.isatty():
-        _prompt(library, options, explain=explain)
+        _prompt(library, options)
     else:
         raise typer.BadParameter("what to look for?", param_hint="TEXT")
 
@@ -142,8 +143,6 @@ def similar(
     json: Json = False,
 ) -> None:
     """Find documents that are like one: a document of the library, or any other file."""
-    from lpisearch.library import Library
-
     options = search_options(
         by=by,
         k=k,
@@ -158,9 +157,8 @@ def similar(
         collapse=collapse,
         index=index,
     )
-    print_answer(
-        Library(context.obj.library).similar_to(document, options), Output.of(json=json, csv=csv)
-    )
+    answer = context.obj.library.similar(document, options=options)
+    print_answer(answer, Output.of(json=json, csv=csv))
 
 
 def search_options(
@@ -177,6 +175,7 @@ def search_options(
     min_score: float | None,
     collapse: bool,
     index: str,
+    explain: bool = False,
 ) -> SearchOptions:
     """Gather the options of a search.
 
@@ -196,53 +195,19 @@ def search_options(
             raise BadOption("--where", f"“{condition}” is not KEY=VALUE")
         metadata.append((key, value))
     wanted = Filter(tuple(labels or ()), path, split, since, until, tuple(metadata))
-    return SearchOptions(by, k, offset, wanted, min_score, collapse, index)
+    return SearchOptions(by, k, offset, wanted, min_score, collapse, index, explain)
 
 
-def _answer(
-    library: Path,
-    text: str,
-    options: SearchOptions,
-    output: Output,
-    *,
-    explain: bool,
-    like: list[str] | None,
-    unlike: list[str] | None,
-) -> None:
-    from lpisearch.search.asking import run_search
-
-    if like or unlike:
-        from lpisearch.search.asking import run_feedback
-
-        answer = run_feedback(library, text, like or [], unlike or [], options)
-    else:
-        answer = run_search(library, text, options)
-    print_answer(answer, output, text, _why(library, text, answer, options) if explain else None)
-
-
-def _why(
-    library: Path, text: str, answer: Answer, options: SearchOptions
-) -> dict[str, Explanation]:
-    from lpisearch.search.explaining import explain_hits
-
-    return explain_hits(library, text, [hit.id for hit in answer.hits], options)
-
-
-def _prompt(library: Path, options: SearchOptions, *, explain: bool) -> None:
+def _prompt(library: Library, options: SearchOptions) -> None:
     """Ask for questions until the input ends; the index stays open between them."""
     import readline  # noqa: F401 (gives input() its history and its editing)
 
-    from lpisearch.search.asking import Searcher
-
     note("Type a question; Ctrl-D ends.")
-    with Searcher.open(library, options.index) as searcher:
-        while True:
-            try:
-                text = input("? ")
-            except EOFError:
-                typer.echo()
-                return
-            if text.strip():
-                answer = searcher.search(text, options)
-                why = _why(library, text, answer, options) if explain else None
-                print_answer(answer, Output.PLAIN, text, why)
+    while True:
+        try:
+            text = input("? ")
+        except EOFError:
+            typer.echo()
+            return
+        if text.strip():
+            print_answer(library.search(text, options=options), Output.PLAIN, text)

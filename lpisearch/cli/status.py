@@ -11,9 +11,7 @@ from lpisearch.cli.render import Json, note, print_json, print_pairs, print_tabl
 
 def status(context: typer.Context, json: Json = False) -> None:
     """Show what the library holds."""
-    from lpisearch.maintenance.upkeep import library_status
-
-    found = library_status(context.obj.library)
+    found = context.obj.library.status()
     if json:
         print_json(found)
         return

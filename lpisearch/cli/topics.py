@@ -11,8 +11,8 @@ from lpisearch.cli.render import Json, note, print_json, print_table, stage_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from lpisearch.library import Library
     from lpisearch.records import (
         Dimension,
         DimensionDocument,
@@ -81,21 +81,23 @@ def topics(
     _show_topics(library, TopicOptions(wanted, terms, documents, seed, index), json=json)
 
 
-def _show_topics(library: Path, options: TopicOptions, *, json: bool) -> None:
-    from lpisearch.search.topics import find_topics
-
-    report = find_topics(library, options)
+def _show_topics(library: Library, options: TopicOptions, *, json: bool) -> None:
+    report = library.topics(
+        options.number,
+        terms=options.terms,
+        documents=options.documents,
+        seed=options.seed,
+        index=options.index,
+    )
     if json:
         print_json(_as_json(report))
     else:
         _render(report)
 
 
-def _show_dimensions(library: Path, options: DimensionOptions, *, json: bool) -> None:
-    from lpisearch.search.dimensions import show_dimensions
-
+def _show_dimensions(library: Library, options: DimensionOptions, *, json: bool) -> None:
     with stage_line() as show:
-        report = show_dimensions(library, options, show)
+        report = library.dimensions(options, on_stage=show)
     if json:
         print_json(asdict(report))
     else:

@@ -31,6 +31,12 @@ def list_documents(
         return found, documents.count(connection, wanted)
 
 
+def every_document(library: Path) -> Iterator[Document]:
+    """Yield all documents in the order of ingest, as they are now."""
+    with open_library(library) as database, database.reading() as connection:
+        yield from documents.stream(connection, EVERY)
+
+
 def show_document(library: Path, name: str) -> Document:
     """Return a document by its id, or by the path of its file.
 

@@ -8,6 +8,7 @@ from lpisearch.records.answers import (
     Hit,
     LabelShare,
     Passage,
+    Run,
     Topic,
     TopicDocument,
     TopicReport,
@@ -29,6 +30,7 @@ from lpisearch.records.documents import (
     Trouble,
 )
 from lpisearch.records.evaluation import Cell, Figure, Report, Series, Table
+from lpisearch.records.explanations import Explanation, Pair, SharedTopic
 from lpisearch.records.indexes import (
     IndexPlan,
     IndexReport,
@@ -44,6 +46,7 @@ __all__ = [
     "DimensionWord",
     "Document",
     "Entry",
+    "Explanation",
     "Figure",
     "Filter",
     "Finding",
@@ -52,11 +55,14 @@ __all__ = [
     "IndexReport",
     "IngestReport",
     "LabelShare",
+    "Pair",
     "Passage",
     "Problem",
     "Progress",
     "Report",
+    "Run",
     "Series",
+    "SharedTopic",
     "Table",
     "Topic",
     "TopicDocument",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from lpisearch.records.explanations import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Hit:
         The place that each leg alone would give it; None if the leg has no such place.
     snippet
         The passage to show.
+    explanation
+        Its cosine taken apart, where that was asked.
     """
 
     rank: int
@@ -53,11 +60,12 @@ class Hit:
     cosine_rank: int | None = None
     bm25_rank: int | None = None
     snippet: Passage = field(default_factory=lambda: Passage(""))
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a query gave.
+class Answer(Sequence[Hit]):
+    """What a query gave: a sequence of hits, with what is to be known of them.
 
     Attributes
     ----------
@@ -72,6 +80,20 @@ class Answer:
     hits: tuple[Hit, ...]
     by: str
     notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, at: int) -> Hit: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, at: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[at]
+
+
+Run = tuple[str, list[tuple[str, float]]]
+"""A query's id, and the ids of documents with their scores, best first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ class Report:
         Of the libraries that computed them.
     tables, figures
         The findings.
+    resumed
+        How many parts an earlier run that was stopped had finished.
     """
 
     title: str
@@ -102,3 +104,4 @@ class Report:
     versions: Mapping[str, str]
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...] = field(default=())
+    resumed: int = 0

@@ -9,89 +9,57 @@ import numpy as np
 
 from lpisearch.records import Filter
 from lpisearch.search.engine import Scores
-from lpisearch.search.opening import Opened
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rounded
-from lpisearch.search.searcher import (
-    DEFAULTS,
-    Request,
-    Searcher,
-    among,
-    check_labels,
-    check_options,
-)
+from lpisearch.search.view import Request, among
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.matching import allowed_rows, bm25_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
+    from lpisearch.records import Run
     from lpisearch.search.engine import Engine
+    from lpisearch.search.view import View
     from lpisearch.settings import SearchOptions
 
-Run = tuple[str, list[tuple[str, float]]]
 _AT_ONCE = 512
 _EQUAL = 0.999  # stricter than for hits, whose words are compared too
 
 
-def run_batch(
-    library: Path,
-    queries: Iterable[tuple[str, str]],
-    options: SearchOptions = DEFAULTS,
-    *,
-    engine: Engine | None = None,
-) -> Iterator[Run]:
-    """Answer queries, given as (id, text); yield (query id, [(document id, score), …]).
-
-    The answers are those of `run_search`, up to the rounding of a matrix product; but the queries
-    of a file are prose, and quotes and minus signs in them ask for nothing.
+class Batch:
+    """Answers many queries from one view of the library.
 
     Parameters
     ----------
-    engine
-        Over the same documents, to be used in place of the index of the library.
-
-    Raises
-    ------
-    BadOption, IndexNotFound, LibraryError
+    view
+        The documents and the index in use.
+    options
+        How to answer.
     """
-    check_options(options)
-    remaining = iter(queries)
-    with (
-        Searcher.open(library, options.index) as searcher,
-        searcher.database.reading() as connection,
-    ):
-        check_labels(connection, options.where)
-        opened = searcher.opened(connection)
-        if engine is not None:
-            opened = Opened(None, engine)
-        batch = _Batch(searcher, connection, opened, options)
-        while some := list(islice(remaining, _AT_ONCE)):
-            yield from batch.answer(some)
 
-
-class _Batch:
-    def __init__(
-        self, searcher: Searcher, connection: Connection, opened: Opened, options: SearchOptions
-    ) -> None:
-        self._searcher = searcher
-        self._connection = connection
-        self._opened = opened
+    def __init__(self, view: View, options: SearchOptions) -> None:
+        self._view = view
         self._options = options
-        self._ids = corpus.external_ids(connection)
-        self._allowed = allowed_rows(connection, options.where)
+        self._ids = corpus.external_ids(view.connection)
+        self._allowed = allowed_rows(view.connection, options.where)
         self._left_out: frozenset[int] = frozenset()
-        if opened.engine is not None:
-            rows = opened.engine.rows.tolist()
-            self._names = [self._ids.get(row, "") for row in rows]
+        engine = view.opened.engine
+        if engine is not None:
+            self._names = [self._ids.get(row, "") for row in engine.rows.tolist()]
             self._ranks = alphabet_ranks(self._names)
-            self._left_out = _changed(connection, opened.engine)
+            self._left_out = _changed(view.connection, engine)
 
-    def answer(self, queries: list[tuple[str, str]]) -> Iterator[Run]:
-        engine = self._opened.engine
+    def answers(self, queries: Iterable[tuple[str, str]]) -> Iterator[Run]:
+        """Yield the answer to each query."""
+        remaining = iter(queries)
+        while some := list(islice(remaining, _AT_ONCE)):
+            yield from self._answer(some)
+
+    def _answer(self, queries: list[tuple[str, str]]) -> Iterator[Run]:
+        engine = self._view.opened.engine
         requests = [self._request(text) for _, text in queries]
         if engine is None:
             for (name, _), request in zip(queries, requests, strict=True):
@@ -104,7 +72,7 @@ class _Batch:
             yield name, self._ranked(engine, request, scores)
 
     def _request(self, text: str) -> Request:
-        parsed, question = self._searcher.parse_plain(self._opened, text)
+        parsed, question = self._view.parse_plain(text)
         return Request(parsed.tokens, question, self._allowed, self._left_out)
 
     def _ranked(
@@ -123,7 +91,7 @@ class _Batch:
         return self._named([self._names[place] for place in chosen.tolist()], scores[chosen])
 
     def _by_table(self, request: Request) -> list[tuple[str, float]]:
-        found = bm25_rows(self._connection, request.tokens, request.allowed)
+        found = bm25_rows(self._view.connection, request.tokens, request.allowed)
         scores = np.array([score for _, score in found], np.float32)
         names = [self._ids[row] for row, _ in found]
         wanted = self._options.offset + self._options.k

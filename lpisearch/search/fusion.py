@@ -25,6 +25,7 @@ TRUST = 2 / 3
 MOST_WEIGHT = 4.0
 # Scores that differ by less than this share of the largest differ by rounding.
 _ROUNDING = 1e-6
+_LEAST = float(np.finfo(np.float32).tiny) / _ROUNDING
 
 
 def fuse(
@@ -54,9 +55,11 @@ def standardised(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return scores with mean 0 and deviation 1 over all documents; zeros if all are equal."""
     if not len(scores):
         return scores
+    largest = max(abs(float(scores.max())), abs(float(scores.min())))
+    if largest < _LEAST:  # what is smaller has too few digits left
+        return np.zeros_like(scores)
     mean = scores.mean(dtype=np.float64)
     deviation = scores.std(dtype=np.float64)
-    largest = max(abs(float(scores.max())), abs(float(scores.min())))
     if deviation <= _ROUNDING * largest:
         return np.zeros_like(scores)
     return (scores - np.float32(mean)) * np.float32(1 / deviation)

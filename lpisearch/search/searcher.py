@@ -1,106 +1,70 @@
-"""A library that is open for queries, one after the other."""
+"""A library that is open for questions: its index stays open between them."""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from lpisearch.errors import BadOption
-from lpisearch.records import Answer
-from lpisearch.search.engine import WAYS, Scores
-from lpisearch.search.hits import Ranking, as_hits, select
-from lpisearch.search.opening import Opened, behind, open_engine
-from lpisearch.search.parsing import ParsedQuery, parse_query
-from lpisearch.search.passages import Passages
+from lpisearch.errors import BadOption, SubspaceError
+from lpisearch.search.batch import Batch
+from lpisearch.search.engine import WAYS
+from lpisearch.search.explaining import explain_hit
+from lpisearch.search.likeness import like_document, moved_by_documents
+from lpisearch.search.opening import Opened, open_engine
+from lpisearch.search.view import Request, View
 from lpisearch.settings import SearchOptions
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
-from lpisearch.storage.sqlite.matching import allowed_rows, bm25_rows, known_labels
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage.sqlite.corpus import external_ids
+from lpisearch.storage.sqlite.matching import allowed_rows, known_labels
 from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.terms.tokenisers import Tokenisers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from lpisearch.records import Filter
+    from lpisearch.records import Answer, Document, Filter, Run
     from lpisearch.search.engine import Engine
-    from lpisearch.search.question import Question
     from lpisearch.storage.sqlite.engine import Database
 
 DEFAULTS = SearchOptions()
-_SHOWN_WORDS = 5
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Request:
-    """What is looked for.
-
-    Attributes
-    ----------
-    tokens
-        Its words.
-    question
-        The same for the index; None without one.
-    allowed
-        Keys of the documents that may be found; None for all.
-    left_out
-        Keys of those that may not.
-    pull
-        Whether the documents that are found first may pull the question towards them.
-    """
-
-    tokens: tuple[str, ...]
-    question: Question | None
-    allowed: AbstractSet[int] | None
-    left_out: frozenset[int] = frozenset()
-    pull: bool = True
 
 
 class Searcher:
-    """Answers queries; its index stays open between them, and is opened anew when it was rebuilt.
+    """Answers questions; an index is opened at the first one, and anew when it was rebuilt.
 
-    Use `Searcher.open(library)` in a `with` block. One per thread.
+    Several threads may ask at once: an open index never changes, and each question has its own
+    view of the documents.
+
+    Parameters
+    ----------
+    library
+        The database file.
+    database
+        Opened to read.
     """
 
-    def __init__(self, library: Path, database: Database, index: str) -> None:
-        self.library = library
-        self.index = index
-        self.database = database
-        self._opened: Opened | None = None
-        self._settings = TokeniserSettings()
-        self._tokenisers: dict[TokeniserSettings, Tokeniser] = {}
+    def __init__(self, library: Path, database: Database) -> None:
+        self._library = library
+        self._database = database
+        self._opened: dict[str, Opened] = {}
+        self._tokenisers = Tokenisers()
 
-    @classmethod
-    def open(cls, library: Path, index: str = DEFAULTS.index) -> Self:
-        """Open a library, and the index of that name at the first query.
-
-        Raises
-        ------
-        LibraryError
-        """
-        return cls(library, open_library(library), index)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the library."""
-        self._opened = None
-        self.database.close()
-
-    def search(self, text: str, options: SearchOptions = DEFAULTS) -> Answer:
-        """Answer a query.
+    def search(
+        self,
+        text: str,
+        options: SearchOptions = DEFAULTS,
+        *,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+    ) -> Answer:
+        """Answer a query, moved towards some documents and away from others if they are named.
 
         Raises
         ------
@@ -108,74 +72,106 @@ class Searcher:
             A way, number, date or label that cannot work.
         IndexNotFound
             The library has no index of the name.
+        DocumentNotFound, SeveralDocuments
+            A document to be moved by.
+        SubspaceError
+            An explanation was asked of a map that is not linear.
         """
-        check_options(options)
-        with self.database.reading() as connection:
-            opened = self.opened(connection)
-            check_labels(connection, options.where)
-            parsed, question = self.parse(opened, text)
-            allowed = allowed_rows(connection, options.where, parsed)
+        with self._view(options) as view:
+            parsed, question = view.parse(text)
+            allowed = allowed_rows(view.connection, options.where, parsed)
             request = Request(parsed.tokens, question, allowed)
-            return self.answer(connection, opened, request, options)
+            if like or unlike:
+                request = moved_by_documents(view, request, like, unlike)
+            return _explained(view, parsed.tokens, text, view.answer(request, options), options)
 
-    def opened(self, connection: Connection) -> Opened:
-        """Return the index that is in use now."""
-        stored = stored_setting(connection, TOKENISER) or {}
-        self._settings = TokeniserSettings.from_dict(stored)
-        self._opened = open_engine(self.library, connection, self.index, self._opened)
-        return self._opened
+    def similar(self, document: str | Document, options: SearchOptions = DEFAULTS) -> Answer:
+        """Find documents that are like one, without that one itself.
 
-    def parse(self, opened: Opened, text: str) -> tuple[ParsedQuery, Question | None]:
-        """Take a query apart, and find its words in the index."""
-        return self._ask(opened, lambda tokeniser: parse_query(text, tokeniser))
+        Parameters
+        ----------
+        document
+            The id or the path of a document in the library, or a document that is nowhere yet.
+        options
+            How to answer.
 
-    def parse_plain(self, opened: Opened, text: str) -> tuple[ParsedQuery, Question | None]:
-        """Do the same with a text in which quotes and minus signs ask for nothing."""
-        return self._ask(opened, lambda tokeniser: ParsedQuery(tuple(tokeniser.tokens(text))))
+        Raises
+        ------
+        DocumentNotFound, SeveralDocuments, BadOption, IndexNotFound, LibraryError
+        """
+        with self._view(options) as view:
+            allowed = allowed_rows(view.connection, options.where)
+            return view.answer(like_document(view, document, allowed), options)
 
-    @property
-    def tokeniser(self) -> Tokeniser:
-        """The tokeniser of the library."""
-        return self._tokeniser(self._settings)
+    def batch(
+        self,
+        queries: Iterable[tuple[str, str]],
+        options: SearchOptions = DEFAULTS,
+        *,
+        engine: Engine | None = None,
+    ) -> Iterator[Run]:
+        """Answer queries, given as (id, text); yield (query id, [(document id, score), …]).
 
-    def answer(
-        self, connection: Connection, opened: Opened, request: Request, options: SearchOptions
-    ) -> Answer:
-        """Rank the documents of the library and return those to show."""
-        if opened.engine is None or request.question is None:
-            by = "lexical"
-            ranking = _by_table(connection, request)
-        else:
-            by = options.by
-            ranking = _by_index(opened.engine, request.question, request, by)
-        selection = select(connection, ranking, options)
-        passages = Passages(self.tokeniser, request.tokens, opened.engine, request.question)
-        hits = as_hits(connection, ranking, selection, options, passages.passage)
-        notes = [opened.note, _about_words(request, by), behind(connection, opened)]
-        if selection.changed:
-            notes.append(
-                "some documents changed after the index was built, and were passed over. "
-                "Next: lpisearch index"
+        The answers are those of `search`, up to the rounding of a matrix product; but the queries
+        of a file are prose, and quotes and minus signs in them ask for nothing.
+
+        Parameters
+        ----------
+        queries
+            Read as they are needed.
+        options
+            How to answer each.
+        engine
+            Over the same documents, to be used in place of the index of the library.
+
+        Raises
+        ------
+        BadOption, IndexNotFound, LibraryError
+        """
+        with self._view(options) as view:
+            used = view if engine is None else replace(view, opened=Opened(None, engine))
+            yield from Batch(used, options).answers(queries)
+
+    def vectors(self, index: str) -> tuple[list[str], NDArray[np.float32]]:
+        """Return the documents of an index: their ids, and their vectors as rows.
+
+        Raises
+        ------
+        IndexNotFound, SubspaceError
+        """
+        with self._view(replace(DEFAULTS, index=index)) as view:
+            engine = view.opened.engine
+            if engine is None:
+                raise SubspaceError(view.opened.note)
+            names = external_ids(view.connection)
+            there = [at for at, row in enumerate(engine.rows.tolist()) if row in names]
+            ids = [names[row] for row in engine.rows[there].tolist()]
+            return ids, engine.vectors[there]
+
+    @contextmanager
+    def _view(self, options: SearchOptions) -> Iterator[View]:
+        check_options(options)
+        with self._database.reading() as connection:
+            check_labels(connection, options.where)
+            opened = open_engine(
+                self._library, connection, options.index, self._opened.get(options.index)
             )
-        return Answer(hits, by, tuple(filter(None, notes)))
+            self._opened[options.index] = opened
+            own = TokeniserSettings.from_dict(stored_setting(connection, TOKENISER) or {})
+            made = own
+            if opened.engine is not None:
+                made = TokeniserSettings.from_dict(opened.engine.index.manifest.tokeniser)
+            yield View(connection, opened, self._tokenisers.of(own), self._tokenisers.of(made))
 
-    def _ask(
-        self, opened: Opened, parse: Callable[[Tokeniser], ParsedQuery]
-    ) -> tuple[ParsedQuery, Question | None]:
-        tokeniser = self.tokeniser
-        parsed = parse(tokeniser)
-        if opened.engine is None:
-            return parsed, None
-        settings = TokeniserSettings.from_dict(opened.engine.index.manifest.tokeniser)
-        if settings == tokeniser.settings:
-            return parsed, opened.engine.ask(parsed.tokens)
-        # The index is older than the language of the library: it knows words as they were cut.
-        return parsed, opened.engine.ask(parse(self._tokeniser(settings)).tokens)
 
-    def _tokeniser(self, settings: TokeniserSettings) -> Tokeniser:
-        if settings not in self._tokenisers:
-            self._tokenisers[settings] = Tokeniser(settings)
-        return self._tokenisers[settings]
+def _explained(
+    view: View, tokens: Sequence[str], text: str, answer: Answer, options: SearchOptions
+) -> Answer:
+    """Take the cosine of each hit apart, from the same view as gave the hits."""
+    if not options.explain or view.opened.engine is None:
+        return answer
+    explain = explain_hit(view, tokens, text)
+    return replace(answer, hits=tuple(replace(hit, explanation=explain(hit)) for hit in answer))
 
 
 def check_options(options: SearchOptions) -> None:
@@ -212,55 +208,3 @@ def check_labels(connection: Connection, where: Filter) -> None:
             error = BadOption("--label", f"no document has the label “{label}”{hint}")
             error.next_step = "lpisearch status  (shows the labels)"
             raise error
-
-
-def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:
-    scores = engine.scores(question, by, pull=request.pull)
-    places = among(engine, request, scores, by)
-    hashes = engine.index.arrays["content_hashes"]
-    return Ranking(engine.rows, scores, places, hashes, engine.vectors)
-
-
-def _by_table(connection: Connection, request: Request) -> Ranking:
-    """Rank by SQLite's own full-text index: it knows only the documents with a word."""
-    found = bm25_rows(connection, request.tokens, request.allowed) if request.tokens else []
-    kept = [pair for pair in found if pair[0] not in request.left_out]
-    bm25 = np.array([score for _, score in kept], np.float32)
-    rows = np.array([row for row, _ in kept], np.int64)
-    return Ranking(rows, Scores(bm25, bm25, None, found=bool(kept)))
-
-
-def among(engine: Engine, request: Request, scores: Scores, by: str) -> NDArray[np.int64] | None:
-    """Return the places of the documents that may be found, or None for all."""
-    if not scores.found:
-        return np.empty(0, np.int64)
-    places = _allowed_places(engine, request)
-    if by != "lexical":
-        return places
-    with_words = scores.by > 0
-    return np.flatnonzero(with_words) if places is None else places[with_words[places]]
-
-
-def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | None:
-    if request.allowed is None and not request.left_out:
-        return None
-    every = engine.rows.tolist() if request.allowed is None else request.allowed
-    rows = np.array(sorted(set(every) - request.left_out), np.int64)
-    # Keys ascend in an index, as they do in the library.
-    at = np.searchsorted(engine.rows, rows)
-    inside = at < len(engine.rows)
-    at, rows = at[inside], rows[inside]
-    return np.asarray(at[engine.rows[at] == rows])
-
-
-def _about_words(request: Request, by: str) -> str:
-    if not request.tokens:
-        return "the query has no words to look for"
-    unknown = request.question.unknown if request.question else ()
-    if unknown:
-        shown = ", ".join(f"“{word}”" for word in unknown[:_SHOWN_WORDS])
-        more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
-        return f"in no document: {shown}{more}"
-    if by == "semantic" and request.question and not request.question.has_place:
-        return "these words are too rare for the subspace; try --by lexical"
-    return ""

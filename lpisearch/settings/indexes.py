@@ -67,6 +67,8 @@ class SearchOptions:
         Show one of several documents that are nearly the same.
     index
         The name of the index.
+    explain
+        Say of each hit which words make it near.
     """
 
     by: str = "hybrid"
@@ -76,6 +78,7 @@ class SearchOptions:
     min_score: float | None = None
     collapse: bool = False
     index: str = "default"
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from lpisearch.evaluation import parse_measures, score_run
 from lpisearch.indexes.build import build_index
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.readers.queries import read_queries
-from lpisearch.search.asking import run_batch
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
+from tests.searching import run_batch
 
 if TYPE_CHECKING:
     from pathlib import Path

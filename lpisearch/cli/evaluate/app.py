@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from lpisearch.cli.evaluate import judged, labelled, sweep
 from lpisearch.cli.evaluate import options as given
 from lpisearch.cli.evaluate.output import Output
-from lpisearch.cli.evaluate.wanted import retrieval_options, signature
+from lpisearch.cli.evaluate.wanted import retrieval_options
 from lpisearch.cli.render import Json
 
 app = typer.Typer(
@@ -38,18 +36,17 @@ def evaluate(
     if context.invoked_subcommand is not None:
         _nothing_before_the_word(context)
         return
-    from lpisearch.evaluation.experiments.overview import evaluate_all
-
     output = Output(json, csv, markdown, report)
-    library: Path = context.obj.library
     options = given.evaluate_options(
         methods=methods, largest=largest, matrix=matrix, index=index, seed=seed
     )
     asked = retrieval_options(queries, qrels) if queries or qrels else None
     output.run(
-        signature("all", library, options, asked),
-        lambda cells: evaluate_all(library, options, asked, cells),
+        context.obj.library.evaluating,
+        "all",
         *("overview", "retrieval"),
+        options=options,
+        wanted=asked,
     )
 
 

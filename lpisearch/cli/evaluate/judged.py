@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import typer  # noqa: TC002 (Typer reads the annotations)
 
 from lpisearch.cli.evaluate import options as given
 from lpisearch.cli.evaluate.output import Output
-from lpisearch.cli.evaluate.wanted import retrieval_options, signature
+from lpisearch.cli.evaluate.wanted import retrieval_options
 from lpisearch.cli.render import Json
-
-if TYPE_CHECKING:
-    from lpisearch.evaluation.experiments.cells import Cells
-    from lpisearch.records import Report
 
 
 def retrieval(
@@ -37,8 +30,6 @@ def retrieval(
     json: Json = False,
 ) -> None:
     """Answer judged queries: the measures of trec_eval for each way to rank."""
-    from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
-
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(
         methods=methods,
@@ -50,9 +41,4 @@ def retrieval(
         seed=seed,
     )
     wanted = retrieval_options(queries, qrels, by, measures, depth)
-    library: Path = context.obj.library
-
-    def measure(cells: Cells) -> Report:
-        return evaluate_retrieval(library, options, wanted, cells)
-
-    output.run(signature("retrieval", library, options, wanted), measure)
+    output.run(context.obj.library.evaluating, "retrieval", options=options, wanted=wanted)

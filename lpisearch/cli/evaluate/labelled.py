@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import typer  # noqa: TC002 (Typer reads the annotations)
 
 from lpisearch.cli.evaluate import options as given
@@ -12,14 +9,9 @@ from lpisearch.cli.evaluate.output import Output
 from lpisearch.cli.evaluate.wanted import (
     classify_options,
     cluster_options,
-    signature,
     similarity_options,
 )
 from lpisearch.cli.render import Json
-
-if TYPE_CHECKING:
-    from lpisearch.evaluation.experiments.cells import Cells
-    from lpisearch.records import Report
 
 
 def similarity(
@@ -42,9 +34,6 @@ def similarity(
     json: Json = False,
 ) -> None:
     """Rank all pairs of documents by cosine: average precision of pairs of one topic."""
-    from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-    from lpisearch.evaluation.experiments.sources import Source
-
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(
         methods=methods,
@@ -59,12 +48,9 @@ def similarity(
         seed=seed,
     )
     wanted = similarity_options(words, subset_size)
-    library: Path = context.obj.library
-
-    def measure(cells: Cells) -> Report:
-        return evaluate_similarity(Source.open(library, options), options, wanted, cells)
-
-    output.run(signature("similarity", library, options, wanted), measure, "similarity")
+    output.run(
+        context.obj.library.evaluating, "similarity", "similarity", options=options, wanted=wanted
+    )
 
 
 def classify(
@@ -87,9 +73,6 @@ def classify(
     json: Json = False,
 ) -> None:
     """Learn labels from some documents and judge others, never seen."""
-    from lpisearch.evaluation.experiments.classify import evaluate_classify
-    from lpisearch.evaluation.experiments.sources import Source
-
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(
         methods=methods,
@@ -102,12 +85,7 @@ def classify(
         seed=seed,
     )
     wanted = classify_options(split, train, repeats, classifiers)
-    library: Path = context.obj.library
-
-    def measure(cells: Cells) -> Report:
-        return evaluate_classify(Source.open(library, options), options, wanted, cells)
-
-    output.run(signature("classify", library, options, wanted), measure)
+    output.run(context.obj.library.evaluating, "classify", options=options, wanted=wanted)
 
 
 def cluster(
@@ -128,9 +106,6 @@ def cluster(
     json: Json = False,
 ) -> None:
     """Find the classes again without their labels, by k-means."""
-    from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-    from lpisearch.evaluation.experiments.sources import Source
-
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(
         methods=methods,
@@ -143,9 +118,4 @@ def cluster(
         seed=seed,
     )
     wanted = cluster_options(classes, draws)
-    library: Path = context.obj.library
-
-    def measure(cells: Cells) -> Report:
-        return evaluate_cluster(Source.open(library, options), options, wanted, cells)
-
-    output.run(signature("cluster", library, options, wanted), measure)
+    output.run(context.obj.library.evaluating, "cluster", options=options, wanted=wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,10 @@ from lpisearch.cli.evaluate.layout import print_report_table
 from lpisearch.cli.render import cell_line, note, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.records import Report, Table
 
 _ROWS = {"retrieval": "runs"}  # the name of a first table's rows in JSON; "rows" for the others
@@ -42,7 +43,11 @@ class Output:
             _check_folder(self.folder)
 
     def run(
-        self, signature: Mapping[str, Any], evaluate: Callable[[Cells], Report], *tables: str
+        self,
+        evaluating: Callable[..., AbstractContextManager[Report]],
+        what: str,
+        *tables: str,
+        **asked: Any,
     ) -> None:
         """Evaluate, and print what was found.
 
@@ -50,20 +55,21 @@ class Output:
 
         Parameters
         ----------
-        signature
-            What tells this run from others.
+        evaluating
+            Of the library.
+        what, asked
+            What it is told.
         tables
             The names of those that people see, if not all.
         """
-        from lpisearch.evaluation.experiments.cells import kept_cells
-
-        with kept_cells(signature) as cells:
+        with ExitStack() as until_the_report_is_out:
             with cell_line() as show:
-                cells.on_cell = show
-                report = evaluate(cells)
+                report: Report = until_the_report_is_out.enter_context(
+                    evaluating(what, on_cell=show, **asked)
+                )
             self.show(report, *tables)
-        if cells.found:
-            parts = "1 part was" if cells.found == 1 else f"{cells.found:,} parts were"
+        if report.resumed:
+            parts = "1 part was" if report.resumed == 1 else f"{report.resumed:,} parts were"
             note(f"{parts} finished by an earlier run that was stopped.")
 
     def show(self, report: Report, *tables: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,10 +12,12 @@ from lpisearch.cli.evaluate.wanted import (
     classify_options,
     cluster_options,
     retrieval_options,
-    signature,
     similarity_options,
 )
 from lpisearch.cli.render import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def sweep(
@@ -56,9 +57,6 @@ def sweep(
     json: Json = False,
 ) -> None:
     """Measure at several numbers of dimensions, neighbours, strengths or training shares."""
-    from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
-    from lpisearch.settings import SweepOptions
-
     output = Output(json, csv, markdown, report)
     options = given.evaluate_options(
         methods=methods,
@@ -71,15 +69,16 @@ def sweep(
         matrix=matrix,
         seed=seed,
     )
-    wanted = SweepOptions(measure, over, given.values("--values", values))
-    parts = Parts(
-        similarity_options(words, subset_size),
-        classify_options(split, train, repeats, classifiers),
-        cluster_options(classes, draws),
-        retrieval_options(queries, qrels, by) if queries or qrels else None,
-    )
-    library: Path = context.obj.library
+    kinds: dict[str, Callable[[], Any]] = {
+        "similarity": lambda: similarity_options(words, subset_size),
+        "classify": lambda: classify_options(split, train, repeats, classifiers),
+        "cluster": lambda: cluster_options(classes, draws),
+        "retrieval": lambda: retrieval_options(queries, qrels, by),
+    }
     output.run(
-        signature("sweep", library, options, wanted, parts),
-        lambda cells: evaluate_sweep(library, options, wanted, parts, cells),
+        context.obj.library.evaluating,
+        measure,
+        options=options,
+        wanted=kinds[measure]() if measure in kinds else None,
+        over=(over, given.values("--values", values)),
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lpisearch.cli.evaluate import options as given
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from lpisearch.settings import (
         CategoriesOptions,
         ClusterOptions,
-        EvaluateOptions,
         RetrievalOptions,
         SimilarityOptions,
     )
@@ -61,16 +59,3 @@ def retrieval_options(
     return RetrievalOptions(
         queries, qrels, tuple(given.names(by)), tuple(given.names(measures)), depth
     )
-
-
-def signature(kind: str, library: Path, options: EvaluateOptions, *wanted: Any) -> dict[str, Any]:
-    """Return what tells one run from another, so that only the same one is gone on with."""
-    from lpisearch.evaluation.experiments.sources import library_state
-    from lpisearch.indexes.learn import library_versions
-
-    return {
-        "kind": kind,
-        "library": None if options.matrix else library_state(library),
-        "options": [None if each is None else asdict(each) for each in (options, *wanted)],
-        "versions": library_versions(),
-    }

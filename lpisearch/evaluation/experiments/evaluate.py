@@ -1,18 +1,21 @@
-"""Any evaluation by its name, for those who call it from Python."""
+"""Any evaluation by its name."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.experiments.cells import Cells
+from lpisearch.evaluation.experiments.cells import Cells, kept_cells
 from lpisearch.evaluation.experiments.classify import evaluate_classify
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
 from lpisearch.evaluation.experiments.overview import evaluate_all
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.evaluation.experiments.sources import Source, library_state
 from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
+from lpisearch.indexes.learn import library_versions
 from lpisearch.settings import (
     CategoriesOptions,
     ClusterOptions,
@@ -23,7 +26,7 @@ from lpisearch.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from lpisearch.evaluation.experiments.cells import OnCell
@@ -37,7 +40,8 @@ _LABELLED: dict[str, tuple[Any, type[Any]]] = {
 }
 
 
-def evaluate(
+@contextmanager
+def evaluating(
     library: Path,
     what: str,
     *,
@@ -45,35 +49,70 @@ def evaluate(
     wanted: Any,
     over: tuple[str, Sequence[float]] | None,
     on_cell: OnCell,
-) -> Report:
+    keep: bool,
+) -> Iterator[Report]:
     """Evaluate a library, or a file in its place.
 
     Parameters
     ----------
+    library
+        The database file.
     what
         "all", "similarity", "classify", "cluster" or "retrieval".
+    options
+        What is compared.
     wanted
         The options of that evaluation; None where they have usual values.
     over
         A parameter and the values that it takes in turn.
+    on_cell
+        See `Cells`.
+    keep
+        Whether finished parts are kept on disk until the block ends without an error.
 
     Raises
     ------
     BadOption, NothingToEvaluate, LibraryError
     """
-    if what not in {ALL, RETRIEVAL, *_LABELLED}:
+    swept = None if over is None else SweepOptions(what, over[0], tuple(over[1]))
+    if swept is None and what not in {ALL, RETRIEVAL, *_LABELLED}:
         raise BadOption("what", f"“{what}” is not an evaluation", [ALL, *_LABELLED, RETRIEVAL])
-    cells = Cells(on_cell=on_cell)
     chosen = _checked(what, wanted)
-    if over is not None:
-        sweep = SweepOptions(what, over[0], tuple(over[1]))
-        return evaluate_sweep(library, options, sweep, _parts(what, chosen), cells)
+    signed = _signature(what, library, options, swept, chosen) if keep else {}
+    with kept_cells(signed, on_cell) if keep else nullcontext(Cells(on_cell=on_cell)) as cells:
+        report = _report(library, what, options=options, swept=swept, wanted=chosen, cells=cells)
+        yield replace(report, resumed=cells.found)
+
+
+def _report(
+    library: Path,
+    what: str,
+    *,
+    options: EvaluateOptions,
+    swept: SweepOptions | None,
+    wanted: Any,
+    cells: Cells,
+) -> Report:
+    if swept is not None:
+        return evaluate_sweep(library, options, swept, _parts(what, wanted), cells)
     if what == ALL:
-        return evaluate_all(library, options, chosen, cells)
+        return evaluate_all(library, options, wanted, cells)
     if what == RETRIEVAL:
-        return evaluate_retrieval(library, options, chosen, cells)
-    report: Report = _LABELLED[what][0](Source.open(library, options), options, chosen, cells)
+        return evaluate_retrieval(library, options, wanted, cells)
+    report: Report = _LABELLED[what][0](Source.open(library, options), options, wanted, cells)
     return report
+
+
+def _signature(
+    what: str, library: Path, options: EvaluateOptions, swept: SweepOptions | None, wanted: Any
+) -> dict[str, Any]:
+    """Return what tells one run from another, so that only the same one is gone on with."""
+    return {
+        "kind": what,
+        "library": None if options.matrix else library_state(library),
+        "options": [None if each is None else asdict(each) for each in (options, swept, wanted)],
+        "versions": library_versions(),
+    }
 
 
 def _checked(what: str, wanted: Any) -> Any:
@@ -81,7 +120,7 @@ def _checked(what: str, wanted: Any) -> Any:
     kind: type[Any] = _LABELLED[what][1] if what in _LABELLED else RetrievalOptions
     if wanted is None and what in _LABELLED:
         return kind()
-    if isinstance(wanted, kind) or (wanted is None and what == ALL):
+    if isinstance(wanted, kind) or (wanted is None and what != RETRIEVAL):
         return wanted
     raise BadOption("wanted", f"“{what}” takes {kind.__name__}")
 

@@ -18,9 +18,10 @@ from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import TERMS, check_options, chosen_methods
 from lpisearch.evaluation.experiments.sources import index_in_use
 from lpisearch.records import Table
-from lpisearch.search.batch import run_batch
 from lpisearch.search.engine import WAYS, Engine
+from lpisearch.search.searcher import Searcher
 from lpisearch.settings import IndexOptions, SearchOptions
+from lpisearch.storage.sqlite.schema import open_library
 from lpisearch.wording import counted, quoted
 
 if TYPE_CHECKING:
@@ -100,10 +101,12 @@ class _Judge:
 
         engine = None if method is None else _engine(self.library, self.options, method)
         found = {}
-        for by in self.ways:
-            search = SearchOptions(by=by, k=self.wanted.depth, index=self.options.index)
-            run = dict(run_batch(self.library, self.questions.queries, search, engine=engine))
-            found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
+        with open_library(self.library) as database:
+            searcher = Searcher(self.library, database)
+            for by in self.ways:
+                search = SearchOptions(by=by, k=self.wanted.depth, index=self.options.index)
+                run = dict(searcher.batch(self.questions.queries, search, engine=engine))
+                found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
         return found
 
 

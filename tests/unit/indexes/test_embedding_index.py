@@ -14,13 +14,12 @@ from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.projections.methods import usual_dimensions
 from lpisearch.projections.registry import EMBEDDINGS, METHODS
-from lpisearch.search.asking import run_search, run_similar
 from lpisearch.search.classifying import Judge
 from lpisearch.search.engine import Engine
-from lpisearch.search.explaining import explain_hits
 from lpisearch.search.topics import find_topics
 from lpisearch.settings import IndexOptions, SearchOptions, TopicOptions
 from lpisearch.terms.counts import count_terms
+from tests.searching import run_search, run_similar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +136,7 @@ def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> N
     """There is no exact explanation; the error says so, and what to do."""
     library = built(method, dims=4)
     with pytest.raises(SubspaceError) as raised:
-        explain_hits(library, "ship", ["sea/0"])
+        run_search(library, "ship", SearchOptions(explain=True))
     assert str(raised.value) == (
         f"The map of {method} is not linear, so a cosine has no exact explanation by words. "
         "Next: lpisearch index --method rlpi"
@@ -158,8 +157,8 @@ def test_the_same_index_bit_for_bit(built: Callable[..., Path], method: str) -> 
 def test_a_query_imports_no_heavy_library(built: Callable[..., Path], method: str) -> None:
     """SciPy, scikit-learn and Alembic stay out of the way of a query."""
     code = (
-        "import sys; from pathlib import Path; from lpisearch.search.asking import run_search; "
-        f"hit = run_search(Path({str(built(method, dims=4))!r}), 'ship').hits[0]; "
+        "import sys, lpisearch; "
+        f"hit = lpisearch.open({str(built(method, dims=4))!r}).search('ship')[0]; "
         "assert hit.cosine; print({'scipy', 'sklearn', 'alembic'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"

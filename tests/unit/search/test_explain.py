@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lpisearch.errors import SubspaceError
 from lpisearch.projections.registry import EMBEDDINGS, PROJECTIONS
+from lpisearch.records import Explanation, Pair
 from lpisearch.search import explain as module
 from lpisearch.search.explain import dimension_terms, explain, surface_forms
 from lpisearch.search.snippets import semantic_weights
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.search.explain import Explanation
 
     Make = Callable[..., SubspaceIndex]
 
@@ -121,7 +121,7 @@ def test_a_document_of_no_library(subspace: Make) -> None:
 @pytest.mark.parametrize(("query", "document"), [("", "sea"), ("sea", ""), ("unheard", "of")])
 def test_without_known_words(subspace: Make, query: str, document: str) -> None:
     """Where there is nothing to explain the cosine is 0."""
-    assert explained(subspace("lsi"), query, document) == module.Explanation(0.0, 0.0)
+    assert explained(subspace("lsi"), query, document) == Explanation(0.0, 0.0)
 
 
 def test_topics(subspace: Make, texts: list[str]) -> None:
@@ -191,9 +191,9 @@ def test_each_token_has_a_form_of_its_own_text(text: str) -> None:
 def test_explanations_in_words(subspace: Make) -> None:
     """Stems of the query read as the query writes them, those of the document as it does."""
     found = explained(subspace("lsi"), "bake", "bake bread bread", pairs=1, topics=1)
-    found = replace(found, pairs=(module.Pair("bake", "bake", 0.5),))
+    found = replace(found, pairs=(Pair("bake", "bake", 0.5),))
     worded = found.worded({"bake": "baking"}, {"bake": "bakes", "bread": "breads"})
-    assert worded.pairs == (module.Pair("baking", "bakes", 0.5),)
+    assert worded.pairs == (Pair("baking", "bakes", 0.5),)
     assert worded.by_query_term == (("baking", found.by_query_term[0][1]),)
     assert "breads" in worded.topics[0].terms
     assert "bread" not in worded.topics[0].terms

@@ -12,14 +12,8 @@ import lpisearch
 from lpisearch.errors import BadOption, DocumentNotFound, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.records import Document, Filter
-from lpisearch.search.asking import (
-    Searcher,
-    run_batch,
-    run_feedback,
-    run_search,
-    run_similar,
-)
 from lpisearch.settings import IndexOptions, SearchOptions, index_folder
+from tests.searching import run_batch, run_feedback, run_search, run_similar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,14 +170,14 @@ def test_documents_that_changed_or_went(notes: Path, sql: Callable[..., object])
     assert {name for name, _ in run}.isdisjoint({"sea/storm.txt", "kitchen/bread.txt"})
 
 
-def test_an_open_searcher_sees_a_new_index(
+def test_an_open_library_sees_a_new_index(
     notes: Path, folder: Callable[..., Path], ingest: Callable[..., object]
 ) -> None:
     """What is taken in while it is open is found, a new word too."""
-    with Searcher.open(notes) as searcher:
-        assert not searcher.search("walrus").hits
+    with lpisearch.open(notes) as opened:
+        assert not opened.search("walrus", by="lexical").hits
         ingest(folder(NOTES | {"sea/walrus.txt": "A walrus near the ship."}))
-        assert searcher.search("walrus").hits[0].id == "sea/walrus.txt"
+        assert opened.search("walrus")[0].id == "sea/walrus.txt"
 
 
 @pytest.mark.parametrize("by", WAYS)
@@ -235,19 +229,22 @@ def test_feedback_moves_the_query(notes: Path) -> None:
 
 
 def test_from_python(notes: Path) -> None:
-    """Library.query and Library.similar give lists of hits."""
+    """Library.search and Library.similar give hits; what is given by name goes before options."""
     opened = lpisearch.open(notes)
-    assert [hit.id for hit in opened.query("bread", k=2, by="lexical", label="kitchen")] == ids(
+    assert [hit.id for hit in opened.search("bread", k=2, by="lexical", label="kitchen")] == ids(
         notes, "bread", by="lexical"
     )
+    options = SearchOptions(k=3, by="lexical")
+    assert len(opened.search("ship", options=options)) == 3
+    assert len(opened.search("ship", k=1, options=options)) == 1
     assert opened.similar("sea/lamp.txt", k=1)[0].id == "sea/copy.txt"
 
 
 def test_a_query_imports_no_heavy_library(notes: Path) -> None:
     """SciPy, scikit-learn and Alembic stay out of the way of a query."""
     code = (
-        "import sys; from pathlib import Path; from lpisearch.search.asking import run_search; "
-        f"assert run_search(Path({str(notes)!r}), 'bread').hits; "
+        "import sys, lpisearch; "
+        f"assert lpisearch.open({str(notes)!r}).search('bread').hits; "
         "print({'scipy', 'sklearn', 'alembic'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import lpisearch
 from lpisearch.indexes.build import build_index
-from lpisearch.search.asking import Searcher, run_search
 from lpisearch.settings import IndexOptions, SearchOptions
+from tests.searching import run_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def searcher(shelf: Path) -> Iterator[Searcher]:
-    """Return a searcher over a small library with an index."""
+def opened(shelf: Path) -> Iterator[lpisearch.Library]:
+    """Return a small library with an index."""
     build_index(shelf, IndexOptions(dims=5))
-    with Searcher.open(shelf) as opened:
-        yield opened
+    with lpisearch.open(shelf) as library:
+        yield library
 
 
 @settings(
@@ -33,9 +34,9 @@ def searcher(shelf: Path) -> Iterator[Searcher]:
     text=st.text(max_size=60) | st.from_regex(r'[ab"*\-:^(){}+ ]{1,20}', fullmatch=True),
     by=st.sampled_from(["hybrid", "semantic", "lexical"]),
 )
-def test_any_text_is_a_query(searcher: Searcher, text: str, by: str) -> None:
+def test_any_text_is_a_query(opened: lpisearch.Library, text: str, by: str) -> None:
     """Whatever is asked, there are at most k hits, best first, with finite scores."""
-    hits = searcher.search(text, SearchOptions(by=by, k=4)).hits
+    hits = opened.search(text, by=by, k=4).hits
     assert len(hits) <= 4
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
@@ -43,11 +44,11 @@ def test_any_text_is_a_query(searcher: Searcher, text: str, by: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
-def test_a_megabyte_is_a_query(searcher: Searcher, by: str) -> None:
+def test_a_megabyte_is_a_query(opened: lpisearch.Library, by: str) -> None:
     """A very long text is answered as any other."""
     text = "ship harbour " * 80_000
     assert len(text) > 1_000_000
-    assert len(searcher.search(text, SearchOptions(by=by, k=3)).hits) == 3
+    assert len(opened.search(text, by=by, k=3).hits) == 3
 
 
 @pytest.mark.usefixtures("shelf")

@@ -1,0 +1,169 @@
+"""One moment of a library: its documents, the index in use, and how words are cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.records import Answer
+from lpisearch.search.engine import Scores
+from lpisearch.search.hits import Ranking, as_hits, select
+from lpisearch.search.opening import behind
+from lpisearch.search.parsing import ParsedQuery, parse_query
+from lpisearch.search.passages import Passages
+from lpisearch.storage.sqlite.matching import bm25_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from lpisearch.search.engine import Engine
+    from lpisearch.search.opening import Opened
+    from lpisearch.search.question import Question
+    from lpisearch.settings import SearchOptions
+    from lpisearch.terms.tokeniser import Tokeniser
+
+_SHOWN_WORDS = 5
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Request:
+    """What is looked for.
+
+    Attributes
+    ----------
+    tokens
+        Its words.
+    question
+        The same for the index; None without one.
+    allowed
+        Keys of the documents that may be found; None for all.
+    left_out
+        Keys of those that may not.
+    pull
+        Whether the documents that are found first may pull the question towards them.
+    """
+
+    tokens: tuple[str, ...]
+    question: Question | None
+    allowed: AbstractSet[int] | None
+    left_out: frozenset[int] = frozenset()
+    pull: bool = True
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class View:
+    """A library as it is while one question is answered.
+
+    Attributes
+    ----------
+    connection
+        Sees one unchanging state of the documents.
+    opened
+        The index in use.
+    tokeniser
+        Of the library.
+    index_tokeniser
+        Which made the words of the index: it may be older than the language of the library.
+    """
+
+    connection: Connection
+    opened: Opened
+    tokeniser: Tokeniser
+    index_tokeniser: Tokeniser
+
+    def parse(self, text: str) -> tuple[ParsedQuery, Question | None]:
+        """Take a query apart, and find its words in the index."""
+        return self._ask(lambda tokeniser: parse_query(text, tokeniser))
+
+    def parse_plain(self, text: str) -> tuple[ParsedQuery, Question | None]:
+        """Do the same with a text in which quotes and minus signs ask for nothing."""
+        return self._ask(lambda tokeniser: ParsedQuery(tuple(tokeniser.tokens(text))))
+
+    def answer(self, request: Request, options: SearchOptions) -> Answer:
+        """Rank the documents of the library and return those to show."""
+        engine = self.opened.engine
+        if engine is None or request.question is None:
+            by = "lexical"
+            ranking = _by_table(self.connection, request)
+        else:
+            by = options.by
+            ranking = _by_index(engine, request.question, request, by)
+        selection = select(self.connection, ranking, options)
+        passages = Passages(self.tokeniser, request.tokens, engine, request.question)
+        hits = as_hits(self.connection, ranking, selection, options, passages.passage)
+        notes = [self.opened.note, _about_words(request, by), behind(self.connection, self.opened)]
+        if selection.changed:
+            notes.append(
+                "some documents changed after the index was built, and were passed over. "
+                "Next: lpisearch index"
+            )
+        return Answer(hits, by, tuple(filter(None, notes)))
+
+    def _ask(
+        self, parse: Callable[[Tokeniser], ParsedQuery]
+    ) -> tuple[ParsedQuery, Question | None]:
+        parsed = parse(self.tokeniser)
+        engine = self.opened.engine
+        if engine is None:
+            return parsed, None
+        if self.index_tokeniser is self.tokeniser:
+            return parsed, engine.ask(parsed.tokens)
+        return parsed, engine.ask(parse(self.index_tokeniser).tokens)
+
+
+def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:
+    scores = engine.scores(question, by, pull=request.pull)
+    places = among(engine, request, scores, by)
+    hashes = engine.index.arrays["content_hashes"]
+    return Ranking(engine.rows, scores, places, hashes, engine.vectors)
+
+
+def _by_table(connection: Connection, request: Request) -> Ranking:
+    """Rank by SQLite's own full-text index: it knows only the documents with a word."""
+    found = bm25_rows(connection, request.tokens, request.allowed) if request.tokens else []
+    kept = [pair for pair in found if pair[0] not in request.left_out]
+    bm25 = np.array([score for _, score in kept], np.float32)
+    rows = np.array([row for row, _ in kept], np.int64)
+    return Ranking(rows, Scores(bm25, bm25, None, found=bool(kept)))
+
+
+def among(engine: Engine, request: Request, scores: Scores, by: str) -> NDArray[np.int64] | None:
+    """Return the places of the documents that may be found, or None for all."""
+    if not scores.found:
+        return np.empty(0, np.int64)
+    places = _allowed_places(engine, request)
+    if by != "lexical":
+        return places
+    with_words = scores.by > 0
+    return np.flatnonzero(with_words) if places is None else places[with_words[places]]
+
+
+def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | None:
+    if request.allowed is None and not request.left_out:
+        return None
+    every = engine.rows.tolist() if request.allowed is None else request.allowed
+    rows = np.array(sorted(set(every) - request.left_out), np.int64)
+    # Keys ascend in an index, as they do in the library.
+    at = np.searchsorted(engine.rows, rows)
+    inside = at < len(engine.rows)
+    at, rows = at[inside], rows[inside]
+    return np.asarray(at[engine.rows[at] == rows])
+
+
+def _about_words(request: Request, by: str) -> str:
+    if not request.tokens:
+        return "the query has no words to look for"
+    unknown = request.question.unknown if request.question else ()
+    if unknown:
+        shown = ", ".join(f"“{word}”" for word in unknown[:_SHOWN_WORDS])
+        more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
+        return f"in no document: {shown}{more}"
+    if by == "semantic" and request.question and not request.question.has_place:
+        return "these words are too rare for the subspace; try --by lexical"
+    return ""
