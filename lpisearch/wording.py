@@ -6,7 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _NAMED = 5
 
@@ -40,6 +40,16 @@ def some(names: Sequence[str]) -> str:
 def printable(text: str) -> str:
     """Give a text as one line without control characters: labels come from anywhere."""
     return "".join(map(_printable_character, text)) if not text.isprintable() else text
+
+
+def nearest(word: str, choices: Iterable[str], most: int = 1) -> str:
+    """Hint at choices that are spelled like a word: " (did you mean rlpi?)", or ""."""
+    from difflib import get_close_matches
+
+    spelled = {choice.casefold(): choice for choice in choices}
+    close = get_close_matches(word.casefold(), spelled, most)
+    named = " or ".join(printable(spelled[each]) for each in close)
+    return f" (did you mean {named}?)" if named else ""
 
 
 def system_reason(error: OSError) -> str:

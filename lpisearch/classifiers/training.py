@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lpisearch.indexes.stages import Stages
-    from lpisearch.settings import IndexOptions
+    from lpisearch.settings import IndexSpec
 
     Arrays = dict[str, NDArray[Any]]
 
@@ -70,7 +70,7 @@ def learn_classifier(
     X: csr_array,
     labels: Sequence[Sequence[str]],
     splits: Sequence[str],
-    options: IndexOptions,
+    options: IndexSpec,
     stages: Stages,
 ) -> Learned:
     """Learn to tell the labels apart, and calibrate on documents that were held out.
@@ -109,7 +109,7 @@ class _Training:
 
 
 def _training_documents(
-    X: csr_array, labels: Sequence[Sequence[str]], splits: Sequence[str], options: IndexOptions
+    X: csr_array, labels: Sequence[Sequence[str]], splits: Sequence[str], options: IndexSpec
 ) -> _Training | str:
     """Choose documents and classes, or say why there are none to learn from."""
     wanted = options.train
@@ -147,7 +147,7 @@ def _too_few(sizes: Counter[str]) -> str:
     return f"fewer than two of the {len(sizes)} labels have {LEAST_DOCUMENTS} documents or more"
 
 
-def _sample(rows: list[int], numbers: dict[str, int], options: IndexOptions) -> list[int]:
+def _sample(rows: list[int], numbers: dict[str, int], options: IndexSpec) -> list[int]:
     most = MOST_CELLS // len(numbers)
     if len(rows) <= most:
         return rows

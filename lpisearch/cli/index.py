@@ -9,7 +9,7 @@ import typer
 from lpisearch.cli.render import Json, note, print_json, print_pairs, size, stage_line
 
 if TYPE_CHECKING:
-    from lpisearch.records import Filter, IndexPlan, IndexReport
+    from lpisearch.records import IndexPlan, IndexReport
 
 Number = TypeVar("Number", int, float)
 
@@ -47,7 +47,10 @@ def index(
     ] = "auto",
     where: Annotated[
         list[str] | None,
-        typer.Option(metavar="label=L|path=GLOB|split=S", help="Only these documents."),
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Only documents with this label, path, split, since, until or metadata.",
+        ),
     ] = None,
     name: Annotated[
         str, typer.Option(metavar="NAME", help="Several indexes can lie beside each other.")
@@ -60,6 +63,7 @@ def index(
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
     from lpisearch.settings import IndexOptions
+    from lpisearch.settings.conditions import read_conditions
 
     options = IndexOptions(
         name=name,
@@ -70,7 +74,7 @@ def index(
         labels=labels,
         weighting=weighting,
         train=train,
-        where=_filter(where or []),
+        where=read_conditions(where or []),
         seed=seed,
         wait_seconds=wait,
     )
@@ -93,23 +97,6 @@ def _number(option: str, text: str, kind: type[Number]) -> Number | None:
         return kind(text)
     except ValueError:
         raise BadOption(option, f"“{text}” is neither auto nor a number") from None
-
-
-def _filter(conditions: list[str]) -> Filter:
-    """Read `label=…`, `path=…` and `split=…`; several labels mean any of them."""
-    from lpisearch.errors import BadOption
-    from lpisearch.records import Filter
-
-    found: dict[str, list[str]] = {"label": [], "path": [], "split": []}
-    for condition in conditions:
-        key, equals, value = condition.partition("=")
-        if not equals or key not in found or not value:
-            raise BadOption("--where", f"“{condition}” is not label=…, path=… or split=…")
-        found[key].append(value)
-    for key in ("path", "split"):
-        if len(found[key]) > 1:
-            raise BadOption("--where", f"{key} is given more than once")
-    return Filter(tuple(found["label"]), "".join(found["path"]), "".join(found["split"]))
 
 
 def _render_plan(plan: IndexPlan) -> None:

@@ -184,16 +184,11 @@ def search_options(
     BadOption
         A condition is not KEY=VALUE.
     """
-    from lpisearch.errors import BadOption
     from lpisearch.records import Filter
     from lpisearch.settings import SearchOptions
+    from lpisearch.settings.conditions import read_condition
 
-    metadata = []
-    for condition in where or []:
-        key, equals, value = condition.partition("=")
-        if not equals or not key:
-            raise BadOption("--where", f"“{condition}” is not KEY=VALUE")
-        metadata.append((key, value))
+    metadata = [read_condition(each) for each in where or []]
     wanted = Filter(tuple(labels or ()), path, split, since, until, tuple(metadata))
     return SearchOptions(by, k, offset, wanted, min_score, collapse, index, explain)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.learn import Fitted
     from lpisearch.projections.base import DocumentTransformer
-    from lpisearch.settings import IndexOptions
+    from lpisearch.settings import IndexOptions, IndexSpec
     from lpisearch.storage.sqlite.engine import Database
 
 
@@ -57,7 +56,7 @@ def build_index(
     plan_index(library, options)
     check_writable(index_folder(library))
     stages = Stages(on_stage)
-    index = fit_index(library, options, stages)
+    index = fit_index(library, options.spec, stages)
     with (
         stages.stage("writing"),
         writer_lock(library, "lpisearch index", options.wait_seconds),
@@ -67,7 +66,7 @@ def build_index(
     return _report(index, stages, folder)
 
 
-def fit_index(library: Path, options: IndexOptions, stages: Stages) -> SubspaceIndex:
+def fit_index(library: Path, spec: IndexSpec, stages: Stages) -> SubspaceIndex:
     """Work out an index in memory; nothing is written.
 
     The library is opened only to read: others may write to it meanwhile.
@@ -76,9 +75,9 @@ def fit_index(library: Path, options: IndexOptions, stages: Stages) -> SubspaceI
     ------
     BadOption, NothingToIndex, LibraryError
     """
-    with open_library(library) as database, _corpus(database, options) as documents:
-        fitted = fit_subspace(documents, options, stages)
-    return _as_index(fitted, documents, options)
+    with open_library(library) as database, _corpus(database, spec) as documents:
+        fitted = fit_subspace(documents, spec, stages)
+    return _as_index(fitted, documents, spec)
 
 
 def put_in_use(
@@ -95,7 +94,7 @@ def put_in_use(
     entry = IndexEntry(
         name=manifest.name,
         method=manifest.method,
-        parameters=manifest.parameters,
+        parameters=manifest.spec.as_dict(),
         fingerprint=manifest.fingerprint,
         folder=folder.name,
         created_at=manifest.created,
@@ -109,21 +108,21 @@ def put_in_use(
 
 
 @contextmanager
-def _corpus(database: Database, options: IndexOptions) -> Iterator[Corpus]:
+def _corpus(database: Database, spec: IndexSpec) -> Iterator[Corpus]:
     """Give the documents as they are now, whatever is written meanwhile."""
     from lpisearch.classifiers.training import check_train
 
     rows: list[int] = []
     hashes: list[bytes] = []
     with database.reading() as connection:
-        labels = corpus.labels_by_row(connection, options.where)
-        if options.labels == "use" and not labels:
+        labels = corpus.labels_by_row(connection, spec.where)
+        if spec.labels == "use" and not labels:
             raise BadOption("--labels", "no document has a label to use")
-        splits = corpus.splits_by_row(connection, options.where)
-        check_train(options.train, set(splits.values()))
+        splits = corpus.splits_by_row(connection, spec.where)
+        check_train(spec.train, set(splits.values()))
 
         def shards() -> Iterator[list[str]]:
-            for shard in corpus.token_shards(connection, options.where):
+            for shard in corpus.token_shards(connection, spec.where):
                 rows.extend(shard.row_ids)
                 hashes.extend(shard.hashes)
                 yield shard.tokens
@@ -132,16 +131,14 @@ def _corpus(database: Database, options: IndexOptions) -> Iterator[Corpus]:
         yield Corpus(shards(), rows, hashes, labels, splits, tokeniser)
 
 
-def _as_index(fitted: Fitted, documents: Corpus, options: IndexOptions) -> SubspaceIndex:
+def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
     from lpisearch.indexes.index import SubspaceIndex, document_arrays, term_array
     from lpisearch.indexes.manifest import Manifest
 
     projection, weighting = fitted.projection, fitted.weighting
     alpha = getattr(projection, "alpha_", None)
     manifest = Manifest(
-        name=options.name,
-        method=options.method,
-        parameters=asdict(options),
+        spec=spec,
         tokeniser=documents.tokeniser,
         weighting={
             "name": weighting.name,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import SubspaceError
-from lpisearch.indexes.rebuild import filter_of, rebuild_command, same_tokens
+from lpisearch.indexes.rebuild import rebuild_command, same_tokens
 from lpisearch.settings import index_folder
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
@@ -41,7 +41,7 @@ def fold_in(library: Path, database: Database) -> list[str]:
         try:
             _fold_into(library, database, entry)
         except SubspaceError as error:
-            complaints.append(f"{error.what} Next: {rebuild_command(entry)}")
+            complaints.append(f"{error.what} Next: {rebuild_command(entry.spec)}")
     return complaints
 
 
@@ -51,7 +51,7 @@ def _fold_into(library: Path, database: Database, entry: IndexEntry) -> None:
     from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
 
     with database.reading() as connection:
-        wanted = corpus.content_hashes(connection, filter_of(entry))
+        wanted = corpus.content_hashes(connection, entry.spec.where)
         fingerprint = corpus.fingerprint(wanted)
         if fingerprint == entry.fingerprint:
             return

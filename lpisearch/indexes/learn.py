@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.projections.methods import MethodOptions, make_method, parameters
+from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.postings import Postings
     from lpisearch.indexes.stages import Stages
     from lpisearch.projections.base import DocumentTransformer
-    from lpisearch.settings import IndexOptions
+    from lpisearch.settings import IndexSpec
     from lpisearch.terms.vocabulary import Vocabulary
     from lpisearch.terms.weighting import Weighting
 
@@ -95,7 +95,7 @@ class Fitted:
     notes: tuple[str, ...]
 
 
-def check_options(options: IndexOptions) -> None:
+def check_options(options: IndexSpec) -> None:
     """Refuse options that cannot work, before anything is read.
 
     Raises
@@ -106,8 +106,7 @@ def check_options(options: IndexOptions) -> None:
     from lpisearch.terms.weighting import weighting_scheme
 
     if options.method not in METHODS:
-        nearest = difflib.get_close_matches(options.method.casefold(), METHODS, 1)
-        hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+        hint = nearest(options.method, METHODS)
         raise BadOption("--method", f"there is no method “{options.method}”{hint}", METHODS)
     known = parameters(METHODS[options.method])
     if options.labels not in _LABEL_CHOICES:
@@ -127,7 +126,7 @@ def check_options(options: IndexOptions) -> None:
     weighting_scheme(options.weighting)
 
 
-def fit_subspace(corpus: Corpus, options: IndexOptions, stages: Stages) -> Fitted:
+def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
     """Learn vocabulary, weighting and projection, and place the documents.
 
     Raises
@@ -196,7 +195,7 @@ def library_versions() -> dict[str, str]:
 
 
 def _fit_projection(
-    X: Any, labels: list[list[str]] | None, options: IndexOptions, stages: Stages
+    X: Any, labels: list[list[str]] | None, options: IndexSpec, stages: Stages
 ) -> tuple[DocumentTransformer, tuple[str, ...]]:
     from lpisearch.graphs import GRAPHS, GraphOptions
     from lpisearch.projections.base import NotConverged

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexDamaged, IndexTooNew
 from lpisearch.projections.placements import PLACEMENTS
+from lpisearch.settings import IndexSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,10 +44,8 @@ class Manifest:
 
     Attributes
     ----------
-    name, method
-        What the index is called, and the projection that made it.
-    parameters
-        As they were asked for, seed and document filter included.
+    spec
+        What the index was asked for.
     tokeniser, weighting
         How a text becomes a row of weights; the weighting's idf is an array.
     result
@@ -67,9 +66,7 @@ class Manifest:
         `lpisearch.projections.placements`. Its arrays have names that begin with `PLACEMENT`.
     """
 
-    name: str
-    method: str
-    parameters: dict[str, Any]
+    spec: IndexSpec
     tokeniser: dict[str, Any]
     weighting: dict[str, Any]
     result: dict[str, Any]
@@ -81,13 +78,25 @@ class Manifest:
     placement: str = ""
 
     @property
+    def name(self) -> str:
+        """What the index is called."""
+        return self.spec.name
+
+    @property
+    def method(self) -> str:
+        """The projection that made it."""
+        return self.spec.method
+
+    @property
     def format(self) -> int:
         """Of the folder: 2 has a placement, 1 does not know of any."""
         return FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
         """Return the JSON text of the file."""
-        values = asdict(self) | {"format": self.format}
+        values = asdict(self) | {"format": self.format, "parameters": self.spec.as_dict()}
+        values |= {"name": self.name, "method": self.method}
+        del values["spec"]
         if not self.placement:
             del values["placement"]
         return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -120,7 +129,9 @@ class Manifest:
     @classmethod
     def _of(cls, values: Mapping[str, Any], folder: Path) -> Manifest:
         try:
-            written = {"placement": "", **values}
+            asked = {"name": values["name"], "method": values["method"]}
+            spec = IndexSpec.from_dict(values["parameters"] | asked)
+            written = {"placement": "", **values, "spec": spec}
             known = {each.name: written[each.name] for each in fields(cls)}
             known["arrays"] = {
                 name: ArrayFacts(**facts | {"shape": tuple(facts["shape"])})

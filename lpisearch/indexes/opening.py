@@ -125,7 +125,7 @@ class OpenIndexes:
             try:
                 index = SubspaceIndex(*verification.open_verified(self._folder / entry.folder))
             except SubspaceError as error:
-                error.next_step = rebuild_command(entry)
+                error.next_step = rebuild_command(entry.spec)
                 return None, error
             opened = self._opened[entry.name] = OpenIndex(entry, index)
             return opened, None

@@ -18,7 +18,7 @@ from lpisearch.terms.vocabulary import VocabularyLimits
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpisearch.settings import IndexOptions
+    from lpisearch.settings import IndexSpec
 
 _NAME = re.compile(r"[\w.][\w.-]*")
 _LONGEST_NAME = 100  # in bytes: it becomes part of a folder's name
@@ -84,7 +84,7 @@ _SECONDS_A_LANDMARK = 300e-9
 _BYTES_A_KERNEL = 17  # its matrix and the factor of it
 
 
-def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
+def plan_index(library: Path, options: IndexSpec) -> IndexPlan:
     """Say what building an index will take.
 
     Raises
@@ -103,9 +103,7 @@ def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
     return IndexPlan(documents, words, terms, *_estimates(documents, words, terms, options))
 
 
-def _estimates(
-    documents: int, words: int, terms: int, options: IndexOptions
-) -> tuple[float, float]:
+def _estimates(documents: int, words: int, terms: int, options: IndexSpec) -> tuple[float, float]:
     """Return megabytes and seconds."""
     from lpisearch.projections.registry import METHODS
 
@@ -141,7 +139,7 @@ def _check_name(name: str) -> None:
         raise BadOption("--name", f"“{name[:20]}…” is longer than {_LONGEST_NAME} bytes")
 
 
-def _refuse_too_few(documents: int, options: IndexOptions) -> None:
+def _refuse_too_few(documents: int, options: IndexSpec) -> None:
     if documents < 2 and options.where != Filter():  # noqa: PLR2004 (the least to compare)
         number = "Only one document passes" if documents else "No document passes"
         raise NothingToIndex(f"{number} --where.", "lpisearch status  (shows the labels)")

@@ -6,20 +6,18 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.records import Filter
-from lpisearch.settings import IndexOptions
+from lpisearch.settings import IndexSpec
+from lpisearch.settings.conditions import as_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from lpisearch.indexes.manifest import Manifest
-    from lpisearch.storage.sqlite.indexes import IndexEntry
 
 # A rebuild is due when a fifth of the documents, or a tenth more of the words, are new to the map.
 _DUE_SHARE = 0.2
 _DUE_UNKNOWN = 0.1
 _DUE_DOCUMENTS = 20
-_NOT_OF_THE_INDEX = ("where", "wait_seconds")
 
 
 def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
@@ -52,27 +50,19 @@ def same_tokens(manifest: Manifest, tokeniser: Mapping[str, Any]) -> bool:
     return manifest.tokeniser == dict(tokeniser)
 
 
-def rebuild_command(entry: IndexEntry) -> str:
+def rebuild_command(spec: IndexSpec) -> str:
     """Return the command that builds an index as it was asked for."""
-    return shlex.join(["lpisearch", "index", *_words(entry)])
+    return shlex.join(command_line(spec))
 
 
-def filter_of(entry: IndexEntry) -> Filter:
-    """Return which documents an index covers."""
-    where = entry.parameters.get("where", {})
-    return Filter(tuple(where.get("labels", ())), where.get("path", ""), where.get("split", ""))
-
-
-def _words(entry: IndexEntry) -> Iterator[str]:
-    for option in fields(IndexOptions):
-        if option.name in _NOT_OF_THE_INDEX:
-            continue
-        value = entry.parameters.get(option.name, option.default)
-        if value != option.default:
-            yield from (f"--{option.name}", str(value))
-    where = filter_of(entry)
-    for label in where.labels:
-        yield from ("--where", f"label={label}")
-    for name, pattern in (("path", where.path), ("split", where.split)):
-        if pattern:
-            yield from ("--where", f"{name}={pattern}")
+def command_line(spec: IndexSpec) -> list[str]:
+    """Return the same as words; what is as it is without being asked for is left out."""
+    words = ["lpisearch", "index"]
+    usual = IndexSpec()
+    for option in fields(IndexSpec):
+        value = getattr(spec, option.name)
+        if option.name != "where" and value != getattr(usual, option.name):
+            words += [f"--{option.name}", str(value)]
+    for condition in as_conditions(spec.where):
+        words += ["--where", condition]
+    return words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import SubspaceError
-from lpisearch.indexes.rebuild import due_for_rebuild, filter_of, rebuild_command
+from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command
 from lpisearch.records import Finding
 from lpisearch.settings import index_folder
 from lpisearch.storage.sqlite import corpus
@@ -36,7 +36,7 @@ def index_findings(library: Path, connection: Connection) -> list[Finding]:
             manifest, _ = open_folder(index_folder(library) / entry.folder)
         except SubspaceError as error:
             findings.append(
-                Finding(check, ok=False, detail=error.what, next_step=rebuild_command(entry))
+                Finding(check, ok=False, detail=error.what, next_step=rebuild_command(entry.spec))
             )
             continue
         found = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
@@ -55,7 +55,7 @@ def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[s
         "method": entry.method,
         "created": entry.created_at,
         "folder": str(folder),
-        "rebuild_command": rebuild_command(entry),
+        "rebuild_command": rebuild_command(entry.spec),
     }
     try:
         manifest = Manifest.read(folder)
@@ -74,5 +74,5 @@ def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[s
 
 def _is_current(connection: Connection, entry: IndexEntry) -> bool:
     """Whether the index covers the documents exactly as they are."""
-    hashes = corpus.content_hashes(connection, filter_of(entry))
+    hashes = corpus.content_hashes(connection, entry.spec.where)
     return corpus.fingerprint(hashes) == entry.fingerprint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -102,6 +102,20 @@ class Filter:
     since: str = ""
     until: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a JSON value."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        pairs = [list(pair) for pair in self.metadata]
+        return values | {"labels": list(self.labels), "metadata": pairs}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Filter:
+        """Read it from a JSON value; conditions that are not known here are passed over."""
+        known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        labels = tuple(known.pop("labels", ()))
+        metadata = tuple((key, value) for key, value in known.pop("metadata", ()))
+        return cls(labels=labels, metadata=metadata, **known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
@@ -10,8 +11,7 @@ from lpisearch.errors import BadOption, ClassifierNotFound
 from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.records import Classification, LabelShare
-from lpisearch.settings import ClassifyOptions
-from lpisearch.storage.sqlite.indexes import IndexEntry
+from lpisearch.settings import ClassifyOptions, IndexSpec
 from lpisearch.terms.documents import document_tokens
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.indexes.manifest import Manifest
     from lpisearch.records import Document
 
 NONE = "none"
@@ -82,11 +81,12 @@ def _check(options: ClassifyOptions) -> None:
 def _classifier(index: SubspaceIndex, by: str) -> Classifier:
     """Take the classifier out of an index, or say why it has none."""
     manifest = index.manifest
-    name, rebuild = manifest.name, _rebuild_command(manifest)
+    name = manifest.name
+    rebuild = rebuild_command(replace(manifest.spec, train=IndexSpec().train))
     if "classifier" not in manifest.result:
         what = f"The index “{name}” was written by an earlier lpisearch, without a classifier."
         raise ClassifierNotFound(what, rebuild)
-    if manifest.parameters.get("train") == NONE:
+    if manifest.spec.train == NONE:
         raise ClassifierNotFound(f"The index “{name}” was built with --train none.", rebuild)
     facts = manifest.result["classifier"]
     if facts is None:
@@ -105,12 +105,3 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
             "lpisearch classify --classifier centroid",
         )
     return Classifier.from_index(index.arrays, facts["temperatures"])
-
-
-def _rebuild_command(manifest: Manifest) -> str:
-    """Return the command that builds the index anew, this time with a classifier."""
-    parameters = {name: value for name, value in manifest.parameters.items() if name != "train"}
-    entry = IndexEntry(
-        manifest.name, manifest.method, parameters, manifest.fingerprint, "", manifest.created
-    )
-    return rebuild_command(entry)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import SubspaceError
 from lpisearch.indexes.index import SubspaceIndex
 from lpisearch.indexes.opening import entry_named
-from lpisearch.indexes.rebuild import filter_of, rebuild_command
+from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.indexes.verification import open_verified
 from lpisearch.search.engine import Engine
 from lpisearch.settings import index_folder
@@ -73,10 +73,12 @@ def _open(library: Path, entry: IndexEntry, again: Callable[[], IndexEntry | Non
         now = again()
         if now is not None and now.folder != entry.folder:  # a build replaced it just now
             return _open(library, now, again)
-        return Opened(entry, None, f"{error.what} By words alone. Next: {rebuild_command(entry)}")
+        return Opened(
+            entry, None, f"{error.what} By words alone. Next: {rebuild_command(entry.spec)}"
+        )
     except (KeyError, ValueError) as error:
         what = f"The index “{entry.name}” was written by an earlier lpisearch ({error})."
-        return Opened(entry, None, f"{what} By words alone. Next: {rebuild_command(entry)}")
+        return Opened(entry, None, f"{what} By words alone. Next: {rebuild_command(entry.spec)}")
 
 
 def behind(connection: Connection, opened: Opened) -> str:
@@ -88,9 +90,9 @@ def behind(connection: Connection, opened: Opened) -> str:
     if opened.entry is None or opened.engine is None:
         return ""
     rows = opened.engine.rows
-    if corpus.count_and_sum(connection, filter_of(opened.entry)) == (len(rows), int(rows.sum())):
+    if corpus.count_and_sum(connection, opened.entry.spec.where) == (len(rows), int(rows.sum())):
         return ""
     return (
         "the index is behind the documents: some came or went since. "
-        f"Next: {rebuild_command(opened.entry)}"
+        f"Next: {rebuild_command(opened.entry.spec)}"
     )

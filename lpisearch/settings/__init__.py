@@ -14,6 +14,7 @@ from lpisearch.settings.indexes import (
     ClassifyOptions,
     DimensionOptions,
     IndexOptions,
+    IndexSpec,
     SearchOptions,
     TopicOptions,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "DimensionOptions",
     "EvaluateOptions",
     "IndexOptions",
+    "IndexSpec",
     "IngestOptions",
     "ReadOptions",
     "RetrievalOptions",

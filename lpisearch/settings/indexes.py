@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
 
 from lpisearch.records import Filter
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 @dataclass(frozen=True, slots=True)
-class IndexOptions:
-    """What `lpisearch index` was asked to do.
+class IndexSpec:
+    """All that an index was asked for: built again from the same documents, it is the same.
 
     Attributes
     ----------
@@ -32,8 +36,6 @@ class IndexOptions:
         Which documents; all, if not given.
     seed
         Of every random choice.
-    wait_seconds
-        How long to wait for another process that is writing.
     """
 
     name: str = "default"
@@ -46,7 +48,38 @@ class IndexOptions:
     train: str = "auto"
     where: Filter = field(default_factory=Filter)
     seed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a JSON value, as it is stored with the index."""
+        values = {each.name: getattr(self, each.name) for each in fields(IndexSpec)}
+        return values | {"where": self.where.as_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Read it from a JSON value of this program, of an earlier or of a later one.
+
+        What is missing is as it is without being asked for; what is not known is passed over.
+        """
+        known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        return cls(**known | {"where": Filter.from_dict(known.get("where") or {})})
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions(IndexSpec):
+    """What `lpisearch index` was asked to do: what to build, and how to go about it.
+
+    Attributes
+    ----------
+    wait_seconds
+        How long to wait for another process that is writing.
+    """
+
     wait_seconds: float = 30.0
+
+    @property
+    def spec(self) -> IndexSpec:
+        """What to build."""
+        return IndexSpec(**{each.name: getattr(self, each.name) for each in fields(IndexSpec)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from lpisearch.errors import NothingToEvaluate
 from lpisearch.evaluation.experiments.collection import digest_of, library_collection
 from lpisearch.evaluation.experiments.matrices import matrix_collection
 from lpisearch.indexes.opening import OpenIndexes, entry_named
-from lpisearch.indexes.rebuild import filter_of, rebuild_command
+from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.records import Filter
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
@@ -124,7 +124,7 @@ class Source:
         if found is None:
             return None
         index, notes = found.opened, list(found.notes)
-        if found.entry.parameters.get("labels") == "use":
+        if found.entry.spec.labels == "use":
             notes.append("The index learned from the labels that it is compared with here.")
         rows: list[int] = index.arrays["document_rows"].tolist()
         places = {key: place for place, key in enumerate(rows)}
@@ -156,10 +156,10 @@ def index_in_use(library: Path, name: str) -> InUse | None:
         if reading.opened is None:
             return None
         index, entry = reading.opened.index, reading.opened.entry
-        hashes = corpus.content_hashes(reading.connection, filter_of(entry))
+        hashes = corpus.content_hashes(reading.connection, entry.spec.where)
     notes: tuple[str, ...] = ()
     if corpus.fingerprint(hashes) != entry.fingerprint:
-        command = rebuild_command(entry)
+        command = rebuild_command(entry.spec)
         notes = (f"The index is behind the documents: some came, went or changed. Next: {command}",)
     return InUse(index, entry, notes)
 
@@ -194,10 +194,10 @@ def index_options(source: Source, options: EvaluateOptions) -> tuple[EvaluateOpt
     entry = None if options.methods else source.entry(options.index)
     if entry is None:
         return options, "rlpi"
-    asked: dict[str, Any] = entry.parameters
+    asked = entry.spec
     return replace(
         options,
-        alpha=options.alpha if options.alpha is not None else asked.get("alpha"),
-        weighting=options.weighting or asked.get("weighting", ""),
-        neighbours=asked.get("neighbours", options.neighbours),
+        alpha=options.alpha if options.alpha is not None else asked.alpha,
+        weighting=options.weighting or asked.weighting,
+        neighbours=asked.neighbours,
     ), entry.method

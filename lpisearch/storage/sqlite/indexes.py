@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
 
+from lpisearch.settings import IndexSpec
 from lpisearch.storage.sqlite.models import Base, IndexRow
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ class IndexEntry:
     folder: str
     created_at: str
     state: str = "ready"
+
+    @property
+    def spec(self) -> IndexSpec:
+        """What was asked for."""
+        asked = {"name": self.name, "method": self.method}
+        return IndexSpec.from_dict(self.parameters | asked)
 
 
 _COLUMNS = Base.metadata.tables["indexes"].columns

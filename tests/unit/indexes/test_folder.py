@@ -12,6 +12,7 @@ import pytest
 from lpisearch.errors import IndexDamaged, IndexTooNew, IndexUnwritable
 from lpisearch.indexes import folder as store
 from lpisearch.indexes.manifest import FILE, FORMAT, Manifest, check_sizes
+from lpisearch.settings import IndexSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,9 +29,7 @@ ARRAYS: dict[str, NDArray[Any]] = {
 def manifest(**changes: Any) -> Manifest:
     """Return a small manifest."""
     plain = Manifest(
-        name="default",
-        method="lsi",
-        parameters={"dims": 3},
+        spec=IndexSpec(method="lsi", dims=3),
         tokeniser={"language": "english"},
         weighting={"name": "tf", "mean_length": 2.5, "k1": 1.2, "b": 0.75},
         result={"dims": 3, "documents": 4},

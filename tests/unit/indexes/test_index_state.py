@@ -12,7 +12,7 @@ import lpisearch
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.rebuild import due_for_rebuild
 from lpisearch.records import Filter
-from lpisearch.settings import IndexOptions
+from lpisearch.settings import IndexOptions, IndexSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,9 +112,7 @@ def test_the_rule_for_a_rebuild(built_from: int, folded: int, unknown: float, du
     from lpisearch.indexes.manifest import Manifest
 
     manifest = Manifest(
-        name="default",
-        method="lsi",
-        parameters={},
+        spec=IndexSpec(method="lsi"),
         tokeniser=_TOKENISER,
         weighting={},
         result={"documents": built_from, "unknown_rate": 0.125},

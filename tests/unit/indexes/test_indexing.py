@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import json
 import multiprocessing
 import sqlite3
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from lpisearch.indexes.learn import fit_subspace
 from lpisearch.indexes.manifest import Manifest
 from lpisearch.indexes.opening import open_index
 from lpisearch.records import Filter
-from lpisearch.settings import IndexOptions
+from lpisearch.settings import IndexOptions, IndexSpec
 from lpisearch.storage.sqlite.lock import writer_lock
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def test_the_report_and_the_manifest_say_what_was_built(
     assert report.size_bytes == sum(path.stat().st_size for path in folder.iterdir())
 
     manifest = open_index(library).manifest
-    assert manifest.parameters == json.loads(json.dumps(asdict(IndexOptions(**asked))))
+    assert manifest.spec == IndexSpec(**asked)
     assert manifest.tokeniser["language"] == "english"
     assert set(manifest.versions) >= {"lpisearch", "numpy", "scipy", "scikit-learn"}
     assert manifest.weighting["name"] == "log-tfidf"

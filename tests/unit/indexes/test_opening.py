@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 READERS = 4
-REBUILDS = 60
+REBUILDS = 20
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from lpisearch.indexes.index import (
     term_array,
 )
 from lpisearch.indexes.manifest import Manifest
+from lpisearch.settings import IndexSpec
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
 
@@ -31,9 +32,7 @@ def index() -> SubspaceIndex:
     scales = np.array([1, 0.5, 0.25], np.float32)
     X = normalise_rows(weighting.apply(counts.matrix))
     manifest = Manifest(
-        name="default",
-        method="lsi",
-        parameters={},
+        spec=IndexSpec(method="lsi"),
         tokeniser={},
         weighting={"name": "bm25", "mean_length": weighting.mean_length, "k1": 1.2, "b": 0.75},
         result={"documents": len(TEXTS)},

@@ -13,6 +13,7 @@ from lpisearch.indexes.index import SubspaceIndex, document_arrays, scaled_rows,
 from lpisearch.indexes.manifest import PLACEMENT, Manifest
 from lpisearch.projections.embedding import Embedding
 from lpisearch.projections.registry import METHODS
+from lpisearch.settings import IndexSpec
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
 
@@ -79,10 +80,8 @@ def _map_arrays(projection: Any) -> dict[str, Any]:
 
 def _manifest(method: str, placement: str, weights: Weighting, vocabulary: Vocabulary) -> Manifest:
     return Manifest(
-        name="default",
-        method=method,
+        spec=IndexSpec(method=method),
         placement=placement,
-        parameters={},
         tokeniser={"language": "english"},
         weighting={
             "name": weights.name,
