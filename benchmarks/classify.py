@@ -19,6 +19,7 @@ import numpy as np
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.classifiers.training import learn_classifier
 from lpisearch.indexes.build import build_index
+from lpisearch.indexes.session import Session
 from lpisearch.indexes.stages import Stages
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.maintenance.documents import list_documents, show_document
@@ -68,7 +69,7 @@ def by_date(library: Path) -> None:
     tests = [each for each in list_documents(library)[0] if each.split == "test"]
     texts = [show_document(library, each.id).text for each in tests]
     for by in CLASSIFIERS:
-        judge = Judge(library, ClassifyOptions(by, k=1))
+        judge = Judge(Session.open(library), ClassifyOptions(by, k=1))
         began = time.perf_counter()
         found = [judge.text(text) for text in texts]
         took = (time.perf_counter() - began) / len(texts)
@@ -109,14 +110,14 @@ def topics(library: Path) -> None:
     """Compare topics with labels."""
     build_index(library, IndexOptions())
     began = time.perf_counter()
-    _agreement("20newsgroups", find_topics(library))
+    _agreement("20newsgroups", find_topics(Session.open(library)))
     print(f"    in {time.perf_counter() - began:.1f} s")
-    _agreement("20newsgroups, 20 asked for", find_topics(library, TopicOptions(20)))
+    _agreement("20newsgroups, 20 asked for", find_topics(Session.open(library), TopicOptions(20)))
     with tempfile.TemporaryDirectory() as folder:
         sample = _library(Path(folder) / "s.db", shipped_folder("sample_corpus") / "documents")
         for method in ("rlpi", "lpi", "olpi", "lsi"):
             build_index(sample, IndexOptions(method=method))
-            _agreement(f"sample corpus, {method}", find_topics(sample))
+            _agreement(f"sample corpus, {method}", find_topics(Session.open(sample)))
 
 
 def _agreement(what: str, report: TopicReport) -> None:

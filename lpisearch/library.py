@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from lpisearch.indexes.session import Session
     from lpisearch.records import (
         Answer,
         DimensionReport,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         RetrievalOptions,
         SimilarityOptions,
     )
-    from lpisearch.storage.sqlite.engine import Database
 
     Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
 
@@ -93,8 +93,8 @@ class Library:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = RLock()
-        self._database: Database | None = None
-        self._searcher: Searcher | None = None
+        self._session: Session | None = None
+        self._asked: Searcher | None = None
 
     def __repr__(self) -> str:
         return f"Library({str(self.path)!r})"
@@ -108,9 +108,9 @@ class Library:
     def close(self) -> None:
         """Release the files. What is asked for afterwards opens them again."""
         with self._lock:
-            if self._database is not None:
-                self._database.close()
-            self._database = self._searcher = None
+            if self._session is not None:
+                self._session.close()
+            self._session = self._asked = None
 
     def __len__(self) -> int:
         return self.listing(limit=0)[1]
@@ -227,7 +227,7 @@ class Library:
         ['first.txt']
         """
         wanted = _search_options(options, k, by, label, index, explain=explain)
-        return self._open().search(text, wanted, like=like, unlike=unlike)
+        return self._searcher().search(text, wanted, like=like, unlike=unlike)
 
     query = search
 
@@ -251,7 +251,7 @@ class Library:
         from lpisearch.ingest.inputs import first_document
 
         wanted = _search_options(options, k, by, label, index)
-        searcher = self._open()
+        searcher = self._searcher()
         if isinstance(document, Document):
             return searcher.similar(document, wanted)
         name = os.fspath(document)
@@ -273,7 +273,7 @@ class Library:
         from lpisearch.readers.queries import read_queries
 
         asked = read_queries(queries) if isinstance(queries, Path) else queries
-        return self._open().batch(asked, options or SearchOptions())
+        return self._searcher().batch(asked, options or SearchOptions())
 
     def classify(
         self, what: str | Path, *, k: int = 5, by: str = "centroid", index: str = "default"
@@ -303,7 +303,7 @@ class Library:
         options = ClassifyOptions(by, k, index)
         if isinstance(what, Path):
             return next(self.classify_each([str(what)], options))
-        return Judge(self.path, options).text(what)
+        return Judge(self._open(), options).text(what)
 
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
@@ -318,7 +318,7 @@ class Library:
         from lpisearch.ingest.inputs import name_files, read_inputs
         from lpisearch.search.classifying import Judge
 
-        judge = Judge(self.path, options)
+        judge = Judge(self._open(), options)
         if not name_files(arguments):
             yield judge.text(" ".join(arguments))
             return
@@ -359,7 +359,7 @@ class Library:
         from lpisearch.search.topics import find_topics
         from lpisearch.settings import TopicOptions
 
-        return find_topics(self.path, TopicOptions(number, terms, documents, seed, index))
+        return find_topics(self._open(), TopicOptions(number, terms, documents, seed, index))
 
     def dimensions(
         self,
@@ -370,7 +370,7 @@ class Library:
         """Give the dimensions of a sparse map by their words and typical documents."""
         from lpisearch.search.dimensions import show_dimensions
 
-        return show_dimensions(self.path, options, on_stage)
+        return show_dimensions(self._open(), options, on_stage)
 
     def evaluate(
         self,
@@ -450,7 +450,7 @@ class Library:
         >>> len(ids) == len(vectors)
         True
         """
-        return self._open().vectors(index)
+        return self._searcher().vectors(index)
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.
@@ -536,15 +536,22 @@ class Library:
 
         return retokenise(self.path, language)
 
-    def _open(self) -> Searcher:
-        from lpisearch.search.searcher import Searcher
-        from lpisearch.storage.sqlite.schema import open_library as open_database
+    def _open(self) -> Session:
+        """Open the library when it is first asked; it must exist by then."""
+        from lpisearch.indexes.session import Session
 
         with self._lock:
-            if self._searcher is None:
-                self._database = open_database(self.path)
-                self._searcher = Searcher(self.path, self._database)
-            return self._searcher
+            if self._session is None:
+                self._session = Session.open(self.path)
+            return self._session
+
+    def _searcher(self) -> Searcher:
+        from lpisearch.search.searcher import Searcher
+
+        with self._lock:
+            if self._asked is None:
+                self._asked = Searcher(self._open())
+            return self._asked
 
 
 def _search_options(

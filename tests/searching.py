@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lpisearch.indexes.session import Session
+from lpisearch.search.classifying import Judge
 from lpisearch.search.searcher import DEFAULTS, Searcher
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.search.topics import find_topics as topics_of
+from lpisearch.settings import ClassifyOptions, TopicOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from lpisearch.records import Answer, Document, Run
+    from lpisearch.records import Answer, Document, Run, TopicReport
     from lpisearch.settings import SearchOptions
 
 
 def run_search(library: Path, text: str, options: SearchOptions = DEFAULTS) -> Answer:
     """Answer one query."""
-    with open_library(library) as database:
-        return Searcher(library, database).search(text, options)
+    with Session.open(library) as session:
+        return Searcher(session).search(text, options)
 
 
 def run_feedback(
@@ -29,21 +32,33 @@ def run_feedback(
     options: SearchOptions = DEFAULTS,
 ) -> Answer:
     """Answer a query moved by documents."""
-    with open_library(library) as database:
-        return Searcher(library, database).search(text, options, like=like, unlike=unlike)
+    with Session.open(library) as session:
+        return Searcher(session).search(text, options, like=like, unlike=unlike)
 
 
 def run_similar(
     library: Path, document: str | Document, options: SearchOptions = DEFAULTS
 ) -> Answer:
     """Find what is like a document."""
-    with open_library(library) as database:
-        return Searcher(library, database).similar(document, options)
+    with Session.open(library) as session:
+        return Searcher(session).similar(document, options)
 
 
 def run_batch(
     library: Path, queries: Iterable[tuple[str, str]], options: SearchOptions = DEFAULTS
 ) -> Iterator[Run]:
     """Answer many queries."""
-    with open_library(library) as database:
-        yield from Searcher(library, database).batch(queries, options)
+    with Session.open(library) as session:
+        yield from Searcher(session).batch(queries, options)
+
+
+def find_topics(library: Path, options: TopicOptions | None = None) -> TopicReport:
+    """Cluster the documents."""
+    with Session.open(library) as session:
+        return topics_of(session, options or TopicOptions())
+
+
+def judge_of(library: Path, options: ClassifyOptions | None = None) -> Judge:
+    """Return the judge of an index; it needs the library no longer."""
+    with Session.open(library) as session:
+        return Judge(session, options or ClassifyOptions())

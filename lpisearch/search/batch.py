@@ -46,7 +46,7 @@ class Batch:
         self._ids = corpus.external_ids(view.connection)
         self._allowed = allowed_rows(view.connection, options.where)
         self._left_out: frozenset[int] = frozenset()
-        engine = view.opened.engine
+        engine = view.engine
         if engine is not None:
             self._names = [self._ids.get(row, "") for row in engine.rows.tolist()]
             self._ranks = alphabet_ranks(self._names)
@@ -59,7 +59,7 @@ class Batch:
             yield from self._answer(some)
 
     def _answer(self, queries: list[tuple[str, str]]) -> Iterator[Run]:
-        engine = self._view.opened.engine
+        engine = self._view.engine
         requests = [self._request(text) for _, text in queries]
         if engine is None:
             for (name, _), request in zip(queries, requests, strict=True):

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING
 
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.errors import BadOption, ClassifierNotFound
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.records import Classification, LabelShare
 from lpisearch.settings import ClassifyOptions, IndexSpec
 from lpisearch.terms.documents import document_tokens
-from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.session import Session
     from lpisearch.records import Document
 
 NONE = "none"
@@ -31,18 +27,18 @@ class Judge:
 
     Parameters
     ----------
-    library
-        The database file.
+    session
+        The library.
     options
         By which classifier, and how many labels.
     """
 
-    def __init__(self, library: Path, options: ClassifyOptions = _DEFAULTS) -> None:
+    def __init__(self, session: Session, options: ClassifyOptions = _DEFAULTS) -> None:
         _check(options)
         self._options = options
-        self._index = open_index(library, options.index)
+        self._index = session.index(options.index)
         self._classifier = _classifier(self._index, options.by)
-        self._tokeniser = Tokeniser(TokeniserSettings.from_dict(self._index.manifest.tokeniser))
+        self._tokeniser = session.tokeniser_of(self._index)
 
     def text(self, text: str) -> Classification:
         """Judge one text."""

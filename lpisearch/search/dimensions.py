@@ -9,25 +9,24 @@ import numpy as np
 
 from lpisearch.errors import BadOption
 from lpisearch.indexes.build import fit_index
-from lpisearch.indexes.opening import entry_named, open_index
+from lpisearch.indexes.opening import entry_named
 from lpisearch.indexes.postings import Postings
 from lpisearch.indexes.stages import Stages
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
 from lpisearch.search.explain import surface_forms
 from lpisearch.settings import IndexOptions
 from lpisearch.storage.sqlite.matching import hit_details
-from lpisearch.storage.sqlite.schema import open_library
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.session import Session
     from lpisearch.settings import DimensionOptions
     from lpisearch.storage.sqlite.matching import Details
 
@@ -39,7 +38,9 @@ _SPARE = 10
 
 
 def show_dimensions(
-    library: Path, options: DimensionOptions, on_stage: Callable[[str], None] = lambda _name: None
+    session: Session,
+    options: DimensionOptions,
+    on_stage: Callable[[str], None] = lambda _name: None,
 ) -> DimensionReport:
     """Give the dimensions of a sparse map by their words and typical documents.
 
@@ -51,9 +52,9 @@ def show_dimensions(
     BadOption, NothingToIndex, IndexNotFound, IndexDamaged, LibraryError
     """
     _check(options)
-    index, is_stored = _index(library, options, on_stage)
+    index, is_stored = _index(session, options, on_stage)
     count = min(options.dims, index.arrays["loadings"].shape[1])
-    with open_library(library) as database, database.reading() as connection:
+    with session.database.reading() as connection:
         dimensions = [_dimension(index, at, connection, options) for at in range(count)]
     return DimensionReport(
         method=options.method,
@@ -79,15 +80,15 @@ def _check(options: DimensionOptions) -> None:
 
 
 def _index(
-    library: Path, options: DimensionOptions, on_stage: Callable[[str], None]
+    session: Session, options: DimensionOptions, on_stage: Callable[[str], None]
 ) -> tuple[SubspaceIndex, bool]:
     """Open the index if it is of this method, else learn the map; say which it was."""
-    with open_library(library) as database, database.reading() as connection:
+    with session.database.reading() as connection:
         entry = entry_named(connection, options.index)
     if entry is not None and entry.method == options.method:
-        return open_index(library, options.index), True
+        return session.index(options.index), True
     wanted = IndexOptions(method=options.method, seed=options.seed, train="none")
-    return fit_index(library, wanted, Stages(on_stage)), False
+    return fit_index(session.path, wanted, Stages(on_stage)), False
 
 
 def _dimension(

@@ -27,9 +27,9 @@ def explain_hit(
     SubspaceError
         The map of the index is not linear.
     """
-    if view.opened.engine is None:
+    if view.engine is None:
         return lambda _hit: None
-    index = view.opened.engine.index
+    index = view.engine.index
     check_linear(index)
     query_counts = index.vocabulary.count(tokens)
     query_forms = surface_forms(text, view.tokeniser)

@@ -38,7 +38,7 @@ def like_document(
         left_out = frozenset({row})
     else:
         tokens = document_tokens(view.tokeniser, document).split()
-    engine = view.opened.engine
+    engine = view.engine
     question = _asked(engine, tokens) if engine is not None else None
     return Request(_frequent(tokens), question, allowed, left_out, pull=False)
 
@@ -57,7 +57,7 @@ def moved_by_documents(
     wanted = [only_row(view.connection, name) for name in like]
     unwanted = [only_row(view.connection, name) for name in unlike]
     words = [tokens.split() for tokens in corpus.tokens_of(view.connection, wanted)]
-    question, engine = request.question, view.opened.engine
+    question, engine = request.question, view.engine
     if engine is not None and question is not None:
         others = [tokens.split() for tokens in corpus.tokens_of(view.connection, unwanted)]
         question = moved(

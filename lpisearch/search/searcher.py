@@ -9,29 +9,26 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, SubspaceError
 from lpisearch.search.batch import Batch
-from lpisearch.search.engine import WAYS
+from lpisearch.search.engine import WAYS, Engine
 from lpisearch.search.explaining import explain_hit
 from lpisearch.search.likeness import like_document, moved_by_documents
-from lpisearch.search.opening import Opened, open_engine
 from lpisearch.search.view import Request, View
 from lpisearch.settings import SearchOptions
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
 from lpisearch.storage.sqlite.corpus import external_ids
 from lpisearch.storage.sqlite.matching import allowed_rows, known_labels
 from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokenisers import Tokenisers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
+    from lpisearch.indexes.opening import OpenIndex, Reading
+    from lpisearch.indexes.session import Session
     from lpisearch.records import Answer, Document, Filter, Run
-    from lpisearch.search.engine import Engine
-    from lpisearch.storage.sqlite.engine import Database
 
 DEFAULTS = SearchOptions()
 
@@ -44,17 +41,13 @@ class Searcher:
 
     Parameters
     ----------
-    library
-        The database file.
-    database
-        Opened to read.
+    session
+        The library.
     """
 
-    def __init__(self, library: Path, database: Database) -> None:
-        self._library = library
-        self._database = database
-        self._opened: dict[str, Opened] = {}
-        self._tokenisers = Tokenisers()
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._engines: dict[str, tuple[OpenIndex, Engine]] = {}
 
     def search(
         self,
@@ -129,7 +122,7 @@ class Searcher:
         BadOption, IndexNotFound, LibraryError
         """
         with self._view(options) as view:
-            used = view if engine is None else replace(view, opened=Opened(None, engine))
+            used = view if engine is None else replace(view, engine=engine, entry=None)
             yield from Batch(used, options).answers(queries)
 
     def vectors(self, index: str) -> tuple[list[str], NDArray[np.float32]]:
@@ -140,9 +133,9 @@ class Searcher:
         IndexNotFound, SubspaceError
         """
         with self._view(replace(DEFAULTS, index=index)) as view:
-            engine = view.opened.engine
+            engine = view.engine
             if engine is None:
-                raise SubspaceError(view.opened.note)
+                raise SubspaceError(view.note)
             names = external_ids(view.connection)
             there = [at for at, row in enumerate(engine.rows.tolist()) if row in names]
             ids = [names[row] for row in engine.rows[there].tolist()]
@@ -151,24 +144,41 @@ class Searcher:
     @contextmanager
     def _view(self, options: SearchOptions) -> Iterator[View]:
         check_options(options)
-        with self._database.reading() as connection:
-            check_labels(connection, options.where)
-            opened = open_engine(
-                self._library, connection, options.index, self._opened.get(options.index)
-            )
-            self._opened[options.index] = opened
-            own = TokeniserSettings.from_dict(stored_setting(connection, TOKENISER) or {})
-            made = own
-            if opened.engine is not None:
-                made = TokeniserSettings.from_dict(opened.engine.index.manifest.tokeniser)
-            yield View(connection, opened, self._tokenisers.of(own), self._tokenisers.of(made))
+        session = self._session
+        with session.indexes.reading(options.index) as reading:
+            check_labels(reading.connection, options.where)
+            stored = stored_setting(reading.connection, TOKENISER) or {}
+            own = session.tokenisers.of(TokeniserSettings.from_dict(stored))
+            opened, note = reading.opened, _why_no_index(reading)
+            if opened is None:
+                yield View(reading.connection, None, None, note, own, own)
+                return
+            engine = self._engine(opened)
+            made = session.tokeniser_of(opened.index)
+            yield View(reading.connection, engine, opened.entry, note, own, made)
+
+    def _engine(self, opened: OpenIndex) -> Engine:
+        """Return the engine over an open index; two threads may at worst make it twice."""
+        kept, engine = self._engines.get(opened.entry.name, (None, None))
+        if engine is None or kept is not opened:
+            engine = Engine(opened.index)
+            self._engines[opened.entry.name] = opened, engine
+        return engine
+
+
+def _why_no_index(reading: Reading) -> str:
+    if reading.opened is not None:
+        return ""
+    if reading.trouble is None:
+        return "no index yet, so by words alone. Next: lpisearch index"
+    return f"{reading.trouble.what} By words alone. Next: {reading.trouble.next_step}"
 
 
 def _explained(
     view: View, tokens: Sequence[str], text: str, answer: Answer, options: SearchOptions
 ) -> Answer:
     """Take the cosine of each hit apart, from the same view as gave the hits."""
-    if not options.explain or view.opened.engine is None:
+    if not options.explain or view.engine is None:
         return answer
     explain = explain_hit(view, tokens, text)
     return replace(answer, hits=tuple(replace(hit, explanation=explain(hit)) for hit in answer))

@@ -9,27 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import BadOption, SubspaceError
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.postings import Postings
 from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
 from lpisearch.search import clusters
 from lpisearch.settings import TopicOptions
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.matching import hit_details
-from lpisearch.storage.sqlite.schema import open_library
-from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.session import Session
     from lpisearch.search.clusters import Clusters
     from lpisearch.storage.sqlite.matching import Details
+    from lpisearch.terms.tokeniser import Tokeniser
 
 _DEFAULTS = TopicOptions()
 # Dimensions of these methods begin with the constant direction, or with what is nearest to it; the
@@ -43,7 +40,7 @@ _READ_DOCUMENTS = 24
 _READ_CHARACTERS = 3000
 
 
-def find_topics(library: Path, options: TopicOptions = _DEFAULTS) -> TopicReport:
+def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicReport:
     """Cluster the documents of a library in the subspace of its index.
 
     Raises
@@ -51,13 +48,13 @@ def find_topics(library: Path, options: TopicOptions = _DEFAULTS) -> TopicReport
     BadOption, IndexNotFound, IndexDamaged, SubspaceError, LibraryError
     """
     _check(options)
-    index = open_index(library, options.index)
+    index = session.index(options.index)
     found = _cluster(index, options)
     stems = _terms(index, found, options.terms)
-    with open_library(library) as database, database.reading() as connection:
+    with session.database.reading() as connection:
         typical = _typical(index, found, connection, max(_READ_DOCUMENTS, options.documents))
         labels = _Labels.of(corpus.labels_by_row(connection, Filter()), index, found)
-    tokeniser = Tokeniser(TokeniserSettings.from_dict(index.manifest.tokeniser))
+    tokeniser = session.tokeniser_of(index)
     topics = [
         Topic(
             number=number + 1,

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.records import Answer
 from lpisearch.search.engine import Scores
 from lpisearch.search.hits import Ranking, as_hits, select
-from lpisearch.search.opening import behind
 from lpisearch.search.parsing import ParsedQuery, parse_query
 from lpisearch.search.passages import Passages
+from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.matching import bm25_rows
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from lpisearch.search.engine import Engine
-    from lpisearch.search.opening import Opened
     from lpisearch.search.question import Question
     from lpisearch.settings import SearchOptions
+    from lpisearch.storage.sqlite.indexes import IndexEntry
     from lpisearch.terms.tokeniser import Tokeniser
 
 _SHOWN_WORDS = 5
@@ -64,8 +65,12 @@ class View:
     ----------
     connection
         Sees one unchanging state of the documents.
-    opened
-        The index in use.
+    engine
+        Over the index in use; None if the words alone must do.
+    entry
+        What the library says of that index.
+    note
+        Why there is no index, or "".
     tokeniser
         Of the library.
     index_tokeniser
@@ -73,7 +78,9 @@ class View:
     """
 
     connection: Connection
-    opened: Opened
+    engine: Engine | None
+    entry: IndexEntry | None
+    note: str
     tokeniser: Tokeniser
     index_tokeniser: Tokeniser
 
@@ -87,7 +94,7 @@ class View:
 
     def answer(self, request: Request, options: SearchOptions) -> Answer:
         """Rank the documents of the library and return those to show."""
-        engine = self.opened.engine
+        engine = self.engine
         if engine is None or request.question is None:
             by = "lexical"
             ranking = _by_table(self.connection, request)
@@ -97,7 +104,7 @@ class View:
         selection = select(self.connection, ranking, options)
         passages = Passages(self.tokeniser, request.tokens, engine, request.question)
         hits = as_hits(self.connection, ranking, selection, options, passages.passage)
-        notes = [self.opened.note, _about_words(request, by), behind(self.connection, self.opened)]
+        notes = [self.note, _about_words(request, by), self._behind()]
         if selection.changed:
             notes.append(
                 "some documents changed after the index was built, and were passed over. "
@@ -109,12 +116,28 @@ class View:
         self, parse: Callable[[Tokeniser], ParsedQuery]
     ) -> tuple[ParsedQuery, Question | None]:
         parsed = parse(self.tokeniser)
-        engine = self.opened.engine
-        if engine is None:
+        if self.engine is None:
             return parsed, None
         if self.index_tokeniser is self.tokeniser:
-            return parsed, engine.ask(parsed.tokens)
-        return parsed, engine.ask(parse(self.index_tokeniser).tokens)
+            return parsed, self.engine.ask(parsed.tokens)
+        return parsed, self.engine.ask(parse(self.index_tokeniser).tokens)
+
+    def _behind(self) -> str:
+        """Say that documents came or went since the index was brought up to date, or "".
+
+        Counts and sums of keys are compared, which costs next to nothing. A document whose content
+        changed keeps its key: it is noticed when it is found.
+        """
+        if self.entry is None or self.engine is None:
+            return ""
+        rows = self.engine.rows
+        now = corpus.count_and_sum(self.connection, self.entry.spec.where)
+        if now == (len(rows), int(rows.sum())):
+            return ""
+        return (
+            "the index is behind the documents: some came or went since. "
+            f"Next: {rebuild_command(self.entry.spec)}"
+        )
 
 
 def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:

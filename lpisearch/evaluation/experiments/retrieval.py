@@ -17,11 +17,11 @@ from lpisearch.evaluation.experiments.questions import Questions, read_questions
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import TERMS, check_options, chosen_methods
 from lpisearch.evaluation.experiments.sources import index_in_use
+from lpisearch.indexes.session import Session
 from lpisearch.records import Table
 from lpisearch.search.engine import WAYS, Engine
 from lpisearch.search.searcher import Searcher
 from lpisearch.settings import IndexOptions, SearchOptions
-from lpisearch.storage.sqlite.schema import open_library
 from lpisearch.wording import counted, quoted
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class _Judge:
 
         engine = None if method is None else _engine(self.library, self.options, method)
         found = {}
-        with open_library(self.library) as database:
-            searcher = Searcher(self.library, database)
+        with Session.open(self.library) as session:
+            searcher = Searcher(session)
             for by in self.ways:
                 search = SearchOptions(by=by, k=self.wanted.depth, index=self.options.index)
                 run = dict(searcher.batch(self.questions.queries, search, engine=engine))

@@ -14,12 +14,10 @@ from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.projections.methods import usual_dimensions
 from lpisearch.projections.registry import EMBEDDINGS, METHODS
-from lpisearch.search.classifying import Judge
 from lpisearch.search.engine import Engine
-from lpisearch.search.topics import find_topics
 from lpisearch.settings import IndexOptions, SearchOptions, TopicOptions
 from lpisearch.terms.counts import count_terms
-from tests.searching import run_search, run_similar
+from tests.searching import find_topics, judge_of, run_search, run_similar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +125,7 @@ def test_topics_and_labels(built: Callable[..., Path], method: str) -> None:
     assert report.purity is not None
     assert report.purity > 0.9
     assert find_topics(library).chosen
-    found = Judge(library).text("ship anchor tide wave")
+    found = judge_of(library).text("ship anchor tide wave")
     assert found.labels[0].label == "sea"
 
 

@@ -13,8 +13,8 @@ from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.discovery import NothingThere
 from lpisearch.search import classifying
-from lpisearch.search.classifying import Judge
 from lpisearch.settings import ClassifyOptions, IndexOptions
+from tests.searching import judge_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +48,7 @@ def _texts(records: list[dict[str, Any]], split: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("by", CLASSIFIERS)
 def test_held_out_records(indexed: Path, records: list[dict[str, Any]], by: str) -> None:
     """Documents that were not learned from get their own label first; all shares sum to 1."""
-    judge = Judge(indexed, ClassifyOptions(by, k=99))
+    judge = judge_of(indexed, ClassifyOptions(by, k=99))
     for text, label in _texts(records, "test"):
         found = judge.text(text)
         assert found.labels[0].label == label
@@ -60,8 +60,8 @@ def test_held_out_records(indexed: Path, records: list[dict[str, Any]], by: str)
 def test_only_the_best(indexed: Path, records: list[dict[str, Any]]) -> None:
     """K labels are given, with the shares that they have among all."""
     text = records[0]["text"]
-    two = Judge(indexed, ClassifyOptions(k=2)).text(text)
-    assert two.labels == Judge(indexed, ClassifyOptions(k=4)).text(text).labels[:2]
+    two = judge_of(indexed, ClassifyOptions(k=2)).text(text)
+    assert two.labels == judge_of(indexed, ClassifyOptions(k=4)).text(text).labels[:2]
 
 
 def test_the_words_of_a_text_may_be_arguments(indexed: Path, records: list[dict[str, Any]]) -> None:
@@ -83,7 +83,7 @@ def test_the_words_of_a_text_may_be_arguments(indexed: Path, records: list[dict[
 )
 def test_texts_without_an_answer(indexed: Path, by: str, text: str, note: str) -> None:
     """Without a known word there is no label, and the reason is said."""
-    found = Judge(indexed, ClassifyOptions(by)).text(text)
+    found = judge_of(indexed, ClassifyOptions(by)).text(text)
     assert (found.labels, found.note, found.failed) == ((), note, False)
 
 
@@ -175,13 +175,13 @@ def test_nothing_is_read_as_a_file_by_mistake(indexed: Path) -> None:
 def test_options_that_cannot_work(indexed: Path, options: ClassifyOptions, message: str) -> None:
     """They are refused with what is near or possible."""
     with pytest.raises(BadOption, match=message):
-        Judge(indexed, options)
+        judge_of(indexed, options)
 
 
 def test_no_index(shelf: Path) -> None:
     """Without an index, the command that builds one is named."""
     with pytest.raises(IndexNotFound) as caught:
-        Judge(shelf)
+        judge_of(shelf)
     assert caught.value.next_step == "lpisearch index"
 
 
@@ -190,7 +190,7 @@ def test_no_labels(put: Callable[..., IngestReport], library: Path) -> None:
     put([{"id": str(n), "text": f"ship sea wave {n % 3} bread"} for n in range(9)])
     build_index(library, IndexOptions())
     with pytest.raises(ClassifierNotFound, match="without labels to classify by") as caught:
-        Judge(library)
+        judge_of(library)
     assert "lpisearch ingest PATH --labels folder" in caught.value.next_step
 
 
@@ -200,7 +200,7 @@ def test_one_label(put: Callable[..., IngestReport], library: Path) -> None:
     report = build_index(library, IndexOptions(name="one"))
     assert report.classifier == {"reason": "all labelled documents have the one label “sea”"}
     with pytest.raises(ClassifierNotFound, match="have the one label “sea”") as caught:
-        Judge(library, ClassifyOptions(index="one"))
+        judge_of(library, ClassifyOptions(index="one"))
     assert "lpisearch index --name one" in caught.value.next_step
 
 
@@ -209,7 +209,7 @@ def test_no_training(shelf: Path) -> None:
     report = build_index(shelf, IndexOptions(method="lsi", train="none"))
     assert report.classifier is None
     with pytest.raises(ClassifierNotFound, match="--train none") as caught:
-        Judge(shelf)
+        judge_of(shelf)
     assert caught.value.next_step == "lpisearch index --method lsi"
 
 
@@ -223,9 +223,9 @@ def test_an_index_without_an_svm(indexed: Path, monkeypatch: pytest.MonkeyPatch)
     """If no SVM was learned, another classifier is proposed."""
     monkeypatch.setattr("lpisearch.classifiers.held_out.MOST_SVM_WEIGHTS", 1)
     build_index(indexed, IndexOptions())
-    assert Judge(indexed).text("ship").note != "failed"
+    assert judge_of(indexed).text("ship").note != "failed"
     with pytest.raises(ClassifierNotFound, match="has no svm") as caught:
-        Judge(indexed, ClassifyOptions("svm"))
+        judge_of(indexed, ClassifyOptions("svm"))
     assert "--classifier centroid" in caught.value.next_step
 
 
@@ -249,7 +249,7 @@ def test_every_method_has_the_same_classifier(
     build_index(shelf, IndexOptions(name="other", method=method))
     text = records[0]["text"]
     answers = [
-        Judge(shelf, ClassifyOptions(index=name)).text(text) for name in ("default", "other")
+        judge_of(shelf, ClassifyOptions(index=name)).text(text) for name in ("default", "other")
     ]
     assert answers[0] == answers[1]
 
@@ -268,7 +268,7 @@ def test_documents_taken_in_later_leave_it_as_it_is(
     assert len(after.vectors) == len(records) + 1
     assert before
     assert {name: after.manifest.arrays[name] for name in before} == before
-    assert Judge(indexed).text(records[0]["text"]).labels[0].label == records[0]["labels"][0]
+    assert judge_of(indexed).text(records[0]["text"]).labels[0].label == records[0]["labels"][0]
 
 
 def test_the_manifest_says_what_was_learned(indexed: Path) -> None:

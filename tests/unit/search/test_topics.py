@@ -9,10 +9,10 @@ import lpisearch
 from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.session import Session
 from lpisearch.records import TopicReport
-from lpisearch.search import topics
-from lpisearch.search.topics import find_topics
 from lpisearch.settings import IndexOptions, TopicOptions, shipped_folder
+from tests.searching import find_topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,7 +214,7 @@ def test_an_index_of_an_earlier_version(indexed: Path, monkeypatch: pytest.Monke
     """An index without postings asks to be built anew."""
     index = open_index(indexed)
     del index.arrays["posting_places"]
-    monkeypatch.setattr(topics, "open_index", lambda *_names: index)
+    monkeypatch.setattr(Session, "index", lambda *_names: index)
     with pytest.raises(SubspaceError, match="earlier lpisearch") as caught:
         find_topics(indexed)
     assert caught.value.next_step == "lpisearch index"

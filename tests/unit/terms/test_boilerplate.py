@@ -71,8 +71,8 @@ def test_the_lines_come_after_the_title() -> None:
 def test_navigation_leads_no_topic(put: Callable[..., IngestReport], library: Path) -> None:
     """In a library of a manual and of letters, no topic is named after the manual's lines."""
     from lpisearch.indexes.build import build_index
-    from lpisearch.search.topics import find_topics
     from lpisearch.settings import IndexOptions, TopicOptions
+    from tests.searching import find_topics
 
     manual = [f"prev up home {body} next" for body in _bodies(60)]
     letters = [body.replace("word", "letter") for body in _bodies(60, length=40)]
