@@ -1,7 +1,7 @@
 """Every error that lpisearch states to its user.
 
 ```text
-LpiSearchError                 what happened, and the next command to type
+LpiSearchError                 what happened, and what to do next
 ├── LibraryError
 │   ├── LibraryNotFound        no database at that path
 │   ├── NotALibrary            the file is something else
@@ -25,13 +25,17 @@ LpiSearchError                 what happened, and the next command to type
 └── BadOption                  a value that cannot work
 ```
 
-Each class builds its text from data, so that a message is written once.
-The command line turns any of them into `Error: … Next: …` and exit status 1 (`BadOption`: 2).
+Each class builds its text from data, so that a message is written once. A text names a field
+(`dims`) or a call (`library.index()`) as data too: Python reads it so, and the command line says
+`--dims` and `lpisearch index` (`lpisearch.messages`). It turns any error into `Error: … Next: …`
+and exit status 1 (`BadOption`: 2).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
+
+from lpisearch.messages import Message, Option, call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +52,15 @@ class LpiSearchError(Exception):
         self.what = what
         self.next_step = next_step
 
+    @property
+    def message(self) -> Message:
+        """Both in one text, for a face to say in its own words."""
+        return (
+            Message(self.what, " Next: ", self.next_step) if self.next_step else Message(self.what)
+        )
+
     def __str__(self) -> str:
-        return f"{self.what} Next: {self.next_step}" if self.next_step else self.what
+        return str(self.message)
 
 
 class LibraryError(LpiSearchError):
@@ -62,7 +73,9 @@ class LibraryNotFound(LibraryError):
     def __init__(self, path: Path) -> None:
         super().__init__(
             f"There is no library at {path}.",
-            "lpisearch ingest PATH  (or name another library: lpisearch --db FILE …)",
+            Message(
+                call("ingest", "PATH"), "  (or name another library: ", call("open", "FILE"), ")"
+            ),
         )
 
 
@@ -72,7 +85,7 @@ class NotALibrary(LibraryError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path} is not an lpisearch library: {reason}.",
-            "name another file with --db FILE",
+            Message("name another file: ", call("open", "FILE")),
         )
 
 
@@ -92,7 +105,9 @@ class LibraryLocked(LibraryError):
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(
             f"{path} is being written by {holder}.",
-            "wait for it to finish, or give more time with --wait SECONDS",
+            Message(
+                "wait for it to finish, or give more time with ", Option("wait_seconds", "SECONDS")
+            ),
         )
 
 
@@ -110,7 +125,7 @@ class LibraryDamaged(LibraryError):
     """SQLite reports that the file is corrupt."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is damaged: {reason}.", "lpisearch doctor")
+        super().__init__(f"{path} is damaged: {reason}.", call("examine"))
 
 
 class SubspaceError(LpiSearchError):
@@ -124,7 +139,7 @@ class IndexNotFound(SubspaceError):
         others = ", ".join(known)
         super().__init__(
             f"The library has no index “{name}”" + (f", only: {others}." if others else "."),
-            f"lpisearch index --name {name}" if others else "lpisearch index",
+            call("index", name=name) if others else call("index"),
         )
 
 
@@ -132,7 +147,7 @@ class IndexDamaged(SubspaceError):
     """A file of the index is missing, cut short or changed."""
 
     def __init__(self, folder: Path, reason: str) -> None:
-        super().__init__(f"The index in {folder} is damaged: {reason}.", "lpisearch index")
+        super().__init__(f"The index in {folder} is damaged: {reason}.", call("index"))
 
 
 class IndexTooNew(SubspaceError):
@@ -141,7 +156,7 @@ class IndexTooNew(SubspaceError):
     def __init__(self, folder: Path, number: int) -> None:
         super().__init__(
             f"The index in {folder} was written by a newer lpisearch (format {number}).",
-            "pip install --upgrade lpisearch, or build it anew: lpisearch index",
+            Message("pip install --upgrade lpisearch, or build it anew: ", call("index")),
         )
 
 
@@ -171,7 +186,7 @@ class DocumentNotFound(LpiSearchError):
     """No document has the id or path."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No document is called “{name}”.", "lpisearch docs list")
+        super().__init__(f"No document is called “{name}”.", call("entries"))
 
 
 class SeveralDocuments(LpiSearchError):
@@ -180,7 +195,7 @@ class SeveralDocuments(LpiSearchError):
     def __init__(self, path: str, number: int) -> None:
         super().__init__(
             f"{path} holds {number:,} documents; name one by its id.",
-            f"lpisearch docs list --path '{path}'",
+            call("entries", path=path),
         )
 
 
@@ -206,12 +221,27 @@ class PlotUnavailable(LpiSearchError):
 
 
 class BadOption(LpiSearchError):
-    """An option has a value that cannot work."""
+    """An option has a value that cannot work.
+
+    Parameters
+    ----------
+    field
+        Its name in Python, such as "dims"; or those of several.
+    reason
+        Why the value cannot work, without a full stop.
+    choices
+        All that can.
+    """
 
     exit_status: ClassVar[int] = 2
 
-    def __init__(self, option: str, reason: str, choices: Iterable[str] = ()) -> None:
+    def __init__(
+        self, field: str | tuple[str, ...], reason: str, choices: Iterable[str] = ()
+    ) -> None:
+        names = (field,) if isinstance(field, str) else field
+        listed = [part for name in names for part in (", ", Option(name))][1:]
         known = ", ".join(choices)
         super().__init__(
-            f"{option}: {reason}.", f"choose one of: {known}" if known else "lpisearch --help"
+            Message(*listed, ": ", reason, "."),
+            f"choose one of: {known}" if known else call("help"),
         )

@@ -1,4 +1,4 @@
-"""How things are said in notes and errors: numbers, names, and why the system refused."""
+"""How things are said in notes and errors: numbers, names, guesses, why the system refused."""
 
 from __future__ import annotations
 

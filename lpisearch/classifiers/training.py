@@ -62,7 +62,7 @@ def check_train(train: str, splits: Collection[str]) -> None:
     if train not in {AUTO, ALL, NONE, *splits}:
         known = sorted(set(splits) - {""})
         raise BadOption(
-            "--train", f"no document is in the split “{train}”", [AUTO, ALL, NONE, *known]
+            "train", f"no document is in the split “{train}”", [AUTO, ALL, NONE, *known]
         )
 
 

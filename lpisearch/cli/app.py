@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from lpisearch import __version__
 from lpisearch.cli import INTERRUPTED, STOPPED
 from lpisearch.cli.verbs import VERBS, load
+from lpisearch.cli.words import spoken
 from lpisearch.errors import LpiSearchError
 from lpisearch.library import Library, default_path
 
@@ -69,7 +70,7 @@ def _stated(*, debug: bool) -> Iterator[None]:
     except LpiSearchError as error:
         if debug:
             raise
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"Error: {spoken(error.message)}", err=True)
         raise SystemExit(error.exit_status) from None
     except KeyboardInterrupt:
         typer.echo(STOPPED, err=True)

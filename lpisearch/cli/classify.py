@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table
+from lpisearch.messages import Message
 
 if TYPE_CHECKING:
     from lpisearch.records import Classification
@@ -52,7 +53,13 @@ def _as_json(found: Classification) -> dict[str, Any]:
 
 def _render_one(found: Classification) -> None:
     if found.failed:
-        note(f"Error: {found.input}: {found.note}. Next: name another file, or pipe its text in: -")
+        note(
+            Message(
+                f"Error: {found.input}: ",
+                found.note,
+                ". Next: name another file, or pipe its text in: -",
+            )
+        )
     elif found.note:
         note(f"No label: {found.note}.")
     else:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table
+from lpisearch.messages import Message
 
 
 def doctor(
@@ -27,6 +28,6 @@ def doctor(
         print_table(("", "check", "found"), rows)
         for finding in findings:
             if finding.next_step:
-                note(f"{finding.check}: next: {finding.next_step}")
+                note(Message(f"{finding.check}: next: ", finding.next_step))
     if not sound:
         raise typer.Exit(1)

@@ -42,7 +42,7 @@ class Output(Enum):
         if len(asked) > 1:
             from lpisearch.errors import BadOption
 
-            raise BadOption("output", "choose one of --json, --csv and --trec")
+            raise BadOption(("json", "csv", "trec"), "choose one of them")
         return asked[0] if asked else cls.PLAIN
 
 

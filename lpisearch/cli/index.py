@@ -68,8 +68,8 @@ def index(
     options = IndexOptions(
         name=name,
         method=method,
-        dims=_number("--dims", dims, int),
-        alpha=_number("--alpha", alpha, float),
+        dims=_number("dims", dims, int),
+        alpha=_number("alpha", alpha, float),
         neighbours=neighbours,
         labels=labels,
         weighting=weighting,

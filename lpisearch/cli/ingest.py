@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar
+from lpisearch.messages import Message
 
 if TYPE_CHECKING:
     from lpisearch.records import IngestReport, Trouble
@@ -132,7 +133,7 @@ def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None
     for remark in report.notes:
         note(remark)
     for complaint in report.index_notes:
-        note(f"The documents are safe, but an index could not take them in. {complaint}")
+        note(Message("The documents are safe, but an index could not take them in. ", complaint))
     _render_troubles("failed", report.failures)
     _render_troubles("read with a remark", report.warnings)
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from lpisearch.cli.words import spoken, spoken_value
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -24,12 +26,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON value and not
 
 def print_json(value: Any) -> None:
     """Print one JSON value on stdout."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(json.dumps(spoken_value(value), ensure_ascii=False, indent=2))
 
 
 def note(message: str) -> None:
     """Say something beside the result, on stderr."""
-    typer.echo(_harmless(message), err=True)
+    typer.echo(_harmless(spoken(message)), err=True)
 
 
 def print_text(text: str) -> None:
@@ -152,11 +154,15 @@ def _at(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:
 
 
 def _shown(cell: object) -> str:
-    return f"{cell:,}" if isinstance(cell, int) else _harmless(str(cell))
+    return f"{cell:,}" if isinstance(cell, int) else _harmless(_text(cell))
+
+
+def _text(cell: object) -> str:
+    return spoken(cell) if isinstance(cell, str) else str(cell)
 
 
 def _one_line(cell: object) -> str:
-    return " ".join(_harmless(str(cell)).split())
+    return " ".join(_harmless(_text(cell)).split())
 
 
 # A document may hold sequences that paint the terminal or command it.

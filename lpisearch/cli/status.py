@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_pairs, print_table, size
+from lpisearch.messages import Message
 
 
 def status(context: typer.Context, json: Json = False) -> None:
@@ -34,7 +35,10 @@ def status(context: typer.Context, json: Json = False) -> None:
         if index["rebuild"]:
             reason = index["rebuild"].removesuffix(".")
             note(
-                f"A rebuild of “{index['name']}” is due: {reason}. Next: {index['rebuild_command']}"
+                Message(
+                    f"A rebuild of “{index['name']}” is due: {reason}. Next: ",
+                    index["rebuild_command"],
+                )
             )
         elif index["state"] == "behind":
             note(f"“{index['name']}” takes in what has changed at the next lpisearch ingest.")

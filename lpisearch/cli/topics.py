@@ -67,17 +67,17 @@ def topics(
     library = context.obj.library
     if method:
         if number != "auto":
-            raise BadOption("-n", "dimensions are counted by --dims")
+            raise BadOption("number", "dimensions are counted by --dims")
         shown = _SHOWN_DIMENSIONS if dims is None else dims
         options = DimensionOptions(method, shown, terms, documents, seed, index)
         _show_dimensions(library, options, json=json)
         return
     if dims is not None:
-        raise BadOption("--dims", "it goes with --method")
+        raise BadOption("dims", "it goes with --method")
     try:
         wanted = None if number == "auto" else int(number)
     except ValueError:
-        raise BadOption("-n", f"“{number}” is neither auto nor a number") from None
+        raise BadOption("number", f"“{number}” is neither auto nor a number") from None
     _show_topics(library, TopicOptions(wanted, terms, documents, seed, index), json=json)
 
 

@@ -59,7 +59,7 @@ def build_index(
     index = fit_index(library, options.spec, stages)
     with (
         stages.stage("writing"),
-        writer_lock(library, "lpisearch index", options.wait_seconds),
+        writer_lock(library, "index", options.wait_seconds),
         open_library(library, writable=True) as database,
     ):
         folder = put_in_use(library, database, index)
@@ -117,7 +117,7 @@ def _corpus(database: Database, spec: IndexSpec) -> Iterator[Corpus]:
     with database.reading() as connection:
         labels = corpus.labels_by_row(connection, spec.where)
         if spec.labels == "use" and not labels:
-            raise BadOption("--labels", "no document has a label to use")
+            raise BadOption("labels", "no document has a label to use")
         splits = corpus.splits_by_row(connection, spec.where)
         check_train(spec.train, set(splits.values()))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import SubspaceError
 from lpisearch.indexes.rebuild import rebuild_command, same_tokens
+from lpisearch.messages import Message
 from lpisearch.settings import index_folder
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
@@ -36,12 +37,12 @@ def fold_in(library: Path, database: Database) -> list[str]:
     """
     with database.reading() as connection:
         entries = index_entries(connection)
-    complaints = []
+    complaints: list[str] = []
     for entry in entries:
         try:
             _fold_into(library, database, entry)
         except SubspaceError as error:
-            complaints.append(f"{error.what} Next: {rebuild_command(entry.spec)}")
+            complaints.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
     return complaints
 
 

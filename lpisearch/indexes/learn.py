@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, NothingToIndex
+from lpisearch.messages import Message, call
 from lpisearch.projections.methods import MethodOptions, make_method, parameters
 from lpisearch.wording import nearest
 
@@ -107,22 +108,22 @@ def check_options(options: IndexSpec) -> None:
 
     if options.method not in METHODS:
         hint = nearest(options.method, METHODS)
-        raise BadOption("--method", f"there is no method “{options.method}”{hint}", METHODS)
+        raise BadOption("method", f"there is no method “{options.method}”{hint}", METHODS)
     known = parameters(METHODS[options.method])
     if options.labels not in _LABEL_CHOICES:
-        raise BadOption("--labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
+        raise BadOption("labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
     if options.dims is not None and options.dims < 1:
-        raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
+        raise BadOption("dims", f"{options.dims} is not a number of dimensions")
     if options.neighbours < 1:
-        raise BadOption("--neighbours", f"{options.neighbours} is not a number of neighbours")
+        raise BadOption("neighbours", f"{options.neighbours} is not a number of neighbours")
     if options.alpha is not None and not 0 <= options.alpha <= _LARGEST_ALPHA:
-        raise BadOption("--alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
+        raise BadOption("alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
     if options.alpha is not None and "alpha" not in known:
-        raise BadOption("--alpha", f"{options.method} has no α")
+        raise BadOption("alpha", f"{options.method} has no α")
     if options.labels == "use" and "graph" not in known:
-        raise BadOption("--labels", f"{options.method} takes no notice of labels")
+        raise BadOption("labels", f"{options.method} takes no notice of labels")
     if not 0 <= options.seed <= _LARGEST_SEED:
-        raise BadOption("--seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
+        raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
     weighting_scheme(options.weighting)
 
 
@@ -157,7 +158,7 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
     if not len(vocabulary):
         raise NothingToIndex(
             f"None of the {len(corpus.rows):,} documents has a word to index.",
-            "lpisearch docs list  (is their language set? lpisearch status)",
+            Message(call("entries"), "  (is their language set? ", call("status"), ")"),
         )
     with stages.stage("weighting"):
         weighting = Weighting.fit(counts, options.weighting, factors=factors)
@@ -172,7 +173,7 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
     if not vectors.any() or not np.isfinite(vectors).all():
         raise NothingToIndex(
             "The numbers of this subspace are too small or too large to tell documents apart.",
-            "lpisearch index --alpha auto",
+            call("index", alpha="auto"),
         )
     classifier = learn_classifier(X, labels, splits, options, stages)
     unknown_rate = unknown / max(words, 1)
@@ -220,7 +221,7 @@ def _fit_projection(
     except ValueError as error:
         raise NothingToIndex(
             f"No subspace can be learned from these documents: {error}",
-            "add documents that differ, or ask for other options: lpisearch index --help",
+            Message("add documents that differ, or ask for other options: ", call("help", "index")),
         ) from error
     return projection, tuple(str(each.message) for each in said)
 

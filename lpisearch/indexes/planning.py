@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes.learn import check_options
+from lpisearch.messages import Message, Option, call
 from lpisearch.projections.methods import DIMENSIONS, usual_dimensions
 from lpisearch.records import Filter, IndexPlan
 from lpisearch.storage.sqlite.corpus import corpus_size
@@ -134,22 +135,25 @@ def _with_kernels(documents: int) -> int:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise BadOption("--name", f"“{name}” has signs other than letters, digits, . _ -")
+        raise BadOption("name", f"“{name}” has signs other than letters, digits, . _ -")
     if len(name.encode()) > _LONGEST_NAME:
-        raise BadOption("--name", f"“{name[:20]}…” is longer than {_LONGEST_NAME} bytes")
+        raise BadOption("name", f"“{name[:20]}…” is longer than {_LONGEST_NAME} bytes")
 
 
 def _refuse_too_few(documents: int, options: IndexSpec) -> None:
     if documents < 2 and options.where != Filter():  # noqa: PLR2004 (the least to compare)
         number = "Only one document passes" if documents else "No document passes"
-        raise NothingToIndex(f"{number} --where.", "lpisearch status  (shows the labels)")
+        raise NothingToIndex(
+            Message(f"{number} ", Option("where"), "."),
+            Message(call("status"), "  (shows the labels)"),
+        )
     if documents == 0:
-        raise NothingToIndex("The library has no documents.", "lpisearch ingest PATH")
+        raise NothingToIndex("The library has no documents.", call("ingest", "PATH"))
     if documents == 1:
         raise NothingToIndex(
-            "The library has one document; a subspace needs at least two.", "lpisearch ingest PATH"
+            "The library has one document; a subspace needs at least two.", call("ingest", "PATH")
         )
     if options.dims is not None and options.dims >= documents:
         raise BadOption(
-            "--dims", f"{options.dims} dimensions need more than the {documents:,} documents"
+            "dims", f"{options.dims} dimensions need more than the {documents:,} documents"
         )

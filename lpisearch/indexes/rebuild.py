@@ -1,18 +1,18 @@
-"""When an index should be built anew, and by which command."""
+"""When an index should be built anew, and by which call."""
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.messages import call
 from lpisearch.settings import IndexSpec
-from lpisearch.settings.conditions import as_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lpisearch.indexes.manifest import Manifest
+    from lpisearch.messages import Message
 
 # A rebuild is due when a fifth of the documents, or a tenth more of the words, are new to the map.
 _DUE_SHARE = 0.2
@@ -50,19 +50,14 @@ def same_tokens(manifest: Manifest, tokeniser: Mapping[str, Any]) -> bool:
     return manifest.tokeniser == dict(tokeniser)
 
 
-def rebuild_command(spec: IndexSpec) -> str:
-    """Return the command that builds an index as it was asked for."""
-    return shlex.join(command_line(spec))
+def rebuild_command(spec: IndexSpec) -> Message:
+    """Return the call that builds an index as it was asked for.
 
-
-def command_line(spec: IndexSpec) -> list[str]:
-    """Return the same as words; what is as it is without being asked for is left out."""
-    words = ["lpisearch", "index"]
+    What is as it is without being asked for is left out.
+    """
     usual = IndexSpec()
-    for option in fields(IndexSpec):
-        value = getattr(spec, option.name)
-        if option.name != "where" and value != getattr(usual, option.name):
-            words += [f"--{option.name}", str(value)]
-    for condition in as_conditions(spec.where):
-        words += ["--where", condition]
-    return words
+    names = [one.name for one in fields(IndexSpec) if one.name != "where"]
+    asked = {name: getattr(spec, name) for name in (*names, "where")}
+    return call(
+        "index", **{name: value for name, value in asked.items() if value != getattr(usual, name)}
+    )

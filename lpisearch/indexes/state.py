@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import SubspaceError
 from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command
+from lpisearch.messages import call
 from lpisearch.records import Finding
 from lpisearch.settings import index_folder
 from lpisearch.storage.sqlite import corpus
@@ -41,7 +42,7 @@ def index_findings(library: Path, connection: Connection) -> list[Finding]:
             continue
         found = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
         if not _is_current(connection, entry):
-            found = Finding(check, ok=True, detail="behind", next_step="lpisearch ingest PATH")
+            found = Finding(check, ok=True, detail="behind", next_step=call("ingest", "PATH"))
         findings.append(found)
     return findings
 

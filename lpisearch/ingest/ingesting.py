@@ -14,6 +14,7 @@ from lpisearch.ingest.naming import Labelling, label_file
 from lpisearch.ingest.recording import Recorder, root_of
 from lpisearch.ingest.stdin import spooled_input
 from lpisearch.ingest.tokeniser import Tokenising
+from lpisearch.messages import Message, Option
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
@@ -66,7 +67,7 @@ def run_ingest(
     with spooled_input(paths) as piped:
         files = [*piped, *discovery.files(path for path in paths if path != "-")]
         with (
-            writer_lock(library, "lpisearch ingest", options.wait_seconds),
+            writer_lock(library, "ingest", options.wait_seconds),
             create_library(library) as database,
         ):
             with database.writing() as connection:
@@ -146,7 +147,9 @@ class _Reading:
     def _pass_over(self, file: FoundFile) -> None:
         """Refuse a file of unknown format that was named, count one that was merely found."""
         if file.named:
-            unknown = "not a document that lpisearch can read; name its --format if it is"
+            unknown = Message(
+                "not a document that lpisearch can read; name its ", Option("format"), " if it is"
+            )
             self._note(file, Problem(unknown if file.size else EMPTY))
         else:
             self._skipped[PurePath(file.path).suffix.lower() or "no suffix"] += 1

@@ -11,6 +11,7 @@ from lpisearch.errors import DocumentNotFound, ReaderError
 from lpisearch.ingest.discovery import Discovery, FoundFile, NothingThere, expand
 from lpisearch.ingest.extraction import extract
 from lpisearch.ingest.stdin import spooled_input
+from lpisearch.messages import Message
 from lpisearch.readers.registry import READERS
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Document, Problem
@@ -90,7 +91,7 @@ def first_document(name: str) -> Document:
             if isinstance(item, Document):
                 return item
             if isinstance(item, Problem) and not item.warning:
-                raise ReaderError(f"{name}: {item.reason}.", "name another file")
+                raise ReaderError(Message(f"{name}: ", item.reason, "."), "name another file")
     raise ReaderError(f"{name}: not a document that lpisearch can read.", "name another file")
 
 

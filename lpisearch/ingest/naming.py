@@ -129,7 +129,7 @@ def read_label_file(path: Path) -> dict[str, GivenLabels]:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             return _given_labels(path, csv.DictReader(stream, delimiter=delimiter))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadOption("--labels", f"cannot read {path} ({error})") from error
+        raise BadOption("labels", f"cannot read {path} ({error})") from error
 
 
 def _given_labels(path: Path, table: csv.DictReader[str]) -> dict[str, GivenLabels]:
@@ -139,7 +139,7 @@ def _given_labels(path: Path, table: csv.DictReader[str]) -> dict[str, GivenLabe
     if key is None or labels is None:
         has = ", ".join(columns) or "none"
         raise BadOption(
-            "--labels", f"{path} needs a column path (or id) and a column label; it has: {has}"
+            "labels", f"{path} needs a column path (or id) and a column label; it has: {has}"
         )
     split = columns.get("split", "")
     return {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
+from lpisearch.messages import Message, call
 from lpisearch.storage.sqlite.configuration import TOKENISER, store_setting, stored_setting
 from lpisearch.terms.detection import FALLBACK, Evidence
 from lpisearch.terms.documents import document_tokens
@@ -72,11 +73,11 @@ class Tokenising:
         if not self._finds or self._tokeniser is None:
             return []
         used = self._tokeniser.settings.language
-        remarks = [self._evidence.describe(used)]
+        remarks: list[str] = [self._evidence.describe(used)]
         most = self._evidence.language
         if most != used:
             remarks.append(
-                f"most documents are {most}. Next: lpisearch db retokenise --language {most}"
+                Message(f"most documents are {most}. Next: ", call("retokenise", language=most))
             )
         return remarks
 
@@ -112,5 +113,5 @@ class LanguageDiffers(BadOption):
     """The documents of the library were cut into words in another language."""
 
     def __init__(self, has: str, asked: str) -> None:
-        super().__init__("--language", f"the words of this library are cut as {has}")
-        self.next_step = f"lpisearch db retokenise --language {asked}"
+        super().__init__("language", f"the words of this library are cut as {has}")
+        self.next_step = call("retokenise", language=asked)

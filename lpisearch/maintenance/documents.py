@@ -58,7 +58,7 @@ def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 
     """
     with (
         open_library(library, writable=True) as database,
-        writer_lock(library, "lpisearch docs delete", wait_seconds),
+        writer_lock(library, "delete", wait_seconds),
         database.writing() as connection,
     ):
         row_ids = {documents.only_row(connection, name) for name in names}

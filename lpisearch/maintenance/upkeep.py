@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import BadOption, LibraryDamaged, LibraryNotFound
 from lpisearch.indexes.state import index_findings, index_summaries
 from lpisearch.ingest.tokeniser import AUTO, library_tokeniser
+from lpisearch.messages import call
 from lpisearch.records import Filter, Finding
 from lpisearch.storage.sqlite import documents, health, rows
 from lpisearch.storage.sqlite.backup import back_up
@@ -59,7 +60,7 @@ def examine(library: Path, *, repair: bool = False, wait_seconds: float = 30.0) 
         with open_library(library, writable=True) as database:
             if repair:
                 with (
-                    writer_lock(library, "lpisearch doctor", wait_seconds),
+                    writer_lock(library, "examine", wait_seconds),
                     database.writing() as connection,
                 ):
                     _repair(connection)
@@ -89,7 +90,7 @@ def _tokeniser_finding(connection: Connection) -> Finding:
         check,
         ok=True,
         detail=f"the tokens were made by {stored['stemmer']}, another version",
-        next_step="lpisearch db retokenise",
+        next_step=call("retokenise"),
     )
 
 
@@ -104,7 +105,7 @@ def retokenise(library: Path, language: str = "", wait_seconds: float = 30.0) ->
         How many documents there were.
     """
     with (
-        writer_lock(library, "lpisearch db retokenise", wait_seconds),
+        writer_lock(library, "retokenise", wait_seconds),
         open_library(library, writable=True) as database,
         database.writing() as connection,
     ):
@@ -173,5 +174,5 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
     elif target.is_dir():
         target /= library.name
     if target.exists():
-        raise BadOption("FILE", f"{target} exists already, and a backup never replaces a file")
+        raise BadOption("target", f"{target} exists already, and a backup never replaces a file")
     return back_up(library, target)

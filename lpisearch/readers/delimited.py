@@ -15,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
+from lpisearch.messages import Message, Option
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
 from lpisearch.readers.fields import Parts, document_from_fields, find_parts
@@ -97,7 +98,7 @@ def _lines(texts: Iterator[str], options: ReadOptions) -> Iterator[str]:
         held.append(first)
         length += len(first)
         if length > limit:
-            raise ReaderError(f"has a line that {over_limit(limit)}")
+            raise ReaderError(Message("has a line that ", over_limit(limit)))
         if rest:
             yield "".join(held) + "\n"
             last = rest.pop()
@@ -161,17 +162,24 @@ def _found_columns(names: list[str], options: ReadOptions) -> Parts:
     if parts.missing:
         part, name = next(iter(parts.missing.items()))
         raise ReaderError(
-            f"has no column “{name}” (--{_OPTION.get(part, part)}); its columns are {known}"
+            Message(
+                f"has no column “{name}” (",
+                Option(_OPTION.get(part, part)),
+                f"); its columns are {known}",
+            )
         )
     if parts.text is None:
         raise ReaderError(
-            "has no column that is known to hold text: name it with --text-field;"
-            f" its columns are {known}"
+            Message(
+                "has no column that is known to hold text: name it with ",
+                Option("text_field"),
+                f"; its columns are {known}",
+            )
         )
     return parts
 
 
-_OPTION = {"id": "id-field", "title": "title-field", "text": "text-field"}
+_OPTION = {"id": "id_field", "title": "title_field", "text": "text_field"}
 
 
 def _numbered(rows: Iterator[list[str]]) -> Iterator[tuple[str, list[str] | Problem]]:

@@ -17,6 +17,7 @@ from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from lpisearch.errors import ReaderError
+from lpisearch.messages import from_plain
 from lpisearch.readers.worker import decode, encode
 from lpisearch.records import Document, Problem
 from lpisearch.settings import MEBIBYTE
@@ -229,7 +230,7 @@ class _Worker:
                 case {"done": _}:
                     return records
                 case {"failed": [what, next_step]}:
-                    raise ReaderError(what, next_step)
+                    raise ReaderError(from_plain(what), next_step)
                 case {"system": [number, message]}:
                     raise OSError(number, message, request["source"]["path"])
                 case _:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
+from lpisearch.messages import Message
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import detect, text_chunks
 from lpisearch.readers.json_records import DECODER, Records, not_valid
@@ -105,7 +106,9 @@ class _Window:
                 # is not parsed once for each chunk.
                 held = len(self._held) - self._position
                 if held > self._limit:
-                    raise ReaderError(f"has a record that {over_limit(self._limit)}") from None
+                    raise ReaderError(
+                        Message("has a record that ", over_limit(self._limit))
+                    ) from None
                 if not self._more(max(held, 1)):
                     raise
                 continue

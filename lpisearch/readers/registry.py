@@ -5,7 +5,6 @@ A new reader is one module and one line here; `--format` and the common checks f
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
@@ -27,6 +26,7 @@ from lpisearch.readers import (
     text,
 )
 from lpisearch.readers.streams import stated_gzip_damage
+from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from lpisearch.readers.base import Reader, SourceFile
@@ -54,7 +54,7 @@ READERS: dict[str, Reader] = {
         text.READER,
     )
 }
-"""Every format by the name that `--format` calls it."""
+"""Every format by the name that the option `format` calls it."""
 
 
 def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
@@ -94,9 +94,8 @@ def reader_named(name: str) -> Reader:
     """Return a reader by name; raises BadOption, with the nearest name, if there is none."""
     if name in READERS:
         return READERS[name]
-    near = difflib.get_close_matches(name.lower(), READERS, n=1)
-    hint = f" (did you mean “{near[0]}”?)" if near else ""
-    raise BadOption("--format", f"there is no reader “{name}”{hint}", ["auto", *sorted(READERS)])
+    hint = nearest(name, READERS)
+    raise BadOption("format", f"there is no reader “{name}”{hint}", ["auto", *sorted(READERS)])
 
 
 _BY_SUFFIX = {suffix: reader for reader in READERS.values() for suffix in reader.suffixes}

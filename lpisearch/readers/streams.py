@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
+from lpisearch.messages import Message, Option
 from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
@@ -106,10 +107,11 @@ def lines(pieces: Iterable[bytes], limit: int) -> Iterator[tuple[int, bytes | No
         yield number, b"".join(held) if held_bytes <= limit else None
 
 
-def over_limit(limit: int, size: int | None = None, about: str = "") -> str:
+def over_limit(limit: int, size: int | None = None, about: str = "") -> Message:
     """Say that a document, or one record of a file, is over the limit."""
     stated = "" if size is None else f"{about}{size / MEBIBYTE:.1f} MiB, "
-    return (
-        f"is {stated}over the limit of {limit / MEBIBYTE:.1f} MiB for one document"
-        " (raise it with --max-size)"
+    return Message(
+        f"is {stated}over the limit of {limit / MEBIBYTE:.1f} MiB for one document (raise it with ",
+        Option("max_document_bytes"),
+        ")",
     )

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lpisearch.errors import ReaderError
+from lpisearch.messages import as_plain
 from lpisearch.readers.base import Reader, SourceFile
 from lpisearch.readers.streams import over_limit
 from lpisearch.records import Document
@@ -106,7 +107,7 @@ def _answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _records(request)
         yield {"done": True}
     except ReaderError as error:
-        yield {"failed": [error.what, error.next_step]}
+        yield {"failed": [as_plain(error.what), error.next_step]}
     except OSError as error:
         yield {"system": [error.errno or 0, error.strerror or str(error)]}
     except MemoryError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.errors import BadOption, ClassifierNotFound
 from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.messages import Message, Option, call
 from lpisearch.records import Classification, LabelShare
 from lpisearch.settings import ClassifyOptions, IndexSpec
 from lpisearch.terms.documents import document_tokens
+from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from lpisearch.indexes.index import SubspaceIndex
@@ -67,11 +68,10 @@ class Judge:
 
 def _check(options: ClassifyOptions) -> None:
     if options.by not in CLASSIFIERS:
-        near = difflib.get_close_matches(options.by.casefold(), CLASSIFIERS, 1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise BadOption("--classifier", f"there is no classifier “{options.by}”{hint}", CLASSIFIERS)
+        hint = nearest(options.by, CLASSIFIERS)
+        raise BadOption("classifier", f"there is no classifier “{options.by}”{hint}", CLASSIFIERS)
     if options.k < 1:
-        raise BadOption("-k", f"{options.k} is not a number of labels")
+        raise BadOption("k", f"{options.k} is not a number of labels")
 
 
 def _classifier(index: SubspaceIndex, by: str) -> Classifier:
@@ -83,21 +83,27 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
         what = f"The index “{name}” was written by an earlier lpisearch, without a classifier."
         raise ClassifierNotFound(what, rebuild)
     if manifest.spec.train == NONE:
-        raise ClassifierNotFound(f"The index “{name}” was built with --train none.", rebuild)
+        raise ClassifierNotFound(
+            Message(f"The index “{name}” was built with ", Option("train", NONE), "."), rebuild
+        )
     facts = manifest.result["classifier"]
     if facts is None:
         raise ClassifierNotFound(
             f"The index “{name}” was built without labels to classify by.",
-            f"lpisearch ingest PATH --labels folder  (if documents lack labels), then {rebuild}",
+            Message(
+                call("ingest", "PATH", labels="folder"),
+                "  (if documents lack labels), then ",
+                rebuild,
+            ),
         )
     if "reason" in facts:
         raise ClassifierNotFound(
             f"The index “{name}” could not learn the labels: {facts['reason']}.",
-            f"lpisearch status  (shows the labels); then {rebuild}",
+            Message(call("status"), "  (shows the labels); then ", rebuild),
         )
     if by not in facts["temperatures"]:
         raise ClassifierNotFound(
             f"The index “{name}” has no {by}: it would take too long for so many documents.",
-            "lpisearch classify --classifier centroid",
+            call("classify", classifier="centroid"),
         )
     return Classifier.from_index(index.arrays, facts["temperatures"])

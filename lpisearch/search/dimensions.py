@@ -70,13 +70,13 @@ def _check(options: DimensionOptions) -> None:
 
     readable = [name for name, cls in METHODS.items() if cls.few_words]
     if options.method not in METHODS:
-        raise BadOption("--method", f"there is no method “{options.method}”", readable)
+        raise BadOption("method", f"there is no method “{options.method}”", readable)
     if options.method not in readable:
-        raise BadOption("--method", f"{options.method} has no dimensions of few words", readable)
+        raise BadOption("method", f"{options.method} has no dimensions of few words", readable)
     if options.dims < 1:
-        raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
+        raise BadOption("dims", f"{options.dims} is not a number of dimensions")
     if options.terms < 0 or options.documents < 0:
-        raise BadOption("--terms, --documents", "neither can be below 0")
+        raise BadOption(("terms", "documents"), "neither can be below 0")
 
 
 def _index(

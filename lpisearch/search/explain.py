@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import SubspaceError
+from lpisearch.messages import call
 from lpisearch.records import Explanation, Pair, SharedTopic
 from lpisearch.search.snippets import MOST_CHARACTERS
 
@@ -99,7 +100,7 @@ def check_linear(index: SubspaceIndex) -> None:
         raise SubspaceError(
             f"The map of {index.manifest.method} is not linear, so a cosine has no exact "
             "explanation by words.",
-            "lpisearch index --method rlpi",
+            call("index", method="rlpi"),
         )
 
 

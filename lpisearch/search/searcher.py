@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, SubspaceError
+from lpisearch.messages import Message, call
 from lpisearch.search.batch import Batch
 from lpisearch.search.engine import WAYS, Engine
 from lpisearch.search.explaining import explain_hit
@@ -18,6 +18,7 @@ from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
 from lpisearch.storage.sqlite.corpus import external_ids
 from lpisearch.storage.sqlite.matching import allowed_rows, known_labels
 from lpisearch.terms.languages import TokeniserSettings
+from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -170,8 +171,8 @@ def _why_no_index(reading: Reading) -> str:
     if reading.opened is not None:
         return ""
     if reading.trouble is None:
-        return "no index yet, so by words alone. Next: lpisearch index"
-    return f"{reading.trouble.what} By words alone. Next: {reading.trouble.next_step}"
+        return Message("no index yet, so by words alone. Next: ", call("index"))
+    return Message(reading.trouble.what, " By words alone. Next: ", reading.trouble.next_step)
 
 
 def _explained(
@@ -192,13 +193,12 @@ def check_options(options: SearchOptions) -> None:
     BadOption
     """
     if options.by not in WAYS:
-        near = difflib.get_close_matches(options.by.casefold(), WAYS, 1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise BadOption("--by", f"there is no way “{options.by}”{hint}", WAYS)
+        hint = nearest(options.by, WAYS)
+        raise BadOption("by", f"there is no way “{options.by}”{hint}", WAYS)
     if options.k < 0:
-        raise BadOption("-k", f"{options.k} is not a number of hits")
+        raise BadOption("k", f"{options.k} is not a number of hits")
     if options.offset < 0:
-        raise BadOption("--offset", f"{options.offset} is not a number of hits")
+        raise BadOption("offset", f"{options.offset} is not a number of hits")
 
 
 def check_labels(connection: Connection, where: Filter) -> None:
@@ -213,8 +213,7 @@ def check_labels(connection: Connection, where: Filter) -> None:
     known = known_labels(connection)
     for label in where.labels:
         if label not in known:
-            near = difflib.get_close_matches(label, known, 3, cutoff=0.5)
-            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-            error = BadOption("--label", f"no document has the label “{label}”{hint}")
-            error.next_step = "lpisearch status  (shows the labels)"
+            hint = nearest(label, known, 3)
+            error = BadOption("label", f"no document has the label “{label}”{hint}")
+            error.next_step = Message(call("status"), "  (shows the labels)")
             raise error

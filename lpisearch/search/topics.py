@@ -10,6 +10,7 @@ import numpy as np
 
 from lpisearch.errors import BadOption, SubspaceError
 from lpisearch.indexes.postings import Postings
+from lpisearch.messages import call
 from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
 from lpisearch.search import clusters
 from lpisearch.settings import TopicOptions
@@ -81,9 +82,9 @@ def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicRep
 
 def _check(options: TopicOptions) -> None:
     if options.number is not None and options.number < 1:
-        raise BadOption("-n", f"{options.number} is not a number of topics")
+        raise BadOption("number", f"{options.number} is not a number of topics")
     if options.terms < 0 or options.documents < 0:
-        raise BadOption("--terms, --documents", "neither can be below 0")
+        raise BadOption(("terms", "documents"), "neither can be below 0")
 
 
 def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
@@ -91,7 +92,8 @@ def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
     placed = clusters.count_placed(vectors)
     if options.number is not None and options.number > placed:
         raise BadOption(
-            "-n", f"{options.number} topics need as many documents with known words, not {placed:,}"
+            "number",
+            f"{options.number} topics need as many documents with known words, not {placed:,}",
         )
     method = index.manifest.method
     if "eigenvalues" not in index.arrays or method in _OF_WORDS:
@@ -125,7 +127,7 @@ def _terms(index: SubspaceIndex, found: Clusters, number: int) -> list[list[str]
     except KeyError as error:
         raise SubspaceError(
             f"The index “{index.manifest.name}” was written by an earlier lpisearch.",
-            "lpisearch index",
+            call("index"),
         ) from error
     names = index.vocabulary.terms
     counts = clusters.document_counts(postings, found, len(names))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.messages import Message, Option, call
 from lpisearch.records import Answer
 from lpisearch.search.engine import Scores
 from lpisearch.search.hits import Ranking, as_hits, select
@@ -107,8 +108,11 @@ class View:
         notes = [self.note, _about_words(request, by), self._behind()]
         if selection.changed:
             notes.append(
-                "some documents changed after the index was built, and were passed over. "
-                "Next: lpisearch index"
+                Message(
+                    "some documents changed after the index was built, and were passed over. "
+                    "Next: ",
+                    call("index"),
+                )
             )
         return Answer(hits, by, tuple(filter(None, notes)))
 
@@ -134,10 +138,8 @@ class View:
         now = corpus.count_and_sum(self.connection, self.entry.spec.where)
         if now == (len(rows), int(rows.sum())):
             return ""
-        return (
-            "the index is behind the documents: some came or went since. "
-            f"Next: {rebuild_command(self.entry.spec)}"
-        )
+        said = "the index is behind the documents: some came or went since. Next: "
+        return Message(said, rebuild_command(self.entry.spec))
 
 
 def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:
@@ -188,5 +190,5 @@ def _about_words(request: Request, by: str) -> str:
         more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
         return f"in no document: {shown}{more}"
     if by == "semantic" and request.question and not request.question.has_place:
-        return "these words are too rare for the subspace; try --by lexical"
+        return Message("these words are too rare for the subspace; try ", Option("by", "lexical"))
     return ""

@@ -37,11 +37,11 @@ def read_conditions(words: Iterable[str]) -> Filter:
         if word.startswith(_QUOTE) or key not in _KNOWN:
             metadata.append((key, value))
         elif not value:
-            raise BadOption("--where", f"{key}= says nothing")
+            raise BadOption("where", f"{key}= says nothing")
         elif key == "label":
             labels.append(value)
         elif key in once:
-            raise BadOption("--where", f"{key} is given more than once")
+            raise BadOption("where", f"{key} is given more than once")
         else:
             once[key] = value
     return Filter(labels=tuple(labels), metadata=tuple(metadata), **once)
@@ -59,7 +59,7 @@ def read_condition(word: str) -> tuple[str, str]:
         return key, word[end + 1 :]
     key, equals, value = word.partition("=")
     if not equals or not key:
-        raise BadOption("--where", f"“{word}” is not KEY=VALUE")
+        raise BadOption("where", f"“{word}” is not KEY=VALUE")
     return key, value
 
 

@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lpisearch.messages import Message, Option
 from lpisearch.terms.characters import normalise, words
 from lpisearch.terms.function_words import function_words
 from lpisearch.terms.languages import NO_LANGUAGE
@@ -64,7 +65,8 @@ class Evidence:
         """Return one line for the user: the language in use, and where it was found."""
         looked = counted(self.documents, "document")
         if not self.counts:
-            return f"language: {used} (hardly a word of {looked} tells; --language to set)"
+            found = f"language: {used} (hardly a word of {looked} tells; "
+            return Message(found, Option("language"), " to set)")
         number = self.counts[used]
         found = f"{number:,} of {looked}" if number < self.documents else looked
         least = _SHOWN_SHARE * self.counts.total()
@@ -74,7 +76,9 @@ class Evidence:
             if name != used and count >= least
         ]
         mixed = f"; {', '.join(others)}, cut as {used} too" if others else ""
-        return f"language: {used} (found in {found}{mixed}; --language to set)"
+        return Message(
+            f"language: {used} (found in {found}{mixed}; ", Option("language"), " to set)"
+        )
 
 
 def language_of(text: str) -> str:

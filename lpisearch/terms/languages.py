@@ -6,7 +6,6 @@ with the library and with each index, so that a query is always cut up as the do
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import Stemmer
 
 from lpisearch.errors import BadOption
 from lpisearch.terms.stopwords import newest_list, stop_words
+from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,9 +82,8 @@ def available_languages() -> tuple[str, ...]:
 
 
 def _unknown(language: str) -> BadOption:
-    near = difflib.get_close_matches(language, (*_LANGUAGES, *_CODES), n=1)
-    guess = f"; did you mean “{near[0]}”?" if near else ""
-    return BadOption("--language", f"“{language}” is not known{guess}", _LANGUAGES)
+    guess = nearest(language, (*_LANGUAGES, *_CODES))
+    return BadOption("language", f"“{language}” is not known{guess}", _LANGUAGES)
 
 
 # Variants of one language that Snowball keeps for old programs.

@@ -45,11 +45,11 @@ class VocabularyLimits:
 
     def __post_init__(self) -> None:
         if self.min_df is not None and self.min_df < 1:
-            raise BadOption("--min-df", f"{self.min_df} is not a number of documents")
+            raise BadOption("min_df", f"{self.min_df} is not a number of documents")
         if not 0 < self.max_df <= 1:
-            raise BadOption("--max-df", f"{self.max_df} is not a share of more than 0, at most 1")
+            raise BadOption("max_df", f"{self.max_df} is not a share of more than 0, at most 1")
         if self.max_terms is not None and self.max_terms < 1:
-            raise BadOption("--max-terms", f"{self.max_terms} leaves no terms")
+            raise BadOption("max_terms", f"{self.max_terms} leaves no terms")
 
     def smallest_df(self, n_documents: int) -> int:
         """Return the least number of documents for a library of that size."""

@@ -21,13 +21,13 @@ equal ones, is not empty. A length is the sum of a document's counts, known term
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from lpisearch.errors import BadOption
+from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,9 +145,8 @@ class Weighting:
 def weighting_scheme(name: str) -> Scheme:
     """Return the scheme of that name, or say which names there are."""
     if name not in WEIGHTINGS:
-        near = difflib.get_close_matches(name, WEIGHTINGS, n=1)
-        guess = f"; did you mean “{near[0]}”?" if near else ""
-        raise BadOption("--weighting", f"“{name}” is not known{guess}", WEIGHTINGS)
+        guess = nearest(name, WEIGHTINGS)
+        raise BadOption("weighting", f"“{name}” is not known{guess}", WEIGHTINGS)
     return WEIGHTINGS[name]
 
 

@@ -55,13 +55,13 @@ def _nothing_before_the_word(context: typer.Context) -> None:
     from lpisearch.errors import BadOption
 
     given_here = [
-        f"--{name}"
+        name
         for name in context.params
         if str(context.get_parameter_source(name)).endswith("COMMANDLINE")
     ]
     if given_here:
         word = context.invoked_subcommand
-        raise BadOption(", ".join(given_here), f"options come after the word “{word}”")
+        raise BadOption(tuple(given_here), f"options come after the word “{word}”")
 
 
 app.command("similarity", short_help="Rank pairs of documents by cosine.")(labelled.similarity)

@@ -144,8 +144,8 @@ def evaluate_options(
 
     return EvaluateOptions(
         methods=tuple(names(methods)),
-        dims=number("--dims", dims, int),
-        alpha=number("--alpha", alpha, float),
+        dims=number("dims", dims, int),
+        alpha=number("alpha", alpha, float),
         neighbours=neighbours,
         weighting=weighting,
         scale=scale,
@@ -161,7 +161,7 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def number(option: str, text: str, kind: type[Number]) -> Number | None:
+def number(field: str, text: str, kind: type[Number]) -> Number | None:
     """Read a number, or None for "auto"."""
     from lpisearch.errors import BadOption
 
@@ -170,10 +170,10 @@ def number(option: str, text: str, kind: type[Number]) -> Number | None:
     try:
         return kind(text)
     except ValueError:
-        raise BadOption(option, f"“{text}” is neither auto nor a number") from None
+        raise BadOption(field, f"“{text}” is neither auto nor a number") from None
 
 
-def shares(option: str, text: str) -> tuple[float, ...]:
+def shares(field: str, text: str) -> tuple[float, ...]:
     """Read shares, as 5% or as .05."""
     from lpisearch.errors import BadOption
 
@@ -182,11 +182,11 @@ def shares(option: str, text: str) -> tuple[float, ...]:
         try:
             found.append(_share(name))
         except ValueError:
-            raise BadOption(option, f"“{name}” is not a share (write 5% or .05)") from None
+            raise BadOption(field, f"“{name}” is not a share (write 5% or .05)") from None
     return tuple(dict.fromkeys(found))
 
 
-def numbers(option: str, text: str, *, everything: str = "") -> tuple[int, ...]:
+def numbers(field: str, text: str, *, everything: str = "") -> tuple[int, ...]:
     """Read whole numbers and ranges: 2..10,30; `everything` stands for 0."""
     from lpisearch.errors import BadOption
 
@@ -199,32 +199,32 @@ def numbers(option: str, text: str, *, everything: str = "") -> tuple[int, ...]:
         try:
             least, most = _positive(first), _positive(last if dots else first)
         except ValueError:
-            raise BadOption(option, f"“{name}” is not a number, nor a range as 2..10") from None
+            raise BadOption(field, f"“{name}” is not a number, nor a range as 2..10") from None
         if most < least:
-            raise BadOption(option, f"“{name}” ends before it begins")
+            raise BadOption(field, f"“{name}” ends before it begins")
         if most - least >= _MOST:
-            raise BadOption(option, f"“{name}” is more than {_MOST:,} numbers")
+            raise BadOption(field, f"“{name}” is more than {_MOST:,} numbers")
         found += range(least, most + 1)
     return tuple(dict.fromkeys(found))
 
 
-def values(option: str, text: str) -> tuple[float, ...]:
+def values(field: str, text: str) -> tuple[float, ...]:
     """Read numbers, shares and ranges of whole numbers."""
     from lpisearch.errors import BadOption
 
     found: list[float] = []
     for name in names(text):
         if ".." in name:
-            found += numbers(option, name)
+            found += numbers(field, name)
             continue
         try:
             found.append(_share(name))
         except ValueError:
-            raise BadOption(option, f"“{name}” is not a number") from None
+            raise BadOption(field, f"“{name}” is not a number") from None
     return tuple(dict.fromkeys(found))
 
 
-def bounds(option: str, text: str) -> tuple[int, int]:
+def bounds(field: str, text: str) -> tuple[int, int]:
     """Read two whole numbers, as 250..800."""
     from lpisearch.errors import BadOption
 
@@ -232,9 +232,9 @@ def bounds(option: str, text: str) -> tuple[int, int]:
     try:
         least, most = int(first), int(last)
     except ValueError:
-        raise BadOption(option, f"“{text}” is not two numbers as 250..800") from None
+        raise BadOption(field, f"“{text}” is not two numbers as 250..800") from None
     if not 2 <= least <= most:  # noqa: PLR2004 (a pair takes two documents)
-        raise BadOption(option, f"“{text}” is not a range from 2 upwards")
+        raise BadOption(field, f"“{text}” is not a range from 2 upwards")
     return least, most
 
 

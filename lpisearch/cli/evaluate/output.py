@@ -38,7 +38,7 @@ class Output:
         if self.json + self.csv + self.markdown > 1:
             from lpisearch.errors import BadOption
 
-            raise BadOption("--json, --csv, --markdown", "only one of them at a time")
+            raise BadOption(("json", "csv", "markdown"), "only one of them at a time")
         if self.folder is not None:
             _check_folder(self.folder)
 

@@ -80,5 +80,5 @@ def sweep(
         measure,
         options=options,
         wanted=kinds[measure]() if measure in kinds else None,
-        over=(over, given.values("--values", values)),
+        over=(over, given.values("values", values)),
     )

@@ -20,7 +20,7 @@ def similarity_options(words: str, subset_size: str) -> SimilarityOptions:
     """Read which subsets are compared."""
     from lpisearch.settings import SimilarityOptions
 
-    least, most = given.bounds("--subset-size", subset_size)
+    least, most = given.bounds("subset_size", subset_size)
     if words.isdecimal() and int(words) > 0:
         return SimilarityOptions((), int(words), least, most)
     return SimilarityOptions(tuple(given.names(words)), None, least, most)
@@ -30,7 +30,7 @@ def classify_options(split: str, train: str, repeats: int, classifiers: str) -> 
     """Read how documents are parted, and who judges them."""
     from lpisearch.settings import CategoriesOptions
 
-    shares = given.shares("--train", train)
+    shares = given.shares("train", train)
     return CategoriesOptions(split, shares, repeats, tuple(given.names(classifiers)))
 
 
@@ -38,7 +38,7 @@ def cluster_options(classes: str, draws: int) -> ClusterOptions:
     """Read which classes are drawn."""
     from lpisearch.settings import ClusterOptions
 
-    return ClusterOptions(given.numbers("--classes", classes, everything="all"), draws)
+    return ClusterOptions(given.numbers("classes", classes, everything="all"), draws)
 
 
 def retrieval_options(
@@ -53,9 +53,9 @@ def retrieval_options(
     from lpisearch.settings import RetrievalOptions
 
     if queries is None:
-        raise BadOption("--queries", "retrieval takes a file of queries: --queries FILE")
+        raise BadOption("queries", "retrieval takes a file of queries: --queries FILE")
     if qrels is None:
-        raise BadOption("--qrels", "retrieval takes a file of judgements: --qrels FILE")
+        raise BadOption("qrels", "retrieval takes a file of judgements: --qrels FILE")
     return RetrievalOptions(
         queries, qrels, tuple(given.names(by)), tuple(given.names(measures)), depth
     )

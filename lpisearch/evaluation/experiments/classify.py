@@ -35,6 +35,7 @@ from lpisearch.evaluation.experiments.splits import (
     percent,
     split_notes,
 )
+from lpisearch.messages import Message, Option
 from lpisearch.records import Table
 from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.wording import quoted
@@ -188,17 +189,18 @@ def _pairs_table(found: Sequence[_Row], rows: Sequence[dict[str, Cell]]) -> Tabl
 def _check(wanted: CategoriesOptions) -> None:
     unknown = [name for name in wanted.classifiers if name not in CLASSIFIERS]
     if unknown:
-        raise BadOption("--classifiers", f"there is no classifier {quoted(unknown)}", CLASSIFIERS)
+        raise BadOption("classifiers", f"there is no classifier {quoted(unknown)}", CLASSIFIERS)
     if not wanted.classifiers:
-        raise BadOption("--classifiers", "none is named", CLASSIFIERS)
+        raise BadOption("classifiers", "none is named", CLASSIFIERS)
     if wanted.split not in {FIELD, AUTO}:
-        raise BadOption("--split", f"“{wanted.split}” is not a choice", [FIELD, AUTO])
+        raise BadOption("split", f"“{wanted.split}” is not a choice", [FIELD, AUTO])
     if wanted.split == FIELD and wanted.train:
-        raise BadOption("--train", "a share cannot be drawn where --split field says who is who")
+        raise BadOption(
+            "train",
+            Message("a share cannot be drawn where ", Option("split", FIELD), " says who is who"),
+        )
     if wanted.repeats < 1:
-        raise BadOption("--repeats", f"{wanted.repeats} is not a number of draws")
+        raise BadOption("repeats", f"{wanted.repeats} is not a number of draws")
     for share in wanted.train:
         if not 0 < share < 1:
-            raise BadOption(
-                "--train", f"{share:g} is not a share between 0 and 1 (write 5% or .05)"
-            )
+            raise BadOption("train", f"{share:g} is not a share between 0 and 1 (write 5% or .05)")

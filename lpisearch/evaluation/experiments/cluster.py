@@ -135,11 +135,11 @@ def _summarised(name: str, number: int, own: Sequence[dict[str, Any]]) -> dict[s
 
 def _check(wanted: ClusterOptions, n_classes: int) -> None:
     if not wanted.classes:
-        raise BadOption("--classes", "no number of classes is given")
+        raise BadOption("classes", "no number of classes is given")
     for number in wanted.classes:
         if number != ALL and not 2 <= number <= n_classes:  # noqa: PLR2004 (to tell apart takes two)
             raise BadOption(
-                "--classes", f"{number} is not between 2 and the {n_classes} classes there are"
+                "classes", f"{number} is not between 2 and the {n_classes} classes there are"
             )
     if wanted.draws < 1:
-        raise BadOption("--draws", f"{wanted.draws} is not a number of draws")
+        raise BadOption("draws", f"{wanted.draws} is not a number of draws")

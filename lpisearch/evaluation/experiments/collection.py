@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.errors import NothingToEvaluate
+from lpisearch.messages import Message, call
 from lpisearch.records import Filter
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
@@ -115,7 +116,7 @@ def library_collection(library: Path) -> Collection:
         split = corpus.splits_by_row(connection, Filter())
         stored = stored_setting(connection, TOKENISER) or {}
     if not keys:
-        raise NothingToEvaluate("The library has no documents.", "lpisearch ingest PATH")
+        raise NothingToEvaluate("The library has no documents.", call("ingest", "PATH"))
     terms, counts = _in_order(terms, counted.matrix)
     labels = tuple(tuple(named.get(key, ())) for key in keys)
     splits = tuple(split.get(key, "") for key in keys)
@@ -164,17 +165,17 @@ def labelled(collection: Collection) -> Collection:
     names = {name for row in rows for name in collection.labels[row]}
     if not names and without < len(collection):
         raise NothingToEvaluate(
-            "No labelled document has a word.", "lpisearch docs list  (shows the documents)"
+            "No labelled document has a word.", Message(call("entries"), "  (shows the documents)")
         )
     if not names:
         raise NothingToEvaluate(
             "No document has a label to be compared with.",
-            "give the documents labels: lpisearch ingest PATH --labels folder",
+            Message("give the documents labels: ", call("ingest", "PATH", labels="folder")),
         )
     if len(names) == 1:
         raise NothingToEvaluate(
             f"All labelled documents have the one label {quoted([*names])}; it takes two classes.",
-            "bring in documents of another class: lpisearch ingest PATH",
+            Message("bring in documents of another class: ", call("ingest", "PATH")),
         )
     return replace(collection.of(rows), notes=tuple(notes))
 
@@ -200,7 +201,7 @@ def single_labelled(collection: Collection, largest: int | None = None) -> Colle
     if len({known.labels[row][0] for row in rows}) < 2:  # noqa: PLR2004 (to tell apart takes two)
         raise NothingToEvaluate(
             "Fewer than two classes have documents with just one label.",
-            "lpisearch status  (shows the labels)",
+            Message(call("status"), "  (shows the labels)"),
         )
     return replace(known.of(rows), notes=tuple(notes))
 

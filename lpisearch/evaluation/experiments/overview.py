@@ -14,6 +14,7 @@ from lpisearch.evaluation.experiments.representations import BASELINES
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import Source, index_options
+from lpisearch.messages import Message
 from lpisearch.records import Table
 from lpisearch.settings import CategoriesOptions, ClusterOptions, SimilarityOptions
 
@@ -40,7 +41,7 @@ def evaluate_all(
     BadOption, NothingToEvaluate, LibraryError
     """
     if retrieval is not None and options.matrix is not None:
-        raise BadOption("--queries", "a matrix has no texts for queries to find")
+        raise BadOption("queries", "a matrix has no texts for queries to find")
     if retrieval is not None:
         read_questions(library, retrieval)  # what is wrong with them is said before the long part
     source = Source.open(library, options)
@@ -64,7 +65,7 @@ def evaluate_all(
         found["retrieval"] = evaluate_retrieval(library, options, retrieval, cells)
     if not found:
         raise next(iter(reasons.values()))
-    notes = [f"{name}: {error.what}" for name, error in reasons.items()]
+    notes: list[str] = [Message(name, ": ", error.what) for name, error in reasons.items()]
     for report in found.values():
         notes += [note for note in report.tables[0].notes if note not in notes]
     title = "Documents and labels: what each representation makes of them"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import NothingToEvaluate
+from lpisearch.messages import Message, call
 from lpisearch.readers.judgements import Judgements, read_judgements
 from lpisearch.readers.queries import read_queries
 from lpisearch.storage.sqlite.corpus import external_ids
@@ -91,6 +92,6 @@ def read_questions(library: Path, wanted: RetrievalOptions) -> Questions:
     if judged.isdisjoint(known):
         raise NothingToEvaluate(
             f"None of {counted(len(judged), 'judged document')} is in the library.",
-            "lpisearch docs list  (shows the ids that judgements must name)",
+            Message(call("entries"), "  (shows the ids that judgements must name)"),
         )
     return questions

@@ -6,7 +6,6 @@ All that is learned (which terms are kept, their idf, the map) comes from the co
 
 from __future__ import annotations
 
-import difflib
 import time
 import warnings
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ import numpy as np
 
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.indexes.learn import one_thread_if_small
+from lpisearch.messages import Message, Option, call
 from lpisearch.projections.methods import MethodOptions, make_method, method_class, parameters
 from lpisearch.terms.counts import narrow
 from lpisearch.terms.weighting import Weighting, normalise_rows, weighting_scheme
-from lpisearch.wording import quoted
+from lpisearch.wording import nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,7 +146,12 @@ def represent(
     except ValueError as error:
         raise NothingToEvaluate(
             f"{name} cannot learn from these documents: {error}",
-            "leave it out with --methods, or choose other options: lpisearch evaluate --help",
+            Message(
+                "leave it out with ",
+                Option("methods"),
+                ", or choose other options: ",
+                call("help", "evaluate"),
+            ),
         ) from error
     seconds = time.perf_counter() - began
     return Represented(
@@ -167,9 +172,8 @@ def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str,
         return tuple(known)
     unknown = [name for name in options.methods if name not in known]
     if unknown:
-        near = difflib.get_close_matches(unknown[0].casefold(), known, 1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise BadOption("--methods", f"there is no method {quoted(unknown)}{hint}", [EVERY, *known])
+        hint = nearest(unknown[0], known)
+        raise BadOption("methods", f"there is no method {quoted(unknown)}{hint}", [EVERY, *known])
     return tuple(dict.fromkeys(options.methods or usual))
 
 
@@ -213,17 +217,17 @@ def check_options(options: EvaluateOptions) -> None:
     if options.weighting:
         weighting_scheme(options.weighting)
     if options.dims is not None and options.dims < 1:
-        raise BadOption("--dims", f"{options.dims} is not a number of dimensions")
+        raise BadOption("dims", f"{options.dims} is not a number of dimensions")
     if options.neighbours < 1:
-        raise BadOption("--neighbours", f"{options.neighbours} is not a number of neighbours")
+        raise BadOption("neighbours", f"{options.neighbours} is not a number of neighbours")
     if options.alpha is not None and not 0 <= options.alpha < np.inf:
-        raise BadOption("--alpha", f"{options.alpha} is not a number of at least 0")
+        raise BadOption("alpha", f"{options.alpha} is not a number of at least 0")
     if not 0 <= options.scale < np.inf:
-        raise BadOption("--scale", f"{options.scale} is not a number of at least 0")
+        raise BadOption("scale", f"{options.scale} is not a number of at least 0")
     if not 0 <= options.seed <= _LARGEST_SEED:
-        raise BadOption("--seed", f"{options.seed} is not between 0 and {_LARGEST_SEED:,}")
+        raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED:,}")
     if options.largest is not None and options.largest < 2:  # noqa: PLR2004 (the least to tell apart)
-        raise BadOption("--largest", f"{options.largest} is not a number of classes to tell apart")
+        raise BadOption("largest", f"{options.largest} is not a number of classes to tell apart")
 
 
 def _registry() -> Mapping[str, type[DocumentTransformer]]:

@@ -18,6 +18,7 @@ from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import TERMS, check_options, chosen_methods
 from lpisearch.evaluation.experiments.sources import index_in_use
 from lpisearch.indexes.session import Session
+from lpisearch.messages import Message, Option, call
 from lpisearch.records import Table
 from lpisearch.search.engine import WAYS, Engine
 from lpisearch.search.searcher import Searcher
@@ -61,11 +62,9 @@ def evaluate_retrieval(
         notes += in_use.notes if in_use is not None else ()
         if in_use is None:
             if wanted.by and set(ways) != {LEXICAL}:
-                raise NothingToEvaluate(
-                    "Only lexical can rank without an index.", "lpisearch index"
-                )
+                raise NothingToEvaluate("Only lexical can rank without an index.", call("index"))
             ways = (LEXICAL,)
-            notes.append("No index yet, so by words alone. Next: lpisearch index")
+            notes.append(Message("No index yet, so by words alone. Next: ", call("index")))
     cells.total += len(methods)
     settings: dict[str, Scores] = {}
     rows: list[dict[str, Cell]] = []
@@ -189,16 +188,19 @@ def _methods(options: EvaluateOptions) -> Sequence[str | None]:
         return (None,)
     found = [name for name in chosen_methods(options, ()) if name != TERMS]
     if not found:
-        raise BadOption("--methods", "plain terms make no index; --by lexical ranks by them")
+        raise BadOption(
+            "methods",
+            Message("plain terms make no index; ", Option("by", "lexical"), " ranks by them"),
+        )
     return found
 
 
 def _ways(wanted: RetrievalOptions) -> tuple[str, ...]:
     unknown = [way for way in wanted.by if way not in WAYS]
     if unknown:
-        raise BadOption("--by", f"no way to rank is called {quoted(unknown)}", WAYS)
+        raise BadOption("by", f"no way to rank is called {quoted(unknown)}", WAYS)
     if wanted.depth < 1:
-        raise BadOption("--depth", f"{wanted.depth} is not a number of documents")
+        raise BadOption("depth", f"{wanted.depth} is not a number of documents")
     return tuple(dict.fromkeys(wanted.by)) or WAYS
 
 

@@ -23,6 +23,7 @@ from lpisearch.evaluation.experiments.representations import (
     represent,
 )
 from lpisearch.evaluation.experiments.subsets import has_pairs, word_subsets
+from lpisearch.messages import Message, call
 from lpisearch.records import Table
 from lpisearch.wording import counted, some
 
@@ -125,7 +126,7 @@ def evaluate_similarity(
     if not has_pairs(collection):
         raise NothingToEvaluate(
             "No two documents share a label, so no pair is of one topic.",
-            "bring in more documents: lpisearch ingest PATH",
+            Message("bring in more documents: ", call("ingest", "PATH")),
         )
     stored = None if options.methods else source.stored_vectors(options.index)
     if stored is not None:

@@ -12,6 +12,7 @@ from lpisearch.evaluation.experiments.collection import digest_of, library_colle
 from lpisearch.evaluation.experiments.matrices import matrix_collection
 from lpisearch.indexes.opening import OpenIndexes, entry_named
 from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.messages import Message, call
 from lpisearch.records import Filter
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
@@ -64,9 +65,7 @@ class StoredVectors:
         if not missing:
             return collection
         if not rows:
-            raise NothingToEvaluate(
-                "The index has none of the labelled documents.", "lpisearch index"
-            )
+            raise NothingToEvaluate("The index has none of the labelled documents.", call("index"))
         said = f"{are(missing, 'document')} not in the index, and left out."
         return replace(collection.of(rows), notes=(*collection.notes, said))
 
@@ -160,7 +159,11 @@ def index_in_use(library: Path, name: str) -> InUse | None:
     notes: tuple[str, ...] = ()
     if corpus.fingerprint(hashes) != entry.fingerprint:
         command = rebuild_command(entry.spec)
-        notes = (f"The index is behind the documents: some came, went or changed. Next: {command}",)
+        notes = (
+            Message(
+                "The index is behind the documents: some came, went or changed. Next: ", command
+            ),
+        )
     return InUse(index, entry, notes)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.errors import NothingToEvaluate
+from lpisearch.messages import Message, call
 from lpisearch.wording import counted, have, some
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) ->
             if not len(unseen):
                 raise NothingToEvaluate(
                     "No class has a second document: there is nothing to judge.",
-                    "bring in more documents: lpisearch ingest PATH",
+                    Message("bring in more documents: ", call("ingest", "PATH")),
                 )
             yield Split(share, draw, seen, unseen)
 
@@ -105,11 +106,11 @@ def _field_split(collection: Collection) -> Split:
         if not len(rows):
             raise NothingToEvaluate(
                 f"No document with just one label is in the split “{name}”.",
-                "draw one instead: lpisearch evaluate classify --train 50%",
+                Message("draw one instead: ", call("evaluate", "classify", train="50%")),
             )
     if len(set(collection.of(seen).single_labels)) < 2:  # noqa: PLR2004 (to tell apart takes two)
         raise NothingToEvaluate(
             "The documents of the split “train” have a single class.",
-            "draw a split instead: lpisearch evaluate classify --train 50%",
+            Message("draw a split instead: ", call("evaluate", "classify", train="50%")),
         )
     return Split(FIELD, 0, seen, unseen)

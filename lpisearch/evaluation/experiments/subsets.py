@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.messages import Message, Option
 from lpisearch.wording import quoted
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def word_subsets(
     if not found:
         raise NothingToEvaluate(
             "No subset of documents with one of these words has two classes.",
-            "name other words: --words",
+            Message("name other words: ", Option("words")),
         )
     return found, alike
 
@@ -63,7 +64,7 @@ def _columns_of(collection: Collection, words: Sequence[str]) -> list[tuple[str,
         }
     unknown = [word for word, column in known.items() if column is None]
     if unknown:
-        raise BadOption("--words", f"no labelled document holds {quoted(unknown)}")
+        raise BadOption("words", f"no labelled document holds {quoted(unknown)}")
     return [(word, column) for word, column in known.items() if column is not None]
 
 
@@ -82,7 +83,7 @@ def _frequent(collection: Collection, wanted: SimilarityOptions) -> list[tuple[s
     if not best:
         raise NothingToEvaluate(
             f"No word is in {wanted.least:,} to {wanted.most:,} labelled documents.",
-            "give other bounds: --subset-size 50..500",
+            Message("give other bounds: ", Option("subset_size", "50..500")),
         )
     return [
         (collection.terms[column] if collection.terms else str(column), column) for column in best

@@ -19,6 +19,7 @@ from lpisearch.evaluation.experiments.representations import (
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.messages import Message, Option
 from lpisearch.records import Figure, Series, Table
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def evaluate_sweep(
     """
     _check(wanted, parts)
     if wanted.measure == "retrieval" and options.matrix is not None:
-        raise BadOption("--matrix", "a matrix has no texts for queries to find")
+        raise BadOption("matrix", "a matrix has no texts for queries to find")
     names = chosen_methods(options, PAPERS)
     if wanted.measure == "retrieval":
         names = tuple(name for name in names if name != TERMS)  # they make no index
@@ -240,16 +241,21 @@ def _float(cell: Cell) -> float:
 
 def _check(wanted: SweepOptions, parts: Parts) -> None:
     if wanted.measure not in MEASURES:
-        raise BadOption("MEASURE", f"“{wanted.measure}” cannot be swept", MEASURES)
+        raise BadOption("measure", f"“{wanted.measure}” cannot be swept", MEASURES)
     if wanted.over not in PARAMETERS:
-        raise BadOption("--over", f"“{wanted.over}” cannot be varied", PARAMETERS)
+        raise BadOption("over", f"“{wanted.over}” cannot be varied", PARAMETERS)
     if wanted.over == "train" and wanted.measure != "classify":
-        raise BadOption("--over", f"{wanted.measure} learns from no share of the documents")
+        raise BadOption("over", f"{wanted.measure} learns from no share of the documents")
     if wanted.measure == "retrieval" and parts.retrieval is None:
-        raise BadOption("--queries", "retrieval takes --queries FILE and --qrels FILE")
+        raise BadOption(
+            "queries",
+            Message(
+                "retrieval takes ", Option("queries", "FILE"), " and ", Option("qrels", "FILE")
+            ),
+        )
     if not wanted.values:
-        raise BadOption("--values", "no value is given")
+        raise BadOption("values", "no value is given")
     allowed, said = _RANGES[wanted.over]
     refused = [f"{value:g}" for value in wanted.values if not allowed(float(value))]
     if refused:
-        raise BadOption("--values", f"{', '.join(refused)}: {wanted.over} takes {said}")
+        raise BadOption("values", f"{', '.join(refused)}: {wanted.over} takes {said}")

@@ -104,7 +104,7 @@ def parse_measures(names: Iterable[str]) -> list[Measure]:
     unknown = [name for name, measure in found.items() if measure is None]
     if unknown or not found:
         reason = "no measure is called " + ", ".join(unknown) if unknown else "names no measure"
-        raise BadOption("--measures", reason, ["AP", "AP@K", "nDCG", "nDCG@K", "P@K", "R@K",
+        raise BadOption("measures", reason, ["AP", "AP@K", "nDCG", "nDCG@K", "P@K", "R@K",
                                                "RR", "RR@K (K is a number)"])  # fmt: skip
     return list(dict.fromkeys(measure for measure in found.values() if measure is not None))
 

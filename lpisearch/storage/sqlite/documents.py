@@ -149,10 +149,10 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
     if wanted.split:
         found.append(DocumentRow.split == wanted.split)
     if wanted.since:
-        found.append(_beginning(DocumentRow.date) >= _beginning(_date("--since", wanted.since)))
+        found.append(_beginning(DocumentRow.date) >= _beginning(_date("since", wanted.since)))
     if wanted.until:
         # "~" comes after all that a date may go on with.
-        found.append(_beginning(DocumentRow.date) <= _date("--until", wanted.until) + "~")
+        found.append(_beginning(DocumentRow.date) <= _date("until", wanted.until) + "~")
     if wanted.since or wanted.until:
         found.append(DocumentRow.date != "")
     found += [_has(key, value) for key, value in wanted.metadata]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
+from lpisearch.messages import Message, call
 from lpisearch.records import Finding
 from lpisearch.storage.sqlite import fulltext
 from lpisearch.storage.sqlite.sources import unfinished_sources
@@ -14,7 +15,7 @@ from lpisearch.storage.sqlite.sources import unfinished_sources
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-MEND = "lpisearch doctor --repair"
+MEND = call("examine", repair=True)
 _PARTS = {"labels": "labels", "document_tokens": "tokens"}
 
 
@@ -56,7 +57,9 @@ def damaged(detail: str) -> Finding:
         "database file",
         ok=False,
         detail=detail,
-        next_step="put back a copy made by lpisearch db backup, or ingest into a new library",
+        next_step=Message(
+            "put back a copy made by ", call("back_up"), ", or ingest into a new library"
+        ),
     )
 
 
@@ -107,5 +110,5 @@ def _unfinished(connection: Connection) -> Finding:
         check,
         ok=True,
         detail=f"{len(paths)} stopped half-way or had failures: {shown}",
-        next_step="lpisearch ingest the same paths again",
+        next_step=Message(call("ingest"), " the same paths again"),
     )

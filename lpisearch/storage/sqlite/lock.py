@@ -68,7 +68,7 @@ def _holder(stream: IO[str]) -> str:
     try:
         stream.seek(0)
         holder = json.loads(stream.read())
-        return "{purpose} (process {process} on {host}, since {since})".format(**holder)
+        return "lpisearch {purpose} (process {process} on {host}, since {since})".format(**holder)
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
 

@@ -137,7 +137,7 @@ def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> N
         run_search(library, "ship", SearchOptions(explain=True))
     assert str(raised.value) == (
         f"The map of {method} is not linear, so a cosine has no exact explanation by words. "
-        "Next: lpisearch index --method rlpi"
+        'Next: library.index(method="rlpi")'
     )
 
 

@@ -94,7 +94,7 @@ def test_a_missing_file_is_stated(published: Path, name: str) -> None:
     (published / name).unlink()
     with pytest.raises(IndexDamaged, match=name) as caught:
         store.open_folder(published)
-    assert caught.value.next_step == "lpisearch index"
+    assert caught.value.next_step == "library.index()"
 
 
 @pytest.mark.parametrize("at", [0, 60, 130, -1])

@@ -187,7 +187,7 @@ def test_several_indexes_are_kept_in_step(put: Put, library: Path) -> None:
     report = put([{"id": "new", "text": "boat"}], name="new")
     assert len(report.index_notes) == 1
     assert "vectors.npy is missing" in report.index_notes[0]
-    assert report.index_notes[0].endswith("Next: lpisearch index --name b --method lsi --dims 4")
+    assert report.index_notes[0].endswith('Next: library.index(name="b", method="lsi", dims=4)')
     states = {each["name"]: each["state"] for each in lpisearch.open(library).status()["indexes"]}
     assert states == {"a": "ready", "b": "damaged", "c": "ready"}
 
@@ -227,11 +227,11 @@ def test_a_damaged_index_never_makes_an_ingest_fail(
     _DAMAGE[kind](Path(built.folder))
     report = put([{"id": "new", "text": "boat"}], name="new")
     assert (report.added, report.failed, len(report.index_notes)) == (1, 0, 1)
-    assert report.index_notes[0].endswith("Next: lpisearch index --dims 6 --neighbours 5")
+    assert report.index_notes[0].endswith("Next: library.index(dims=6, neighbours=5)")
     assert lpisearch.open(library).document("new").text == "boat"
     (index,) = [one for one in lpisearch.open(library).examine() if one.check.startswith("index")]
     assert not index.ok
-    assert index.next_step == "lpisearch index --dims 6 --neighbours 5"
+    assert index.next_step == "library.index(dims=6, neighbours=5)"
     build_index(library, IndexOptions(dims=6, neighbours=5))
     sound()
     assert open_index(library).vectors.shape[0] == 41
@@ -246,7 +246,7 @@ def test_tokens_of_another_language_are_not_projected(put: Put, library: Path, p
     assert "in another language" in index["rebuild"]
     (note,) = put([{"id": "new", "text": "boat"}], name="new").index_notes
     assert "in another language" in note
-    assert note.endswith("Next: lpisearch index --dims 6 --neighbours 5")
+    assert note.endswith("Next: library.index(dims=6, neighbours=5)")
     assert list(placed()) == list(before)
     build_index(library, IndexOptions())
     assert lpisearch.open(library).status()["indexes"][0]["rebuild"] == ""

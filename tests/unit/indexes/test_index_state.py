@@ -61,7 +61,7 @@ def test_a_new_index_is_ready(
     assert (found["documents"], found["built_from"], found["dims"]) == (40, 40, 4)
     assert found["folded_in"] == {"documents": 0, "words": 0, "unknown": 0}
     assert (found["rebuild"], found["folder"]) == ("", built.folder)
-    assert found["rebuild_command"] == "lpisearch index --method lsi --dims 4"
+    assert found["rebuild_command"] == 'library.index(method="lsi", dims=4)'
     assert (finding().ok, finding().next_step) == (True, "")
 
 
@@ -150,9 +150,7 @@ def test_damage_that_status_sees(
     assert found["rebuild"] == finding().detail
     assert built.folder in found["rebuild"]
     assert not finding().ok
-    assert (
-        found["rebuild_command"] == finding().next_step == "lpisearch index --method lsi --dims 4"
-    )
+    assert found["rebuild_command"] == finding().next_step == 'library.index(method="lsi", dims=4)'
 
 
 def test_a_flipped_byte_is_seen_by_doctor(
@@ -163,7 +161,7 @@ def test_a_flipped_byte_is_seen_by_doctor(
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    assert (finding().ok, finding().next_step) == (False, "lpisearch index --method lsi --dims 4")
+    assert (finding().ok, finding().next_step) == (False, 'library.index(method="lsi", dims=4)')
     assert "loadings.npy is not as it was written" in finding().detail
 
 

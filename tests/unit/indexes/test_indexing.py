@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import lpisearch
+from lpisearch.cli.words import spoken
 from lpisearch.errors import (
     BadOption,
     IndexDamaged,
@@ -192,7 +193,7 @@ def test_several_indexes_lie_beside_each_other(
     sound()
     with pytest.raises(IndexNotFound, match="only: default, Ähre") as caught:
         open_index(library, "nothing")
-    assert caught.value.next_step == "lpisearch index --name nothing"
+    assert caught.value.next_step == 'library.index(name="nothing")'
 
 
 def test_libraries_of_one_name_share_no_folder(
@@ -388,6 +389,10 @@ def test_a_damaged_index_names_the_command_that_builds_it(
     with pytest.raises(IndexDamaged, match=r"vectors\.npy is missing") as caught:
         open_index(library, "wet")
     assert caught.value.next_step == (
+        'library.index(name="wet", method="lsi", dims=2, seed=3, '
+        "where=Filter(labels=('sea', 'sky'), path=\"s*\", split=\"train\"))"
+    )
+    assert spoken(caught.value.next_step) == (
         "lpisearch index --name wet --method lsi --dims 2 --seed 3 "
         "--where label=sea --where label=sky --where 'path=s*' --where split=train"
     )
@@ -408,7 +413,7 @@ _BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"alpha": 1.0, "method": "lsi"}, "has no α"),
     ({"neighbours": 0}, "not a number of neighbours"),
     ({"neighbours": -1}, "not a number of neighbours"),
-    ({"weighting": "tfidff"}, "did you mean “tfidf”"),
+    ({"weighting": "tfidff"}, "did you mean tfidf"),
     ({"weighting": ""}, "not known"),
     ({"labels": "yes"}, "not a choice"),
     ({"labels": "use", "method": "lsi"}, "takes no notice of labels"),
@@ -512,9 +517,9 @@ def test_poor_libraries(
 @pytest.mark.usefixtures("shelf")
 def test_filters_that_leave_too_little(build: Callable[..., IndexReport]) -> None:
     """The message says that it is the filter, not the library."""
-    with pytest.raises(NothingToIndex, match="No document passes --where"):
+    with pytest.raises(NothingToIndex, match="No document passes where"):
         build(where=Filter(labels=("land",)))
-    with pytest.raises(NothingToIndex, match="Only one document passes --where"):
+    with pytest.raises(NothingToIndex, match="Only one document passes where"):
         build(where=Filter(path="sea/0"))
 
 

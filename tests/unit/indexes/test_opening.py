@@ -74,7 +74,7 @@ def test_a_missing_folder_is_damage(indexes: OpenIndexes, shelf: Path) -> None:
     shutil.rmtree(index_folder(shelf))
     with pytest.raises(IndexDamaged, match="the folder is missing") as caught:
         indexes.get()
-    assert caught.value.next_step == "lpisearch index --method lsi --dims 2"
+    assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
     with indexes.reading() as reading:
         assert reading.opened is None
         assert isinstance(reading.trouble, IndexDamaged)

@@ -109,11 +109,11 @@ def test_row_without_words_is_a_problem(tmp_path: Path) -> None:
     [
         (
             ReadOptions(labels="topic"),
-            "has no column “topic” (--labels); its columns are “id”, “text”",
+            "has no column “topic” (labels); its columns are “id”, “text”",
         ),
         (
             ReadOptions(text_field="body"),
-            "has no column “body” (--text-field); its columns are “id”, “text”",
+            "has no column “body” (text_field); its columns are “id”, “text”",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_missing_named_column_is_told(options: ReadOptions, reason: str, tmp_pat
 
 def test_missing_text_column_is_told(tmp_path: Path) -> None:
     """Without a column that is known to hold text, the message says how to name it."""
-    with pytest.raises(ReaderError, match=r"name it with --text-field; its columns are “a”, “b”"):
+    with pytest.raises(ReaderError, match=r"name it with text_field; its columns are “a”, “b”"):
         _read(tmp_path / "a.csv", "a,b\n1,2\n")
 
 

@@ -84,7 +84,7 @@ def test_long_line_is_passed_over(tmp_path: Path) -> None:
     problem, document = _read(tmp_path / "a.jsonl", lines, ReadOptions(max_document_bytes=1000))
     assert isinstance(problem, Problem)
     assert "over the limit" in problem.reason
-    assert "--max-size" in problem.reason
+    assert "max_document_bytes" in problem.reason
     assert problem.where == "line 1"
     assert document == Document("", "ok")
 

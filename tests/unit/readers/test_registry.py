@@ -88,9 +88,7 @@ def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
     """A misspelt name gets a suggestion and all choices."""
     with pytest.raises(BadOption) as error:
         _name(tmp_path / "a", b"x", "markdwon")
-    assert error.value.what == (
-        "--format: there is no reader “markdwon” (did you mean “markdown”?)."
-    )
+    assert error.value.what == ("format: there is no reader “markdwon” (did you mean markdown?).")
     assert "auto, csv" in error.value.next_step
     with pytest.raises(BadOption, match="there is no reader “zzz”\\."):
         _name(tmp_path / "a", b"x", "zzz")

@@ -58,7 +58,8 @@ def test_large_file_is_refused_unread(tmp_path: Path) -> None:
     with pytest.raises(ReaderError) as error:
         whole(SourceFile.at(path), 64 * MEBIBYTE)
     assert error.value.what == (
-        "is 100.0 MiB, over the limit of 64.0 MiB for one document (raise it with --max-size)"
+        "is 100.0 MiB, over the limit of 64.0 MiB for one document "
+        "(raise it with max_document_bytes)"
     )
 
 

@@ -182,7 +182,7 @@ def test_no_index(shelf: Path) -> None:
     """Without an index, the command that builds one is named."""
     with pytest.raises(IndexNotFound) as caught:
         judge_of(shelf)
-    assert caught.value.next_step == "lpisearch index"
+    assert caught.value.next_step == "library.index()"
 
 
 def test_no_labels(put: Callable[..., IngestReport], library: Path) -> None:
@@ -191,7 +191,7 @@ def test_no_labels(put: Callable[..., IngestReport], library: Path) -> None:
     build_index(library, IndexOptions())
     with pytest.raises(ClassifierNotFound, match="without labels to classify by") as caught:
         judge_of(library)
-    assert "lpisearch ingest PATH --labels folder" in caught.value.next_step
+    assert 'library.ingest(PATH, labels="folder")' in caught.value.next_step
 
 
 def test_one_label(put: Callable[..., IngestReport], library: Path) -> None:
@@ -201,16 +201,16 @@ def test_one_label(put: Callable[..., IngestReport], library: Path) -> None:
     assert report.classifier == {"reason": "all labelled documents have the one label “sea”"}
     with pytest.raises(ClassifierNotFound, match="have the one label “sea”") as caught:
         judge_of(library, ClassifyOptions(index="one"))
-    assert "lpisearch index --name one" in caught.value.next_step
+    assert 'library.index(name="one")' in caught.value.next_step
 
 
 def test_no_training(shelf: Path) -> None:
     """An index built without a classifier says so."""
     report = build_index(shelf, IndexOptions(method="lsi", train="none"))
     assert report.classifier is None
-    with pytest.raises(ClassifierNotFound, match="--train none") as caught:
+    with pytest.raises(ClassifierNotFound, match='train="none"') as caught:
         judge_of(shelf)
-    assert caught.value.next_step == "lpisearch index --method lsi"
+    assert caught.value.next_step == 'library.index(method="lsi")'
 
 
 def test_an_unknown_split(shelf: Path) -> None:
@@ -226,7 +226,7 @@ def test_an_index_without_an_svm(indexed: Path, monkeypatch: pytest.MonkeyPatch)
     assert judge_of(indexed).text("ship").note != "failed"
     with pytest.raises(ClassifierNotFound, match="has no svm") as caught:
         judge_of(indexed, ClassifyOptions("svm"))
-    assert "--classifier centroid" in caught.value.next_step
+    assert 'classifier="centroid"' in caught.value.next_step
 
 
 def test_an_index_of_an_earlier_version(indexed: Path) -> None:
@@ -237,7 +237,7 @@ def test_an_index_of_an_earlier_version(indexed: Path) -> None:
     index.manifest.result.update(result)
     with pytest.raises(ClassifierNotFound, match="by an earlier lpisearch") as caught:
         classifying._classifier(index, "centroid")
-    assert caught.value.next_step == "lpisearch index"
+    assert caught.value.next_step == "library.index()"
 
 
 @pytest.mark.parametrize("method", ["lsi", "olpi", "lpi"])

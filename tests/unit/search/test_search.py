@@ -129,7 +129,7 @@ def test_no_index_yet(
     answer = run_search(library, "bread")
     assert [hit.id for hit in answer.hits] == ["kitchen/bread.txt", "kitchen/soup.txt"]
     assert answer.by == "lexical"
-    assert "lpisearch index" in answer.notes[0]
+    assert "library.index()" in answer.notes[0]
     assert ids(library, "bread dawn", where=Filter(labels=("sea",)), k=1) == ["sea/harbour.txt"]
 
 

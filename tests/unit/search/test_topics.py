@@ -207,7 +207,7 @@ def test_no_index(shelf: Path) -> None:
     """Without an index, the command that builds one is named."""
     with pytest.raises(IndexNotFound) as caught:
         find_topics(shelf)
-    assert caught.value.next_step == "lpisearch index"
+    assert caught.value.next_step == "library.index()"
 
 
 def test_an_index_of_an_earlier_version(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_an_index_of_an_earlier_version(indexed: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(Session, "index", lambda *_names: index)
     with pytest.raises(SubspaceError, match="earlier lpisearch") as caught:
         find_topics(indexed)
-    assert caught.value.next_step == "lpisearch index"
+    assert caught.value.next_step == "library.index()"
 
 
 def test_python(indexed: Path) -> None:

@@ -78,7 +78,7 @@ def test_most_documents_decide() -> None:
     assert evidence.language == "german"
     assert evidence.describe("german") == (
         "language: german (found in 3 of 5 documents; english in 1, cut as german too; "
-        "--language to set)"
+        "language to set)"
     )
 
 

@@ -48,8 +48,8 @@ def test_smallest_frequency_follows_the_size_of_the_library(
     [("min_df", 0), ("max_df", 0.0), ("max_df", 1.5), ("max_df", float("nan")), ("max_terms", 0)],
 )
 def test_impossible_limits_are_refused(name: str, value: float) -> None:
-    """The message names the option and the value."""
-    with pytest.raises(BadOption, match=f"--{name.replace('_', '-')}: {value}"):
+    """The message names the field and the value."""
+    with pytest.raises(BadOption, match=f"{name}: {value}"):
         VocabularyLimits(**{name: value})  # type: ignore[arg-type] # a name from the table above
 
 

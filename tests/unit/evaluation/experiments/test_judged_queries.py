@@ -154,7 +154,7 @@ def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., Retrieval
     wanted = asked("1\tship\n", "1 0 sea/0 1\n")
     table = Library(shelf).evaluate("retrieval", wanted=wanted).tables[0]
     assert [row["by"] for row in table.rows] == ["lexical"]
-    assert table.notes == ("No index yet, so by words alone. Next: lpisearch index",)
+    assert table.notes == ("No index yet, so by words alone. Next: library.index()",)
     with pytest.raises(NothingToEvaluate, match="Only lexical"):
         Library(shelf).evaluate("retrieval", wanted=replace(wanted, by=("semantic",)))
 
@@ -164,8 +164,8 @@ def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., Retrieval
     [
         ({"by": ("best", "lexical", "worst")}, "“best”, “worst”"),
         ({"measures": ("AP", "MRRR", "P")}, "MRRR, P"),
-        ({"measures": ()}, "--measures"),
-        ({"depth": 0}, "--depth"),
+        ({"measures": ()}, "measures"),
+        ({"depth": 0}, "depth"),
     ],
     ids=["by", "measures", "no measure", "depth"],
 )

@@ -125,7 +125,7 @@ def test_an_empty_side_of_a_split_is_stated(source: Make, splits: list[str], sai
     """A split by field that cannot be judged says so, with a next step."""
     with pytest.raises(NothingToEvaluate, match=said) as caught:
         _classify(source(splits=splits), CategoriesOptions("field"))
-    assert "lpisearch evaluate classify --train 50%" in caught.value.next_step
+    assert 'library.evaluate("classify", train="50%")' in caught.value.next_step
 
 
 def test_the_field_is_taken_where_documents_state_it(source: Make) -> None:
@@ -180,14 +180,14 @@ def test_classes_are_drawn(source: Make) -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (CategoriesOptions(train=(0.0,)), "--train"),
-        (CategoriesOptions(train=(1.0,)), "--train"),
-        (CategoriesOptions(train=(1.5,)), "--train"),
-        (CategoriesOptions(train=(float("nan"),)), "--train"),
-        (CategoriesOptions("field", (0.5,)), "--train"),
-        (CategoriesOptions("other"), "--split"),
-        (CategoriesOptions(repeats=0), "--repeats"),
-        (CategoriesOptions(classifiers=()), "--classifiers"),
+        (CategoriesOptions(train=(0.0,)), "train"),
+        (CategoriesOptions(train=(1.0,)), "train"),
+        (CategoriesOptions(train=(1.5,)), "train"),
+        (CategoriesOptions(train=(float("nan"),)), "train"),
+        (CategoriesOptions("field", (0.5,)), "train"),
+        (CategoriesOptions("other"), "split"),
+        (CategoriesOptions(repeats=0), "repeats"),
+        (CategoriesOptions(classifiers=()), "classifiers"),
         (CategoriesOptions(classifiers=("x", "knn", "y")), "“x”, “y”"),
     ],
 )
@@ -200,10 +200,10 @@ def test_classify_refuses(source: Make, wanted: CategoriesOptions, said: str) ->
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (ClusterOptions((1,)), "--classes: 1 is"),
-        (ClusterOptions((4,)), "--classes: 4 is not between 2 and the 3"),
-        (ClusterOptions(()), "--classes"),
-        (ClusterOptions((2,), draws=0), "--draws"),
+        (ClusterOptions((1,)), "classes: 1 is"),
+        (ClusterOptions((4,)), "classes: 4 is not between 2 and the 3"),
+        (ClusterOptions(()), "classes"),
+        (ClusterOptions((2,), draws=0), "draws"),
     ],
 )
 def test_cluster_refuses(source: Make, wanted: ClusterOptions, said: str) -> None:
@@ -217,15 +217,15 @@ def test_cluster_refuses(source: Make, wanted: ClusterOptions, said: str) -> Non
     [
         ({"methods": ("no", "lsi", "nor")}, "“no”, “nor”"),
         ({"methods": ("rlpii",)}, "did you mean rlpi"),
-        ({"dims": 0}, "--dims"),
-        ({"dims": -1}, "--dims"),
-        ({"alpha": -1.0}, "--alpha"),
-        ({"alpha": float("nan")}, "--alpha"),
-        ({"neighbours": 0}, "--neighbours"),
-        ({"scale": -1.0}, "--scale"),
-        ({"largest": 1}, "--largest"),
-        ({"seed": -1}, "--seed"),
-        ({"seed": 2**40}, "--seed"),
+        ({"dims": 0}, "dims"),
+        ({"dims": -1}, "dims"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"alpha": float("nan")}, "alpha"),
+        ({"neighbours": 0}, "neighbours"),
+        ({"scale": -1.0}, "scale"),
+        ({"largest": 1}, "largest"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**40}, "seed"),
         ({"weighting": "no"}, "weighting"),
     ],
 )

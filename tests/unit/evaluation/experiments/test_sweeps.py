@@ -134,17 +134,17 @@ def test_retrieval_is_swept_over_indexes_in_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("measure", "over", "values", "said"),
     [
-        ("speed", "dims", (1.0,), "MEASURE"),
-        ("cluster", "colour", (1.0,), "--over"),
-        ("cluster", "train", (0.5,), "--over"),
-        ("retrieval", "dims", (5.0,), "--queries"),
-        ("cluster", "dims", (), "--values"),
+        ("speed", "dims", (1.0,), "measure"),
+        ("cluster", "colour", (1.0,), "over"),
+        ("cluster", "train", (0.5,), "over"),
+        ("retrieval", "dims", (5.0,), "queries"),
+        ("cluster", "dims", (), "values"),
         ("cluster", "dims", (0.0, 2.0, 1.5), "0, 1.5: dims takes whole numbers above 0"),
-        ("cluster", "dims", (float("nan"),), "--values"),
-        ("cluster", "dims", (float("inf"),), "--values"),
-        ("cluster", "neighbours", (-1.0,), "--values"),
-        ("cluster", "alpha", (-1.0,), "--values"),
-        ("cluster", "alpha", (float("inf"),), "--values"),
+        ("cluster", "dims", (float("nan"),), "values"),
+        ("cluster", "dims", (float("inf"),), "values"),
+        ("cluster", "neighbours", (-1.0,), "values"),
+        ("cluster", "alpha", (-1.0,), "values"),
+        ("cluster", "alpha", (float("inf"),), "values"),
         ("classify", "train", (0.0, 1.0), "0, 1: train takes shares"),
     ],
 )
@@ -161,7 +161,7 @@ def test_queries_are_not_looked_for_in_a_matrix(library: Path, tmp_path: Path) -
     files = RetrievalOptions(tmp_path / "queries", tmp_path / "qrels")
     wanted = SweepOptions("retrieval", "dims", (5.0,))
     options = replace(_OPTIONS, matrix=tmp_path / "counts.npz")
-    with pytest.raises(BadOption, match="--matrix"):
+    with pytest.raises(BadOption, match="matrix"):
         evaluate_sweep(library, options, wanted, replace(_PARTS, retrieval=files), Cells())
 
 

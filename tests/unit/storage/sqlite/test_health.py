@@ -55,7 +55,7 @@ def test_damage_is_found_and_mended(
 ) -> None:
     """Each damage is found under its name, says how to mend it, and is mended without loss."""
     sql(damage)
-    assert _bad(examine(library))[check] == "lpisearch doctor --repair"
+    assert _bad(examine(library))[check] == "library.examine(repair=True)"
     assert _bad(examine(library, repair=True)) == {}
     assert _bad(examine(library)) == {}
     assert sql(_CONTENT) == filled
@@ -92,7 +92,7 @@ def test_a_truncated_database_is_found(library: Path, filled: list[Any], share: 
     library.write_bytes(whole[: int(len(whole) * share) // 4096 * 4096])
     for repair in (False, True):
         found = _bad(examine(library, repair=repair))
-        assert "lpisearch db backup" in found["database file"]
+        assert "library.back_up()" in found["database file"]
 
 
 def test_an_overwritten_page_is_found(library: Path, filled: list[Any]) -> None:
@@ -117,4 +117,4 @@ def test_an_unfinished_file_is_told(
     found = next(one for one in examine(library) if one.check == "unfinished files")
     assert found.ok
     assert "sky.txt" in found.detail
-    assert "lpisearch ingest" in found.next_step
+    assert "library.ingest()" in found.next_step

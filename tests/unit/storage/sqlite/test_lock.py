@@ -22,7 +22,7 @@ _HOLDER = """
 import sys, time
 from pathlib import Path
 from lpisearch.storage.sqlite.lock import writer_lock
-with writer_lock(Path(sys.argv[1]), "lpisearch ingest", 0):
+with writer_lock(Path(sys.argv[1]), "ingest", 0):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -61,7 +61,7 @@ def test_a_second_writer_learns_who_holds_the_library(library: Path) -> None:
         assert str(library) in said
         assert f"lpisearch ingest (process {holder.pid} on " in said
         assert "since 20" in said
-        assert "--wait" in said
+        assert "wait_seconds" in said
 
 
 def test_the_lock_goes_with_a_killed_holder(library: Path) -> None:

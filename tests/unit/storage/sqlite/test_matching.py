@@ -188,9 +188,9 @@ def test_filters(connection: Connection, where: Filter, rows: set[int]) -> None:
 @pytest.mark.parametrize("date", ["yesterday", "24", "2024-13", "2024-5", "2024-05-32", "2024-"])
 def test_what_is_no_date_is_refused(connection: Connection, date: str) -> None:
     """A date that would pass or refuse documents at random is stated as an error."""
-    with pytest.raises(BadOption, match=f"--since: “{date}” is not a date"):
+    with pytest.raises(BadOption, match=f"since: “{date}” is not a date"):
         allowed_rows(connection, Filter(since=date))
-    with pytest.raises(BadOption, match=f"--until: “{date}” is not a date"):
+    with pytest.raises(BadOption, match=f"until: “{date}” is not a date"):
         allowed_rows(connection, Filter(until=date))
 
 

@@ -1,0 +1,109 @@
+"""What the rooms below the command line say: fields and calls, never flags and shell commands."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import lpisearch
+from lpisearch.cli.verbs import VERBS
+from lpisearch.cli.words import flag
+from lpisearch.library import Library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PACKAGE = Path(lpisearch.__file__).parent
+_REFERENCE = (_PACKAGE.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+_OF_THE_SHELL = re.compile(rf"\blpisearch ({'|'.join(VERBS)}|\{{)|--\w|^-\w$")
+
+# What looks like the command line's words below it, and why it is none.
+_ALLOWED = {
+    ("errors.py", "pip install --upgrade lpisearch"): "a program that is not ours",
+    ("readers/isolation.py", "-m"): "Python's own",
+    ("readers/isolation.py", "-P"): "Python's own",
+    ("storage/sqlite/lock.py", "lpisearch {purpose}"): "the name of the program that holds a lock",
+    ("reports/page.py", "--ink"): "variables of CSS",
+}
+
+# Fields that Python alone has.
+_PYTHON_ONLY = {
+    *("k1", "b", "what", "wanted", "tokeniser", "stop words"),
+    *("min_df", "max_df", "max_terms"),
+}
+
+# Calls that are not methods of `Library`.
+_OTHER_CALLS = {"open", "help", "retokenise"}
+
+
+def _trees() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        name = path.relative_to(_PACKAGE).as_posix()
+        if not name.startswith("cli/"):
+            yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _strings(tree: ast.Module) -> Iterator[str]:
+    """Yield all strings but the docstrings."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
+
+
+def _first_arguments(function: str) -> Iterator[ast.expr]:
+    for _, tree in _trees():
+        for node in ast.walk(tree):
+            called = isinstance(node, ast.Call) and getattr(node.func, "id", "") == function
+            if called and node.args:  # type: ignore[attr-defined]
+                yield node.args[0]  # type: ignore[attr-defined]
+
+
+def test_no_shell_words_below_the_command_line() -> None:
+    """No string below cli/ holds a flag or a command; each exception has its reason."""
+    said = {
+        (name, text)
+        for name, tree in _trees()
+        for text in _strings(tree)
+        if _OF_THE_SHELL.search(text)
+    }
+    used = {
+        (name, part)
+        for name, text in said
+        for room, part in _ALLOWED
+        if room == name and part in text
+    }
+    surplus = {
+        (name, text)
+        for name, text in said
+        if not any(room == name and part in text for room, part in used)
+    }
+    assert surplus == set()
+    assert used == set(_ALLOWED)
+
+
+def test_every_field_is_an_option() -> None:
+    """What an error calls a field is what the command line has as a flag or an argument."""
+    fields = {
+        node.value
+        for function in ("BadOption", "Option")
+        for first in _first_arguments(function)
+        for node in ast.walk(first)
+        if isinstance(node, ast.Constant)
+    }
+    assert len(fields) > 30
+    unknown = {name for name in fields - _PYTHON_ONLY if not _is_documented(flag(str(name)))}
+    assert unknown == set()
+
+
+def test_every_call_is_a_method_of_the_library() -> None:
+    """What a next step names can be called."""
+    verbs = {first.value for first in _first_arguments("call") if isinstance(first, ast.Constant)}
+    assert {"index", "ingest", "entries"} < verbs
+    assert {verb for verb in verbs - _OTHER_CALLS if not hasattr(Library, str(verb))} == set()
+
+
+def _is_documented(name: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", _REFERENCE) is not None

@@ -1,0 +1,109 @@
+"""Texts that name options and calls, and how each face says them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.cli.words import spoken, spoken_value
+from lpisearch.errors import BadOption, IndexNotFound, LibraryNotFound, LpiSearchError
+from lpisearch.messages import Call, Message, Option, as_plain, call, from_plain
+from lpisearch.records import Filter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SAID = [
+    (Option("subset_size"), "subset_size", "--subset-size"),
+    (Option("dims", 5), "dims=5", "--dims 5"),
+    (Option("wait_seconds", "SECONDS"), "wait_seconds=SECONDS", "--wait SECONDS"),
+    (Option("k"), "k", "-k"),
+    (Call("index"), "library.index()", "lpisearch index"),
+    (Call("ingest", ("PATH",)), "library.ingest(PATH)", "lpisearch ingest PATH"),
+    (Call("entries"), "library.entries()", "lpisearch docs list"),
+    (Call("open", ("FILE",)), "lpisearch.open(FILE)", "lpisearch --db FILE …"),
+    (Call("help", ("index",)), "help(lpisearch.Library.index)", "lpisearch index --help"),
+    (Call("help"), "help(lpisearch.Library)", "lpisearch --help"),
+    (
+        Call("entries", options=(Option("path", "a b"),)),
+        'library.entries(path="a b")',
+        "lpisearch docs list --path 'a b'",
+    ),
+    (
+        Call("examine", options=(Option("repair", True),)),  # noqa: FBT003 (the value of an option)
+        "library.examine(repair=True)",
+        "lpisearch doctor --repair",
+    ),
+    (
+        Call("index", options=(Option("where", Filter(labels=("a", "b"), split="train")),)),
+        "library.index(where=Filter(labels=('a', 'b'), split=\"train\"))",
+        "lpisearch index --where label=a --where label=b --where split=train",
+    ),
+]
+
+
+@pytest.mark.parametrize(("part", "python", "typed"), _SAID)
+def test_each_face_has_its_words(part: Option | Call, python: str, typed: str) -> None:
+    """A message is Python's text as a string, and what is typed for the command line."""
+    message = Message("before ", part, ", after")
+    assert message == f"before {python}, after"
+    assert spoken(message) == f"before {typed}, after"
+
+
+def test_messages_within_messages_keep_their_parts() -> None:
+    """Joining, copying and a way through JSON lose nothing."""
+    message = Message("a ", Message("b ", call("index")), Message(Option("dims"), "."))
+    assert spoken(message) == "a b lpisearch index--dims."
+    assert spoken(copy.deepcopy(message)) == spoken(message)
+    fields = Message("raise it with ", Option("max_document_bytes"), ")")
+    assert spoken(from_plain(json.loads(json.dumps(as_plain(fields))))) == spoken(fields)
+    assert spoken(from_plain(as_plain("plain"))) == "plain"
+
+
+def test_values_of_json_are_said_whole() -> None:
+    """Wherever a message lies within a JSON value, it is said in the face's words."""
+    value = {"notes": (call("index"), "plain"), "number": 3, "inner": [{"next": call("status")}]}
+    assert spoken_value(value) == {
+        "notes": ["lpisearch index", "plain"],
+        "number": 3,
+        "inner": [{"next": "lpisearch status"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "python", "typed"),
+    [
+        (
+            BadOption("min_df", "0 is not a number"),
+            "min_df: 0 is not a number. Next: help(lpisearch.Library)",
+            "--min-df: 0 is not a number. Next: lpisearch --help",
+        ),
+        (
+            BadOption(("terms", "documents"), "neither can be below 0", ["1", "2"]),
+            "terms, documents: neither can be below 0. Next: choose one of: 1, 2",
+            "--terms, --documents: neither can be below 0. Next: choose one of: 1, 2",
+        ),
+        (
+            IndexNotFound("b", ["a"]),
+            'The library has no index “b”, only: a. Next: library.index(name="b")',
+            "The library has no index “b”, only: a. Next: lpisearch index --name b",
+        ),
+        (LpiSearchError("It is so."), "It is so.", "It is so."),
+    ],
+)
+def test_errors(error: LpiSearchError, python: str, typed: str) -> None:
+    """An error names the field and the call; each face says them in its words."""
+    assert str(error) == python
+    assert spoken(error.message) == typed
+
+
+def test_an_error_that_names_several_calls(tmp_path: Path) -> None:
+    """Every call of a next step is said in the words of the face."""
+    error = LibraryNotFound(tmp_path)
+    assert spoken(error.next_step) == (
+        "lpisearch ingest PATH  (or name another library: lpisearch --db FILE …)"
+    )
+    assert "library.ingest(PATH)" in error.next_step
