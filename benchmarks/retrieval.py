@@ -27,7 +27,10 @@ from lpisearch.maintenance.documents import list_documents
 from lpisearch.readers.queries import read_queries
 from lpisearch.search import feedback, fusion
 from lpisearch.search.engine import Engine
+from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.lexical import Bm25
+from lpisearch.search.parsing import parse_plain
+from lpisearch.search.word_sources import IndexWords
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
@@ -96,7 +99,9 @@ class Collection:
         texts = dict(read_queries(DATA / name / "queries.jsonl.gz"))
         settings = TokeniserSettings.from_dict(engine.index.manifest.tokeniser)
         tokeniser = Tokeniser(settings)
-        questions = [engine.ask(tokeniser.tokens(texts[query])) for query in judged]
+        words = IndexWords(engine, tokeniser)
+        asked = [expand(parse_plain(texts[query], tokeniser), words) for query in judged]
+        questions = [asked_of(engine, each) for each in asked]
         relevant = [{places[each] for each in told if each in places} for told in judged.values()]
         bm25 = [Bm25(engine.postings).scores(question) for question in questions]
         cosines = [engine.vectors @ question.vector for question in questions]

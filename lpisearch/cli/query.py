@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from lpisearch.cli.hits import Output, print_answer, print_batch
 from lpisearch.cli.render import Json, note
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.settings import SearchOptions
 
+_SHORT = len("-k")
+_MARK = "\N{INVISIBLE SEPARATOR}"
+_EXCLUSION = re.compile(r"-[^\W_]|-[\"“„«]")
 _HITS = 10
 _RUN_DEPTH = 1000
 
@@ -48,12 +53,56 @@ Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Show which words make each hit near.")]
 
 
+class ExclusionsAsText(TyperCommand):
+    """Takes -word for a word to exclude, which Click would read as an option of one letter.
+
+    An argument of one minus and a letter, a digit or a quote belongs to the question, unless it is
+    an option of one letter, alone (-k) or with its number (-k5). What follows an option that takes
+    a value is its value, and after -- everything is text, as always.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, with exclusions marked so that no option is seen in them."""
+        flags = {name for option in self.params for name in option.opts if _is_flag(option)}
+        short = {name for option in self.params for name in option.opts if len(name) == _SHORT}
+        short.update(name for name in ctx.help_option_names if len(name) == _SHORT)
+        flags.update(ctx.help_option_names)
+        marked: list[str] = []
+        is_value = False
+        for at, word in enumerate(args):
+            if word == "--":
+                marked += args[at:]
+                break
+            excludes = not is_value and _EXCLUSION.match(word) and not _is_short(word, short)
+            marked.append(_MARK + word if excludes else word)
+            is_value = not is_value and _takes_value(word, flags)
+        rest = super().parse_args(ctx, marked)
+        words: list[str] = ctx.params.get("text") or []
+        ctx.params["text"] = [word.removeprefix(_MARK) for word in words]
+        return rest
+
+
+def _is_flag(option: Any) -> bool:
+    return bool(getattr(option, "is_flag", False))
+
+
+def _is_short(word: str, short: set[str]) -> bool:
+    return word[:_SHORT] in short and (len(word) == _SHORT or word[_SHORT:].isdecimal())
+
+
+def _takes_value(word: str, flags: set[str]) -> bool:
+    """Tell whether the next word belongs to an option."""
+    is_option = word.startswith("--") or (len(word) == _SHORT and word.startswith("-"))
+    return is_option and "=" not in word and word not in flags
+
+
 def query(
     context: typer.Context,
     text: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="TEXT", help='The question. A "quoted phrase" must occur, a -word must not.'
+            metavar="TEXT",
+            help='The question: "a phrase" must occur, a -word must not, begin* is a prefix.',
         ),
     ] = None,
     k: Annotated[
@@ -206,3 +255,7 @@ def _prompt(library: Library, options: SearchOptions) -> None:
             return
         if text.strip():
             print_answer(library.search(text, options=options), Output.PLAIN, text)
+
+
+query_app = typer.Typer(add_completion=False)
+query_app.command("query", cls=ExclusionsAsText)(query)

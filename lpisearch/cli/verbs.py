@@ -31,7 +31,7 @@ class Verb(NamedTuple):
 VERBS: Mapping[str, Verb] = {
     "ingest": Verb("ingest", "ingest", "Bring documents into the library."),
     "index": Verb("index", "index", "Build the subspace index."),
-    "query": Verb("query", "query", "Find documents by meaning and by words."),
+    "query": Verb("query", "query_app", "Find documents by meaning and by words."),
     "similar": Verb("query", "similar", "Find documents that are like one."),
     "classify": Verb("classify", "classify", "Label texts by what `index` learned."),
     "topics": Verb("topics", "topics", "Show what the library is about."),

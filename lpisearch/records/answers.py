@@ -64,6 +64,14 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A word that no document has, and the nearest that some have, best first."""
+
+    word: str
+    nearest: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer(Sequence[Hit]):
     """What a query gave: a sequence of hits, with what is to be known of them.
 
@@ -75,11 +83,14 @@ class Answer(Sequence[Hit]):
         How it was answered: "hybrid", "semantic" or "lexical".
     notes
         What the user should know: no index yet, unknown words, an index that is behind.
+    suggestions
+        For each word that no document has.
     """
 
     hits: tuple[Hit, ...]
     by: str
     notes: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)

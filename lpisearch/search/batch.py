@@ -72,8 +72,14 @@ class Batch:
             yield name, self._ranked(engine, request, scores)
 
     def _request(self, text: str) -> Request:
-        parsed, question = self._view.parse_plain(text)
-        return Request(parsed.tokens, question, self._allowed, self._left_out)
+        asked = self._view.ask(text, plain=True)
+        return Request(
+            asked.tokens,
+            asked.question,
+            self._allowed,
+            self._left_out,
+            in_table=asked.expanded.in_table,
+        )
 
     def _ranked(
         self, engine: Engine, request: Request, scores: NDArray[np.float32]
@@ -91,7 +97,7 @@ class Batch:
         return self._named([self._names[place] for place in chosen.tolist()], scores[chosen])
 
     def _by_table(self, request: Request) -> list[tuple[str, float]]:
-        found = bm25_rows(self._view.connection, request.tokens, request.allowed)
+        found = bm25_rows(self._view.connection, request.in_table or (), request.allowed)
         scores = np.array([score for _, score in found], np.float32)
         names = [self._ids[row] for row, _ in found]
         wanted = self._options.offset + self._options.k

@@ -14,7 +14,7 @@ from lpisearch.search.lexical import Bm25
 from lpisearch.search.question import ask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,7 +63,7 @@ class Engine:
         self.rows: NDArray[np.int64] = index.arrays["document_rows"].view(np.ndarray)
         self._bm25 = Bm25(self.postings)
 
-    def ask(self, tokens: Iterable[str]) -> Question:
+    def ask(self, tokens: Iterable[str] | Mapping[str, float]) -> Question:
         """Return a query as this index sees it."""
         return ask(self.index, self.postings, tokens)
 

@@ -9,14 +9,14 @@ from lpisearch.storage.sqlite.corpus import tokens_of
 from lpisearch.storage.sqlite.documents import find_rows, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
     from lpisearch.records import Explanation, Hit
     from lpisearch.search.view import View
 
 
 def explain_hit(
-    view: View, tokens: Sequence[str], text: str
+    view: View, counts: Mapping[str, float], text: str
 ) -> Callable[[Hit], Explanation | None]:
     """Return what takes the cosine of a query and a hit apart, exactly.
 
@@ -31,7 +31,7 @@ def explain_hit(
         return lambda _hit: None
     index = view.engine.index
     check_linear(index)
-    query_counts = index.vocabulary.count(tokens)
+    query_counts = index.vocabulary.count(counts)
     query_forms = surface_forms(text, view.tokeniser)
 
     def of(hit: Hit) -> Explanation | None:
@@ -39,8 +39,8 @@ def explain_hit(
         if not rows:
             return None
         document = load(view.connection, rows[0])
-        counts = index.vocabulary.count(tokens_of(view.connection, rows[:1])[0].split())
+        own_counts = index.vocabulary.count(tokens_of(view.connection, rows[:1])[0].split())
         forms = surface_forms(f"{document.title}\n{document.text}", view.tokeniser)
-        return explain(index, query_counts, counts).worded(query_forms, forms)
+        return explain(index, query_counts, own_counts).worded(query_forms, forms)
 
     return of

@@ -69,6 +69,7 @@ def moved_by_documents(
     return replace(
         request,
         tokens=tuple(dict.fromkeys(every)),
+        in_table=None,
         question=question,
         left_out=frozenset({*wanted, *unwanted}),
         pull=False,

@@ -11,7 +11,7 @@ import numpy as np
 from lpisearch.projections.rows import SparseRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -52,8 +52,13 @@ class Question:
         return bool(self.vector.any())
 
 
-def ask(index: SubspaceIndex, postings: Postings, tokens: Iterable[str]) -> Question:
-    """Find the terms of a query and place it as the documents were placed."""
+def ask(
+    index: SubspaceIndex, postings: Postings, tokens: Iterable[str] | Mapping[str, float]
+) -> Question:
+    """Find the terms of a query and place it as the documents were placed.
+
+    Tokens may be counted already, and count in parts.
+    """
     counted = Counter(tokens)
     numbers = {token: postings.find(token) for token in counted}
     known = {numbers[token]: count for token, count in counted.items() if numbers[token] >= 0}

@@ -12,7 +12,8 @@ from lpisearch.search.batch import Batch
 from lpisearch.search.engine import WAYS, Engine
 from lpisearch.search.explaining import explain_hit
 from lpisearch.search.likeness import like_document, moved_by_documents
-from lpisearch.search.view import Request, View
+from lpisearch.search.view import View
+from lpisearch.search.word_sources import OpenWords
 from lpisearch.settings import SearchOptions
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
 from lpisearch.storage.sqlite.corpus import external_ids
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.opening import OpenIndex, Reading
     from lpisearch.indexes.session import Session
     from lpisearch.records import Answer, Document, Filter, Run
+    from lpisearch.search.asked import Asked
 
 DEFAULTS = SearchOptions()
 
@@ -49,6 +51,7 @@ class Searcher:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._engines: dict[str, tuple[OpenIndex, Engine]] = {}
+        self._words = OpenWords()
 
     def search(
         self,
@@ -72,12 +75,11 @@ class Searcher:
             An explanation was asked of a map that is not linear.
         """
         with self._view(options) as view:
-            parsed, question = view.parse(text)
-            allowed = allowed_rows(view.connection, options.where, parsed)
-            request = Request(parsed.tokens, question, allowed)
+            asked = view.ask(text)
+            request = view.request(asked, options.where)
             if like or unlike:
                 request = moved_by_documents(view, request, like, unlike)
-            return _explained(view, parsed.tokens, text, view.answer(request, options), options)
+            return _explained(view, asked, text, view.answer(request, options), options)
 
     def similar(self, document: str | Document, options: SearchOptions = DEFAULTS) -> Answer:
         """Find documents that are like one, without that one itself.
@@ -152,11 +154,11 @@ class Searcher:
             own = session.tokenisers.of(TokeniserSettings.from_dict(stored))
             opened, note = reading.opened, _why_no_index(reading)
             if opened is None:
-                yield View(reading.connection, None, None, note, own, own)
+                yield View(reading.connection, None, None, note, own, own, self._words)
                 return
             engine = self._engine(opened)
             made = session.tokeniser_of(opened.index)
-            yield View(reading.connection, engine, opened.entry, note, own, made)
+            yield View(reading.connection, engine, opened.entry, note, own, made, self._words)
 
     def _engine(self, opened: OpenIndex) -> Engine:
         """Return the engine over an open index; two threads may at worst make it twice."""
@@ -176,12 +178,12 @@ def _why_no_index(reading: Reading) -> str:
 
 
 def _explained(
-    view: View, tokens: Sequence[str], text: str, answer: Answer, options: SearchOptions
+    view: View, asked: Asked, text: str, answer: Answer, options: SearchOptions
 ) -> Answer:
     """Take the cosine of each hit apart, from the same view as gave the hits."""
     if not options.explain or view.engine is None:
         return answer
-    explain = explain_hit(view, tokens, text)
+    explain = explain_hit(view, asked.expanded.counts(), text)
     return replace(answer, hits=tuple(replace(hit, explanation=explain(hit)) for hit in answer))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,22 +10,28 @@ import numpy as np
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, Option, call
 from lpisearch.records import Answer
+from lpisearch.search.asked import Asked
+from lpisearch.search.demands import demanded
 from lpisearch.search.engine import Scores
+from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.hits import Ranking, as_hits, select
-from lpisearch.search.parsing import ParsedQuery, parse_query
+from lpisearch.search.parsing import parse_plain, parse_query
 from lpisearch.search.passages import Passages
+from lpisearch.search.word_sources import LibraryWords
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.matching import bm25_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
+    from lpisearch.records import Filter, Suggestion
     from lpisearch.search.engine import Engine
     from lpisearch.search.question import Question
+    from lpisearch.search.word_sources import OpenWords
     from lpisearch.settings import SearchOptions
     from lpisearch.storage.sqlite.indexes import IndexEntry
     from lpisearch.terms.tokeniser import Tokeniser
@@ -49,6 +55,14 @@ class Request:
         Keys of those that may not.
     pull
         Whether the documents that are found first may pull the question towards them.
+    in_table
+        What the full-text table is asked for, if not the tokens.
+    has_phrases, occurrences
+        Whether there are quoted phrases, and how often they stand in each document.
+    unknown
+        Words that are in no document, and what may have been meant.
+    notes
+        What is to be said of the query.
     """
 
     tokens: tuple[str, ...]
@@ -56,6 +70,11 @@ class Request:
     allowed: AbstractSet[int] | None
     left_out: frozenset[int] = frozenset()
     pull: bool = True
+    in_table: tuple[str, ...] | None = None
+    has_phrases: bool = False
+    occurrences: Mapping[int, int] = field(default_factory=dict)
+    unknown: tuple[Suggestion, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,6 +95,8 @@ class View:
         Of the library.
     index_tokeniser
         Which made the words of the index: it may be older than the language of the library.
+    words
+        Of the index, as far as they were looked up before.
     """
 
     connection: Connection
@@ -84,19 +105,53 @@ class View:
     note: str
     tokeniser: Tokeniser
     index_tokeniser: Tokeniser
+    words: OpenWords
 
-    def parse(self, text: str) -> tuple[ParsedQuery, Question | None]:
-        """Take a query apart, and find its words in the index."""
-        return self._ask(lambda tokeniser: parse_query(text, tokeniser))
+    def ask(self, text: str, *, plain: bool = False) -> Asked:
+        """Take a query apart, and find its words in the index.
 
-    def parse_plain(self, text: str) -> tuple[ParsedQuery, Question | None]:
-        """Do the same with a text in which quotes and minus signs ask for nothing."""
-        return self._ask(lambda tokeniser: ParsedQuery(tuple(tokeniser.tokens(text))))
+        In a plain text quotes, stars and minus signs ask for nothing.
+        """
+        parse = parse_plain if plain else parse_query
+        parsed = parse(text, self.tokeniser)
+        engine = self.engine
+        of_library = LibraryWords(self.connection, self.tokeniser)
+        if engine is None:
+            return Asked(parsed, expand(parsed, of_library), None, of_library, of_library)
+        source = self.words.of(engine, self.index_tokeniser)
+        if self.index_tokeniser is self.tokeniser:
+            expanded = expand(parsed, source)
+            return Asked(parsed, expanded, asked_of(engine, expanded), source, source)
+        expanded = expand(parse(text, self.index_tokeniser), source)
+        return Asked(parsed, expanded, asked_of(engine, expanded), source, of_library)
+
+    def request(self, asked: Asked, where: Filter) -> Request:
+        """Return what is looked for: the documents that meet the demands of a query.
+
+        Raises
+        ------
+        BadOption
+            A date of the filter is none.
+        """
+        found = demanded(self.connection, where, asked.parsed, asked.spellings)
+        return Request(
+            asked.tokens,
+            asked.question,
+            found.rows,
+            in_table=asked.expanded.in_table,
+            has_phrases=asked.has_phrases,
+            occurrences=found.occurrences,
+            unknown=asked.suggestions(self.connection, self.tokeniser),
+            notes=(*asked.expanded.notes, *found.notes),
+        )
 
     def answer(self, request: Request, options: SearchOptions) -> Answer:
         """Rank the documents of the library and return those to show."""
         engine = self.engine
-        if engine is None or request.question is None:
+        if request.has_phrases and not _ranks(request, options.by):
+            by = "lexical"
+            ranking = _by_occurrences(request)
+        elif engine is None or request.question is None:
             by = "lexical"
             ranking = _by_table(self.connection, request)
         else:
@@ -114,17 +169,7 @@ class View:
                     call("index"),
                 )
             )
-        return Answer(hits, by, tuple(filter(None, notes)))
-
-    def _ask(
-        self, parse: Callable[[Tokeniser], ParsedQuery]
-    ) -> tuple[ParsedQuery, Question | None]:
-        parsed = parse(self.tokeniser)
-        if self.engine is None:
-            return parsed, None
-        if self.index_tokeniser is self.tokeniser:
-            return parsed, self.engine.ask(parsed.tokens)
-        return parsed, self.engine.ask(parse(self.index_tokeniser).tokens)
+        return Answer(hits, by, (*request.notes, *filter(None, notes)), request.unknown)
 
     def _behind(self) -> str:
         """Say that documents came or went since the index was brought up to date, or "".
@@ -151,11 +196,24 @@ def _by_index(engine: Engine, question: Question, request: Request, by: str) -> 
 
 def _by_table(connection: Connection, request: Request) -> Ranking:
     """Rank by SQLite's own full-text index: it knows only the documents with a word."""
-    found = bm25_rows(connection, request.tokens, request.allowed) if request.tokens else []
+    tokens = request.tokens if request.in_table is None else request.in_table
+    found = bm25_rows(connection, tokens, request.allowed) if tokens else []
     kept = [pair for pair in found if pair[0] not in request.left_out]
     bm25 = np.array([score for _, score in kept], np.float32)
     rows = np.array([row for row, _ in kept], np.int64)
     return Ranking(rows, Scores(bm25, bm25, None, found=bool(kept)))
+
+
+def _ranks(request: Request, by: str) -> bool:
+    """Tell whether the words of a query rank anything."""
+    return request.question.is_known(by) if request.question else bool(request.tokens)
+
+
+def _by_occurrences(request: Request) -> Ranking:
+    """Rank by how often phrases without a word that ranks stand in a document."""
+    kept = sorted(set(request.allowed or ()) - request.left_out)
+    counts = np.array([request.occurrences.get(row, 0) for row in kept], np.float32)
+    return Ranking(np.array(kept, np.int64), Scores(counts, counts, None, found=bool(kept)))
 
 
 def among(engine: Engine, request: Request, scores: Scores, by: str) -> NDArray[np.int64] | None:
@@ -182,13 +240,17 @@ def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | Non
 
 
 def _about_words(request: Request, by: str) -> str:
-    if not request.tokens:
-        return "the query has no words to look for"
-    unknown = request.question.unknown if request.question else ()
+    if not request.tokens and not request.unknown:
+        return "" if request.has_phrases else "the query has no words to look for"
+    unknown = [_in_no_document(each) for each in request.unknown]
     if unknown:
-        shown = ", ".join(f"“{word}”" for word in unknown[:_SHOWN_WORDS])
         more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
-        return f"in no document: {shown}{more}"
+        return f"in no document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
     if by == "semantic" and request.question and not request.question.has_place:
         return Message("these words are too rare for the subspace; try ", Option("by", "lexical"))
     return ""
+
+
+def _in_no_document(suggestion: Suggestion) -> str:
+    meant = f" (did you mean “{suggestion.nearest[0]}”?)" if suggestion.nearest else ""
+    return f"“{suggestion.word}”{meant}"

@@ -16,7 +16,7 @@ import numpy as np
 from lpisearch.errors import BadOption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -128,9 +128,14 @@ class Vocabulary:
         """Return the terms in UTF-8, a line each, to be stored; a term has no space in it."""
         return "\n".join(self.terms).encode()
 
-    def count(self, tokens: Iterable[str]) -> TermCounts:
-        """Count the tokens of one text, without SciPy: the way of a query."""
-        counted = Counter(map(self.index.get, tokens))
+    def count(self, tokens: Iterable[str] | Mapping[str, float]) -> TermCounts:
+        """Count the tokens of one text, without SciPy: the way of a query.
+
+        They may be counted already, and count in parts.
+        """
+        counted: Counter[int | None] = Counter()
+        for token, number in Counter(tokens).items():
+            counted[self.index.get(token)] += number
         unknown = counted.pop(None, 0)
         columns = sorted(column for column in counted if column is not None)
         counts: Sequence[int] = [counted[column] for column in columns]

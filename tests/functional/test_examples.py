@@ -1,10 +1,11 @@
-"""Run every example of every docstring."""
+"""Run every example of every docstring, and those of the page on searching."""
 
 from __future__ import annotations
 
 import doctest
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,6 @@ from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _ON_THE_SAMPLE_CORPUS = {
     "lpisearch.library.Library.classify",
@@ -75,3 +75,11 @@ def test_an_example_is_true(
     results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=lines.append)
     assert results.attempted
     assert not results.failed, "".join(lines)
+
+
+def test_the_page_on_searching_is_true() -> None:
+    """The examples of the query language give what the page shows."""
+    page = Path(__file__).parents[2] / "docs" / "searching.md"
+    results = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert results.attempted
+    assert not results.failed

@@ -36,14 +36,28 @@ def add(connection: Connection, row_ids: Sequence[int]) -> None:
 
 def count_terms(connection: Connection, least_documents: int) -> int:
     """Return how many terms occur in at least so many documents of the whole library."""
+    _open_terms(connection)
+    statement = text("SELECT count(*) FROM temp.library_terms WHERE doc >= :least")
+    return int(connection.execute(statement, {"least": least_documents}).scalar_one())
+
+
+def terms_between(connection: Connection, first: str, end: str) -> list[tuple[str, int]]:
+    """Return the terms from `first` on and before `end`, with the documents of each."""
+    _open_terms(connection)
+    statement = text(
+        "SELECT term, doc FROM temp.library_terms WHERE term >= :first AND term < :end"
+    )
+    rows = connection.execute(statement, {"first": first, "end": end})
+    return [(term, documents) for term, documents in rows]
+
+
+def _open_terms(connection: Connection) -> None:
     connection.execute(
         text(
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.library_terms "
             f"USING fts5vocab(main, '{TABLE}', 'row')"
         )
     )
-    statement = text("SELECT count(*) FROM temp.library_terms WHERE doc >= :least")
-    return int(connection.execute(statement, {"least": least_documents}).scalar_one())
 
 
 def rebuild(connection: Connection) -> None:

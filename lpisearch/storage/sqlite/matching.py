@@ -3,10 +3,10 @@
 Tokens and filters go in, rows (the keys of documents) come out. Text reaches FTS5 through
 `match_expression` and through nothing else.
 
-A phrase is found where its tokens stand one directly after the other among the stored tokens of
-a document. Those are without stop words and stemmed, and begin with the title twice: "state of
-the art" is found in "state art", and a phrase may begin at the end of a title and end at the
-beginning of the text.
+By its tokens, a phrase is found where they stand one directly after the other among the stored
+tokens of a document. Those are without stop words and stemmed, and begin with the title twice:
+"state of the art" is found in "state art", and a phrase may begin at the end of a title and end at
+the beginning of the text. Who wants it as it is written looks at the texts of the candidates.
 """
 
 from __future__ import annotations
@@ -58,6 +58,12 @@ class Demands(Protocol):
         """None of them may occur."""
 
 
+class Prefix(str):
+    """The beginning of a token, in place of a token: all that begin so are meant."""
+
+    __slots__ = ()
+
+
 class Details(NamedTuple):
     """What is shown of a document; `text` is its beginning, as far as was asked for."""
 
@@ -106,6 +112,45 @@ def allowed_rows(
     elif where != Filter():
         allowed.intersection_update(connection.execute(statement).scalars())
     return allowed.difference(_rows_with_any(connection, excluded))
+
+
+def candidate_rows(connection: Connection, alternatives: Sequence[Sequence[str]]) -> set[int]:
+    """Return the documents that may have a phrase, each of whose tokens may be one of several.
+
+    Where each is one, they stand one directly after the other; else in any order. A long phrase
+    is looked for by its beginning.
+    """
+    some = [list(dict.fromkeys(each)) for each in alternatives[:_EXPRESSION_TOKENS]]
+    if all(len(each) == 1 for each in some):
+        expression = match_expression([[token for (token,) in some]])
+    else:
+        expression = " AND ".join(f"({match_expression([one] for one in each)})" for each in some)
+    return set(connection.exec_driver_sql(_MATCHING, (expression,)).scalars())
+
+
+def rows_with(connection: Connection, token: str, limit: int) -> list[int]:
+    """Return a few documents that have a token."""
+    statement = f"{_MATCHING} LIMIT ?"
+    found = connection.exec_driver_sql(statement, (match_expression([[token]]), limit))
+    return list(found.scalars())
+
+
+def all_rows(connection: Connection) -> set[int]:
+    """Return the keys of all documents."""
+    return set(connection.execute(select(DocumentRow.id)).scalars())
+
+
+def texts_of(
+    connection: Connection, rows: Iterable[int], characters: int | None = None
+) -> Iterator[tuple[int, str, str]]:
+    """Yield key, title and text (or its beginning) of documents, a few at a time in memory."""
+    text = DocumentRow.text if characters is None else func.substr(DocumentRow.text, 1, characters)
+    ordered = sorted(rows)
+    for start in range(0, len(ordered), _ROWS_AT_ONCE):
+        some = ordered[start : start + _ROWS_AT_ONCE]
+        statement = select(DocumentRow.id, DocumentRow.title, text).where(DocumentRow.id.in_(some))
+        for row, title, beginning in connection.execute(statement):  # noqa: UP028 (a Row is typed)
+            yield row, title, beginning
 
 
 def bm25_rows(
@@ -169,7 +214,7 @@ def known_labels(connection: Connection) -> list[str]:
 
 def _quoted(token: str) -> str:
     doubled = _UNSENDABLE.sub(" ", token).replace('"', '""')
-    return f'"{doubled}"'
+    return f'"{doubled}"*' if isinstance(token, Prefix) else f'"{doubled}"'
 
 
 def _rows_with_any(connection: Connection, phrases: Sequence[Sequence[str]]) -> Iterator[int]:

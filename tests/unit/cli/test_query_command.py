@@ -194,3 +194,64 @@ def test_without_an_index_words_answer(
     assert [hit["id"] for hit in json.loads(done.stdout)] == ["a.txt"]
     assert "lpisearch index" in done.stderr
     assert library.exists()
+
+
+@pytest.fixture
+def drafts(put: Callable[..., Any]) -> None:
+    """Bring in five short documents."""
+    texts = ["draft report", "final report", "kernel report", "hash report", "report 5"]
+    put([{"id": text, "text": text} for text in texts])
+
+
+def _found(done: Result) -> set[str]:
+    assert done.exit_code == 0, done.stderr
+    return {hit["id"] for hit in json.loads(done.stdout)}
+
+
+@pytest.mark.usefixtures("drafts")
+@pytest.mark.parametrize(
+    ("words", "left_out"),
+    [
+        (["-draft", "report"], "draft"),
+        (["-draft report"], "draft"),
+        (["report", "-draft"], "draft"),
+        (["report", "-kernel", "-k", "9"], "kernel"),
+        (["-k9", "report", "-hash"], "hash"),
+        (["--by", "lexical", "-final", "report"], "final"),
+        (["--by=lexical", "-final", "report"], "final"),
+        (["-5", "report"], "report 5"),
+        (['-"final report"', "report"], "final"),
+        (["--", "report", "-kernel"], "kernel"),
+        (["report", "-kern*"], "kernel"),
+    ],
+)
+def test_a_minus_excludes_anywhere(cli: Cli, words: list[str], left_out: str) -> None:
+    """A -word needs no --, stands first or last, and may begin like an option."""
+    every = _found(cli("query", "--json", "report"))
+    found = _found(cli("query", "--json", *words))
+    assert found == {name for name in every if left_out not in name}
+    assert len(found) == 4
+
+
+@pytest.mark.usefixtures("drafts")
+@pytest.mark.parametrize("words", [["-k", "2"], ["-k2"], ["-k", "2", "--explain"]])
+def test_options_of_one_letter_stay_options(cli: Cli, words: list[str]) -> None:
+    """The letter alone, or with its number, is the option."""
+    assert len(_found(cli("query", "report", *words, "--json"))) == 2
+
+
+@pytest.mark.usefixtures("drafts")
+def test_help_and_mistakes_are_as_they_were(cli: Cli) -> None:
+    """-h shows the help, -k needs a number, and an unknown --option is refused."""
+    assert "Usage" in cli("query", "-h").stdout
+    assert cli("query", "report", "-k").exit_code == 2
+    assert cli("query", "report", "-k", "x").exit_code == 2
+    assert cli("query", "report", "--lable", "x").exit_code == 2
+
+
+@pytest.mark.usefixtures("drafts")
+def test_a_misspelled_word_is_answered(cli: Cli) -> None:
+    """The note is on stderr, with the word that was meant."""
+    done = cli("query", "kernle", "--json")
+    assert json.loads(done.stdout) == []
+    assert "“kernle” (did you mean “kernel”?)" in done.stderr

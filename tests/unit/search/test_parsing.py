@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.search.parsing import ParsedQuery, Phrase, parse_query
+from lpisearch.search.parsing import ParsedQuery, Phrase, parse_plain, parse_query
 from lpisearch.terms.tokeniser import Tokeniser, TokeniserSettings
 
 ENGLISH = Tokeniser()
+Tokens = tuple[str, ...]
 # Signs that mean something to us or to FTS5 among letters, and anything else.
 SIGNS = "\"“”„«»-+*^:(){}'’\u0000\u200b\u0301\ud800 \n\tab5Éж東京한م\U0001f600"
 MULTI, DEEP = ("multi", "agent"), ("deep", "sea")
@@ -38,21 +39,80 @@ texts = st.text(st.one_of(st.sampled_from(SIGNS), st.characters(codec=None)), ma
         ('"windows 95" disk', ["window", "95", "disk"], [("window", "95")], []),
         ('sea"blue whale"s', ["sea", "blue", "whale", "s"], [("blue", "whale")], []),
         ('-sea"blue whale"', ["blue", "whale"], [("blue", "whale")], [("sea",)]),
-        ('"of the" ships -the', ["ship"], [], []),
+        ('"of the" ships -the', ["ship"], [()], []),
         ('"" “” -""', [], [], []),
         ('"sea sea" "sea sea" -a1 -a1', ["sea"] * 4, [("sea", "sea")], [("a1",)]),
-        ("cats AND dogs NOT NEAR(birds*)", ["cat", "dog", "near", "bird"], [], []),
+        ("cats AND dogs NOT NEAR(birds)", ["cat", "dog", "near", "bird"], [], []),
         ("-東京都 大阪", ["大阪"], [], [("東京", "京都")]),
         ('"שלום עולם"', ["שלום", "עולם"], [("שלום", "עולם")], []),
         ("\x00\x1b[31m \U0001f600", ["31m"], [], []),
     ],
 )
 def test_the_rules(
-    text: str, tokens: list[str], phrases: list[Phrase], excluded: list[Phrase]
+    text: str, tokens: list[str], phrases: list[Tokens], excluded: list[Tokens]
 ) -> None:
     """Each rule of the module's docstring shows in an example made by hand."""
-    expected = ParsedQuery(tuple(tokens), tuple(phrases), tuple(excluded))
-    assert parse_query(text, ENGLISH) == expected
+    parsed = parse_query(text, ENGLISH)
+    assert parsed.tokens == tuple(tokens)
+    assert [phrase.tokens for phrase in parsed.phrases] == phrases
+    assert [phrase.tokens for phrase in parsed.excluded] == excluded
+    assert parsed.prefixes == parsed.excluded_prefixes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ('"Baking bread"', Phrase(("bake", "bread"), "Baking bread")),
+        ("„Zum Meer“", Phrase(("zum", "meer"), "Zum Meer")),
+        ('"Baking bread"~', Phrase(("bake", "bread"))),
+        ('"to be or not to be"', Phrase((), "to be or not to be")),
+        ('"multi-agent"', Phrase(("multi", "agent"), "multi-agent")),
+    ],
+)
+def test_what_is_quoted_is_kept_as_written(text: str, phrase: Phrase) -> None:
+    """A phrase has its text, whether it must or must not occur; with ~ behind it stems alone."""
+    assert parse_query(text, ENGLISH).phrases == (phrase,)
+    assert parse_query(f"-{text}", ENGLISH).excluded == (phrase,)
+
+
+@pytest.mark.parametrize("text", ['"of the"~', '"?!"', '-"--"', '""~'])
+def test_a_phrase_without_anything_to_find_asks_for_nothing(text: str) -> None:
+    """Signs, and stop words where stems are compared, are no demand."""
+    assert parse_query(text, ENGLISH) == ParsedQuery(())
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "prefixes", "excluded"),
+    [
+        ("comput* costs", ["cost"], ["comput"], []),
+        ("NEAR(Birds*)", ["near"], ["birds"], []),
+        ("multi-agen*", ["multi"], ["agen"], []),
+        ("sea -ship*", ["sea"], [], ["ship"]),
+        ("Brömm* brömm*", [], ["brömm"], []),
+        ("a* b *c 2 * 3 **bold** x*y", ["b", "c", "2", "3", "bold", "x", "y"], [], []),
+        ("東京*", ["東京"], [], []),
+    ],
+)
+def test_a_prefix_has_a_star(
+    text: str, tokens: list[str], prefixes: list[str], excluded: list[str]
+) -> None:
+    """A star directly behind two letters or more stands for all words that begin so."""
+    parsed = parse_query(text, ENGLISH)
+    assert parsed.tokens == tuple(tokens)
+    assert parsed.prefixes == tuple(prefixes)
+    assert parsed.excluded_prefixes == tuple(excluded)
+
+
+def test_words_are_known_as_they_were_typed() -> None:
+    """Stems are told to nobody: each token has the word that it was made of."""
+    typed = parse_query('Computing "Baking bread" -draft', ENGLISH).typed
+    assert typed == {"comput": "Computing", "bake": "Baking", "bread": "bread"}
+
+
+def test_in_a_plain_text_no_sign_asks_for_anything() -> None:
+    """Queries of a file are prose."""
+    parsed = parse_plain('a "quoted phrase" -draft comput*', ENGLISH)
+    assert parsed == ParsedQuery(("quot", "phrase", "draft", "comput"))
 
 
 @given(texts)
@@ -60,14 +120,15 @@ def test_any_text_is_a_query(text: str) -> None:
     """No text raises, and every token comes from the one tokeniser."""
     parsed = parse_query(text, ENGLISH)
     known = set(ENGLISH.tokens(text))
-    assert {*parsed.tokens, *sum(parsed.phrases + parsed.excluded, ())} <= known
-    assert all(parsed.phrases + parsed.excluded)
+    demands = parsed.phrases + parsed.excluded
+    assert {*parsed.tokens, *(token for each in demands for token in each.tokens)} <= known
+    assert all(each.tokens or each.written for each in demands)
 
 
 @given(texts)
 def test_text_without_signs_is_only_tokenised(text: str) -> None:
-    """Without a quote or a minus nothing is asked for but the tokens, all of them, in order."""
-    plain = text.translate(dict.fromkeys(map(ord, '"“”„«»-'), " "))
+    """Without a quote, a star or a minus nothing is asked for but all tokens, in order."""
+    plain = text.translate(dict.fromkeys(map(ord, '"“”„«»-*'), " "))
     assert parse_query(plain, ENGLISH) == ParsedQuery(tuple(ENGLISH.tokens(plain)))
 
 
@@ -85,11 +146,13 @@ def test_the_language_is_the_tokenisers() -> None:
     """Words are cut and stemmed as the library's own are."""
     french = Tokeniser(TokeniserSettings.for_language("french"))
     assert parse_query("“les chevaux” -l’école", french) == ParsedQuery(
-        ("cheval",), (("cheval",),), (("écol",),)
+        ("cheval",), (Phrase(("cheval",), "les chevaux"),), (Phrase(("écol",)),)
     )
 
 
-@pytest.mark.parametrize("sign", ['"', "“", "„", "«", ' -"', " -a", '5"', ' -“"„', "-"])
+@pytest.mark.parametrize(
+    "sign", ['"', "“", "„", "«", ' -"', " -a", '5"', ' -“"„', "-", "a*", "ab*"]
+)
 def test_a_megabyte_of_signs_takes_no_more_than_linear_time(sign: str) -> None:
     """However the signs are arranged, a long text is read once."""
 

@@ -1,0 +1,63 @@
+"""Words that no document has, and the nearest that some have.
+
+Terms are stems: the nearest are looked up, then read in a few documents as they are written there,
+and the writing that is nearest to what was typed is told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lpisearch.records import Suggestion
+from lpisearch.search.spelling import allowed_edits, edit_distances, merit
+from lpisearch.storage.sqlite.matching import rows_with, texts_of
+from lpisearch.terms.folding import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+    from lpisearch.search.expansion import WordSource
+    from lpisearch.terms.tokeniser import Tokeniser
+
+MOST_WORDS = 5
+"""For so many words of a query, at most, nearest ones are looked up."""
+_TERMS = 8
+_DOCUMENTS = 2
+_CHARACTERS = 20_000
+_TOLD = 3
+
+
+def suggest(
+    connection: Connection, tokeniser: Tokeniser, source: WordSource, typed: Iterable[str]
+) -> tuple[Suggestion, ...]:
+    """Return for each word the nearest that documents have, best first; maybe none."""
+    found = []
+    for number, word in enumerate(typed):
+        if number >= MOST_WORDS:
+            found.append(Suggestion(word, ()))
+            continue
+        normal = fold(word)
+        words = source.words(normal)
+        ranked: dict[str, float] = {}
+        for term in words.nearest(normal, _TERMS):
+            form = _as_written(connection, tokeniser, term)
+            (edits,) = edit_distances(normal, [form])
+            if 0 < edits <= allowed_edits(normal):
+                ranked.setdefault(form, merit(normal, form, edits, words.documents(term)))
+        best = sorted(ranked, key=lambda form: (-ranked[form], form))
+        found.append(Suggestion(word, tuple(best[:_TOLD])))
+    return tuple(found)
+
+
+def _as_written(connection: Connection, tokeniser: Tokeniser, term: str) -> str:
+    """Return how a few documents mostly write a term."""
+    forms: Counter[str] = Counter()
+    rows = rows_with(connection, term, _DOCUMENTS)
+    for _, title, text in texts_of(connection, rows, _CHARACTERS):
+        whole = f"{title}\n{text}"
+        for start, end, _ in tokeniser.spans(whole, {term}):
+            forms[whole[start:end].casefold()] += 1
+    return forms.most_common(1)[0][0] if forms else term

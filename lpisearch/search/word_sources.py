@@ -1,0 +1,76 @@
+"""Where a search looks words up: in the index, or in the full-text table of a library without."""
+
+from __future__ import annotations
+
+from threading import local
+from typing import TYPE_CHECKING
+
+from lpisearch.search.spelling import Words
+from lpisearch.storage.sqlite.fulltext import terms_between
+from lpisearch.storage.sqlite.matching import rows_with
+from lpisearch.terms.folding import fold
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from lpisearch.search.engine import Engine
+    from lpisearch.terms.tokeniser import Tokeniser
+
+# Latin letters with accents, by which another spelling may begin.
+_ACCENTED = (("\u00c0", "\u0250"), ("\u1e00", "\u1f00"))
+
+
+class IndexWords:
+    """All words of an index."""
+
+    everywhere = True
+
+    def __init__(self, engine: Engine, tokeniser: Tokeniser) -> None:
+        self._postings = engine.postings
+        self._words = Words.of_postings(engine.postings, tokeniser)
+
+    def has(self, token: str) -> bool:
+        """Tell whether any document has a term."""
+        return self._postings.find(token) >= 0
+
+    def words(self, _typed: str) -> Words:
+        """Return all terms."""
+        return self._words
+
+
+class OpenWords(local):
+    """The words of the index that a thread asked last: a stemmer is not shared."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Engine, IndexWords] | None = None
+
+    def of(self, engine: Engine, tokeniser: Tokeniser) -> IndexWords:
+        """Return the words of an index, whose tokeniser is given."""
+        if self._last is None or self._last[0] is not engine:
+            self._last = engine, IndexWords(engine, tokeniser)
+        return self._last[1]
+
+
+class LibraryWords:
+    """The words of a library, read from its full-text table where they are needed."""
+
+    everywhere = False
+
+    def __init__(self, connection: Connection, tokeniser: Tokeniser) -> None:
+        self._connection = connection
+        self._tokeniser = tokeniser
+        self._read: dict[str, Words] = {}
+
+    def has(self, token: str) -> bool:
+        """Tell whether any document has a term."""
+        return bool(rows_with(self._connection, token, 1))
+
+    def words(self, typed: str) -> Words:
+        """Return the terms that begin with the first letter of a word, or with an accented one."""
+        initial = fold(typed)[:1]
+        if initial not in self._read:
+            ranges = [(initial, chr(ord(initial) + 1))] if initial else []
+            ranges += _ACCENTED if initial.isascii() else ()
+            terms = [pair for bounds in ranges for pair in terms_between(self._connection, *bounds)]
+            self._read[initial] = Words.of_terms(terms, self._tokeniser)
+        return self._read[initial]
