@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.evaluation.experiments.collection import Collection, single_labelled
-from lpisearch.evaluation.experiments.matrices import matrix_collection
+from lpisearch.evaluation.experiments.collection import (
+    Collection,
+    matrix_collection,
+    single_labelled,
+)
 from lpisearch.terms.counts import count_all_terms, narrow
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser

@@ -11,6 +11,7 @@ import numpy as np
 
 from lpisearch.errors import NothingToEvaluate
 from lpisearch.messages import Message, call
+from lpisearch.readers.matrices import read_matrix
 from lpisearch.records import Filter
 from lpisearch.storage.sqlite import corpus
 from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
@@ -204,6 +205,30 @@ def single_labelled(collection: Collection, largest: int | None = None) -> Colle
             Message(call("status"), "  (shows the labels)"),
         )
     return replace(known.of(rows), notes=tuple(notes))
+
+
+def matrix_collection(path: Path) -> Collection:
+    """Read the collection of a file of a matrix.
+
+    Raises
+    ------
+    MatrixUnreadable
+    """
+    matrix = read_matrix(path)
+    counts = matrix.counts
+    names = ["\x1f".join(own).encode() for own in matrix.labels]
+    parts = (counts.data, counts.indices, counts.indptr)
+    return Collection(
+        name=path.name,
+        counts=counts,
+        labels=matrix.labels,
+        splits=("",) * len(names),
+        terms=(),
+        keys=(),
+        weighting="tf",  # published matrices are used as they are, at unit length
+        limits=VocabularyLimits(min_df=1, max_terms=None),
+        fingerprint=digest_of([*(part.tobytes() for part in parts), *names]),
+    )
 
 
 def digest_of(parts: Sequence[bytes]) -> str:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lpisearch.errors import NothingToEvaluate
-from lpisearch.evaluation.experiments.collection import digest_of, library_collection
-from lpisearch.evaluation.experiments.matrices import matrix_collection
+from lpisearch.evaluation.experiments.collection import (
+    digest_of,
+    library_collection,
+    matrix_collection,
+)
 from lpisearch.indexes.opening import OpenIndexes, entry_named
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, call

@@ -8,9 +8,10 @@ import pytest
 
 from lpisearch.evaluation.experiments.cells import Cells
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-from lpisearch.evaluation.experiments.matrices import MatrixUnreadable, matrix_collection
+from lpisearch.evaluation.experiments.collection import matrix_collection
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.readers.matrices import MatrixUnreadable
 from lpisearch.settings import ClusterOptions, EvaluateOptions, SimilarityOptions
 
 if TYPE_CHECKING:

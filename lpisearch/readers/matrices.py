@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.evaluation.experiments.collection import Collection, digest_of
-from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
@@ -44,8 +43,24 @@ class MatrixUnreadable(LpiSearchError):
         )
 
 
-def matrix_collection(path: Path) -> Collection:
-    """Read documents (rows) x terms with a label for each document.
+@dataclass(frozen=True, eq=False, slots=True)
+class Matrix:
+    """A published term-document matrix.
+
+    Attributes
+    ----------
+    counts
+        Documents (rows; the papers write them as columns) x terms.
+    labels
+        Of each document.
+    """
+
+    counts: csr_array
+    labels: tuple[tuple[str, ...], ...]
+
+
+def read_matrix(path: Path) -> Matrix:
+    """Read documents x terms with labels for each document.
 
     Raises
     ------
@@ -62,19 +77,7 @@ def matrix_collection(path: Path) -> Collection:
     _check(path, counts, labels)
     counts = _compact(counts)
     counts.eliminate_zeros()  # a term that is stored as 0 times there is not there
-    parts = (counts.data, counts.indices, counts.indptr)
-    names = ["\x1f".join(own).encode() for own in labels]
-    return Collection(
-        name=path.name,
-        counts=counts,
-        labels=labels,
-        splits=("",) * len(labels),
-        terms=(),
-        keys=(),
-        weighting="tf",  # published matrices are used as they are, at unit length
-        limits=VocabularyLimits(min_df=1, max_terms=None),
-        fingerprint=digest_of([*(part.tobytes() for part in parts), *names]),
-    )
+    return Matrix(counts, labels)
 
 
 def _archive(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
