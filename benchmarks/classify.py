@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.classifiers.training import learn_classifier
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.session import Session
-from lpisearch.indexes.stages import Stages
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.maintenance.documents import list_documents, show_document
 from lpisearch.records import Filter
@@ -34,8 +34,7 @@ from lpisearch.settings import (
     TopicOptions,
     shipped_folder,
 )
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import open_store
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
 
@@ -95,7 +94,11 @@ def at_random(library: Path) -> None:
             seen = np.random.default_rng(draw).random(len(labels)) < share
             splits = ["train" if each else "test" for each in seen]
             learned = learn_classifier(
-                X, [[label] for label in labels], splits, IndexOptions(), Stages(lambda _name: None)
+                X,
+                [[label] for label in labels],
+                splits,
+                IndexOptions(),
+                lambda _name: nullcontext(),
             )
             facts = learned.facts or {}
             classifier = Classifier.from_index(learned.arrays, facts["temperatures"])
@@ -148,12 +151,12 @@ def _rows(X: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _matrix(library: Path) -> tuple[Any, Any]:
-    with open_library(library) as database, database.reading() as connection:
-        shards = list(corpus.token_shards(connection, Filter()))
-        labels = corpus.labels_by_row(connection, Filter())
+    with open_store(library) as store, store.reading() as snapshot:
+        shards = list(snapshot.corpus.shards(Filter()))
+        labels = snapshot.labels.by_key(Filter())
     _, counts = build_counts([shard.tokens for shard in shards])
     X = normalise_rows(Weighting.fit(counts.matrix).apply(counts.matrix))
-    return X, np.array([labels[row][0] for shard in shards for row in shard.row_ids])
+    return X, np.array([labels[row][0] for shard in shards for row in shard.keys])
 
 
 def _library(path: Path, source: Path) -> Path:

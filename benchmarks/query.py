@@ -28,7 +28,7 @@ from lpisearch.search.engine import Engine
 from lpisearch.search.lexical import Bm25
 from lpisearch.search.ranking import best
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
-from lpisearch.storage.sqlite.matching import match_expression
+from lpisearch.storage.sqlite.lexical import match_expression
 from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:

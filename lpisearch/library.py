@@ -460,7 +460,7 @@ class Library:
         >>> library.status()["documents"]
         2
         """
-        from lpisearch.maintenance.upkeep import library_status
+        from lpisearch.maintenance.status import library_status
 
         return library_status(self.path)
 
@@ -508,31 +508,31 @@ class Library:
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
         """Look for damage; with `repair`, mend what can be mended."""
-        from lpisearch.maintenance.upkeep import examine
+        from lpisearch.maintenance.doctor import examine
 
         return examine(self.path, repair=repair)
 
     def back_up(self, target: Path | None = None) -> Path:
         """Copy the library while it is in use; return the path of the copy."""
-        from lpisearch.maintenance.upkeep import back_up_library
+        from lpisearch.maintenance.copies import back_up_library
 
         return back_up_library(self.path, target)
 
     def upgrade(self) -> dict[str, Any]:
         """Bring an older library to this program's schema; every other method does so by itself."""
-        from lpisearch.maintenance.upkeep import upgrade_library
+        from lpisearch.maintenance.copies import upgrade_library
 
         return upgrade_library(self.path)
 
     def schema_differences(self) -> list[str]:
         """Return how the tables differ from what this program expects."""
-        from lpisearch.maintenance.upkeep import check_schema
+        from lpisearch.maintenance.copies import check_schema
 
         return check_schema(self.path)
 
     def retokenise(self, language: str = "") -> int:
         """Make the tokens of all documents anew, perhaps in another language; return how many."""
-        from lpisearch.maintenance.upkeep import retokenise
+        from lpisearch.maintenance.tokens import retokenise
 
         return retokenise(self.path, language)
 

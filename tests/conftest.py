@@ -139,7 +139,7 @@ def sql(library: Path) -> Callable[..., list[Any]]:
 @pytest.fixture
 def sound(library: Path) -> Callable[..., None]:
     """Return an assertion that `doctor` finds nothing wrong."""
-    from lpisearch.maintenance.upkeep import examine
+    from lpisearch.maintenance.doctor import examine
 
     def check(path: Path = library) -> None:
         assert [finding for finding in examine(path) if not finding.ok] == []

@@ -17,12 +17,12 @@ from lpisearch.classifiers.held_out import fit_classifiers
 from lpisearch.errors import BadOption
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.indexes.stages import Stages
     from lpisearch.settings import IndexSpec
 
     Arrays = dict[str, NDArray[Any]]
@@ -71,7 +71,7 @@ def learn_classifier(
     labels: Sequence[Sequence[str]],
     splits: Sequence[str],
     options: IndexSpec,
-    stages: Stages,
+    stage: Callable[[str], AbstractContextManager[None]],
 ) -> Learned:
     """Learn to tell the labels apart, and calibrate on documents that were held out.
 
@@ -83,10 +83,12 @@ def learn_classifier(
         Of each document.
     options
         `train` says which documents to learn from, `seed` settles every random choice.
+    stage
+        Times and announces a stage of the work by its name.
     """
     if options.train == NONE or not any(labels):
         return Learned({}, None)
-    with stages.stage("learning labels"):
+    with stage("learning labels"):
         chosen = _training_documents(X, labels, splits, options)
         if isinstance(chosen, str):
             return Learned({}, {"reason": chosen})

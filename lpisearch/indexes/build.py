@@ -16,11 +16,7 @@ from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.stages import Stages, peak_megabytes
 from lpisearch.records import IndexReport
 from lpisearch.settings import index_folder
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
-from lpisearch.storage.sqlite.indexes import IndexEntry, index_entries, save_index
-from lpisearch.storage.sqlite.lock import writer_lock
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.learn import Fitted
     from lpisearch.projections.base import DocumentTransformer
     from lpisearch.settings import IndexOptions, IndexSpec
-    from lpisearch.storage.sqlite.engine import Database
+    from lpisearch.storage import Store
 
 
 def build_index(
@@ -60,9 +56,9 @@ def build_index(
     with (
         stages.stage("writing"),
         writer_lock(library, "index", options.wait_seconds),
-        open_library(library, writable=True) as database,
+        open_store(library, writable=True) as store,
     ):
-        folder = put_in_use(library, database, index)
+        folder = put_in_use(library, store, index)
     return _report(index, stages, folder)
 
 
@@ -75,14 +71,14 @@ def fit_index(library: Path, spec: IndexSpec, stages: Stages) -> SubspaceIndex:
     ------
     BadOption, NothingToIndex, LibraryError
     """
-    with open_library(library) as database, _corpus(database, spec) as documents:
+    with open_store(library) as store, _corpus(store, spec) as documents:
         fitted = fit_subspace(documents, spec, stages)
     return _as_index(fitted, documents, spec)
 
 
 def put_in_use(
     library: Path,
-    database: Database,
+    store: Store,
     index: SubspaceIndex,
     unchanged: dict[str, Path] | None = None,
 ) -> Path:
@@ -100,34 +96,34 @@ def put_in_use(
         created_at=manifest.created,
     )
     # The folder before goes only when a power cut can no longer bring its name back.
-    with database.writing(durable=True) as connection:
-        save_index(connection, entry)
-        used = {each.folder for each in index_entries(connection)}
+    with store.writing(durable=True) as transaction:
+        transaction.indexes.save(entry)
+        used = {each.folder for each in transaction.indexes.entries()}
     sweep(index_folder(library), used)
     return folder
 
 
 @contextmanager
-def _corpus(database: Database, spec: IndexSpec) -> Iterator[Corpus]:
+def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
     """Give the documents as they are now, whatever is written meanwhile."""
     from lpisearch.classifiers.training import check_train
 
     rows: list[int] = []
     hashes: list[bytes] = []
-    with database.reading() as connection:
-        labels = corpus.labels_by_row(connection, spec.where)
+    with store.reading() as snapshot:
+        labels = snapshot.labels.by_key(spec.where)
         if spec.labels == "use" and not labels:
             raise BadOption("labels", "no document has a label to use")
-        splits = corpus.splits_by_row(connection, spec.where)
+        splits = snapshot.labels.splits_by_key(spec.where)
         check_train(spec.train, set(splits.values()))
 
         def shards() -> Iterator[list[str]]:
-            for shard in corpus.token_shards(connection, spec.where):
-                rows.extend(shard.row_ids)
+            for shard in snapshot.corpus.shards(spec.where):
+                rows.extend(shard.keys)
                 hashes.extend(shard.hashes)
                 yield shard.tokens
 
-        tokeniser = stored_setting(connection, TOKENISER) or {}
+        tokeniser = snapshot.settings.get(TOKENISER) or {}
         yield Corpus(shards(), rows, hashes, labels, splits, tokeniser)
 
 
@@ -158,7 +154,7 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
             "notes": list(fitted.notes),
         },
         folded={"documents": 0, "words": 0, "unknown": 0},
-        fingerprint=corpus.fingerprint(zip(documents.rows, documents.hashes, strict=True)),
+        fingerprint=fingerprint(zip(documents.rows, documents.hashes, strict=True)),
         versions=library_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         placement=getattr(projection, "placement", ""),

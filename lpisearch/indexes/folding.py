@@ -13,9 +13,7 @@ from lpisearch.errors import SubspaceError
 from lpisearch.indexes.rebuild import rebuild_command, same_tokens
 from lpisearch.messages import Message
 from lpisearch.settings import index_folder
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
-from lpisearch.storage.sqlite.indexes import index_entries
+from lpisearch.storage import TOKENISER, fingerprint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,11 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.storage.sqlite.engine import Database
-    from lpisearch.storage.sqlite.indexes import IndexEntry
+    from lpisearch.storage import IndexEntry, Store
 
 
-def fold_in(library: Path, database: Database) -> list[str]:
+def fold_in(library: Path, store: Store) -> list[str]:
     """Bring all indexes of a library up to date; the caller holds the writer lock.
 
     Returns
@@ -35,42 +32,42 @@ def fold_in(library: Path, database: Database) -> list[str]:
     list of str
         What could not be done, for the user. The documents are safe in any case.
     """
-    with database.reading() as connection:
-        entries = index_entries(connection)
+    with store.reading() as snapshot:
+        entries = snapshot.indexes.entries()
     complaints: list[str] = []
     for entry in entries:
         try:
-            _fold_into(library, database, entry)
+            _fold_into(library, store, entry)
         except SubspaceError as error:
             complaints.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
     return complaints
 
 
-def _fold_into(library: Path, database: Database, entry: IndexEntry) -> None:
+def _fold_into(library: Path, store: Store, entry: IndexEntry) -> None:
     from lpisearch.indexes.build import put_in_use
     from lpisearch.indexes.folder import open_folder
     from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
 
-    with database.reading() as connection:
-        wanted = corpus.content_hashes(connection, entry.spec.where)
-        fingerprint = corpus.fingerprint(wanted)
-        if fingerprint == entry.fingerprint:
+    with store.reading() as snapshot:
+        wanted = snapshot.corpus.content_hashes(entry.spec.where)
+        covered = fingerprint(wanted)
+        if covered == entry.fingerprint:
             return
         folder = index_folder(library) / entry.folder
         index = SubspaceIndex(*open_folder(folder))
-        if not same_tokens(index.manifest, stored_setting(connection, TOKENISER) or {}):
+        if not same_tokens(index.manifest, snapshot.settings.get(TOKENISER) or {}):
             raise SubspaceError(
                 f"The words of the index “{entry.name}” were made by other rules, or in another "
                 "language, than those of the library now."
             )
         fresh = [row for row, content in wanted.items() if index.contents.get(row) != content]
-        tokens = corpus.tokens_of(connection, fresh)
+        tokens = snapshot.corpus.tokens(fresh)
     arrays = _with_documents(index, wanted, fresh, tokens)
     totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
     folded = dict(zip(TAKEN_IN, totals, strict=True))
-    manifest = replace(index.manifest, folded=folded, fingerprint=fingerprint)
+    manifest = replace(index.manifest, folded=folded, fingerprint=covered)
     fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in arrays}
-    put_in_use(library, database, SubspaceIndex(manifest, arrays), fixed)
+    put_in_use(library, store, SubspaceIndex(manifest, arrays), fixed)
 
 
 def _with_documents(

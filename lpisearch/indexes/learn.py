@@ -175,7 +175,7 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
             "The numbers of this subspace are too small or too large to tell documents apart.",
             call("index", alpha="auto"),
         )
-    classifier = learn_classifier(X, labels, splits, options, stages)
+    classifier = learn_classifier(X, labels, splits, options, stages.stage)
     unknown_rate = unknown / max(words, 1)
     return Fitted(
         vocabulary,

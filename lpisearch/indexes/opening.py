@@ -17,17 +17,14 @@ from lpisearch.indexes import verification
 from lpisearch.indexes.index import SubspaceIndex
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.settings import IndexOptions, index_folder
-from lpisearch.storage.sqlite.indexes import index_entries
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from lpisearch.storage import IndexEntry, Snapshot, Store
 
-    from lpisearch.storage.sqlite.engine import Database
-    from lpisearch.storage.sqlite.indexes import IndexEntry
 
 DEFAULT = IndexOptions().name
 
@@ -54,7 +51,7 @@ class Reading:
 
     Attributes
     ----------
-    connection
+    snapshot
         To the documents.
     opened
         The index; None if there is none, or if it cannot be used.
@@ -62,7 +59,7 @@ class Reading:
         Why it cannot be used, with the command that builds it anew; None where all is well.
     """
 
-    connection: Connection
+    snapshot: Snapshot
     opened: OpenIndex | None
     trouble: SubspaceError | None = None
 
@@ -74,13 +71,13 @@ class OpenIndexes:
     ----------
     library
         The database file: its indexes lie beside it.
-    database
+    store
         The library, open. No transaction that writes may be under way in it.
     """
 
-    def __init__(self, library: Path, database: Database) -> None:
+    def __init__(self, library: Path, store: Store) -> None:
         self._folder = index_folder(library)
-        self._database = database
+        self._store = store
         self._opened: dict[str, OpenIndex] = {}
         self._lock = Lock()
 
@@ -106,12 +103,12 @@ class OpenIndexes:
         """
         failed = ""
         while True:
-            with self._database.reading() as connection:
-                entry = entry_named(connection, name)
+            with self._store.reading() as snapshot:
+                entry = entry_named(snapshot, name)
                 opened, trouble = self._open(entry)
                 # What fails twice under one name was not replaced meanwhile: it is damaged.
                 if entry is None or trouble is None or entry.folder == failed:
-                    yield Reading(connection, opened, trouble)
+                    yield Reading(snapshot, opened, trouble)
                     return
             failed = entry.folder
 
@@ -138,21 +135,21 @@ def open_index(library: Path, name: str = DEFAULT) -> SubspaceIndex:
     ------
     IndexNotFound, IndexDamaged, IndexTooNew, LibraryError
     """
-    with open_library(library) as database:
-        opened = OpenIndexes(library, database).get(name)
+    with open_store(library) as store:
+        opened = OpenIndexes(library, store).get(name)
     if opened is None:
         raise IndexNotFound(name, ())
     return opened.index
 
 
-def entry_named(connection: Connection, name: str) -> IndexEntry | None:
+def entry_named(snapshot: Snapshot, name: str) -> IndexEntry | None:
     """Return what the library says of an index; None if it has no default one.
 
     Raises
     ------
     IndexNotFound
     """
-    entries = {entry.name: entry for entry in index_entries(connection)}
+    entries = {entry.name: entry for entry in snapshot.indexes.entries()}
     if name not in entries and name != DEFAULT:
         raise IndexNotFound(name, entries)
     return entries.get(name)

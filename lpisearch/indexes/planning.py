@@ -11,9 +11,7 @@ from lpisearch.indexes.learn import check_options
 from lpisearch.messages import Message, Option, call
 from lpisearch.projections.methods import DIMENSIONS, usual_dimensions
 from lpisearch.records import Filter, IndexPlan
-from lpisearch.storage.sqlite.corpus import corpus_size
-from lpisearch.storage.sqlite.fulltext import count_terms
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import open_store
 from lpisearch.terms.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
@@ -94,10 +92,10 @@ def plan_index(library: Path, options: IndexSpec) -> IndexPlan:
     """
     check_options(options)
     _check_name(options.name)
-    with open_library(library) as database, database.reading() as connection:
-        documents, characters = corpus_size(connection, options.where)
+    with open_store(library) as store, store.reading() as snapshot:
+        documents, characters = snapshot.corpus.size(options.where)
         limits = VocabularyLimits()
-        found = count_terms(connection, limits.smallest_df(documents))
+        found = snapshot.lexical.count_terms(limits.smallest_df(documents))
         terms = min(found, limits.max_terms or found)
     _refuse_too_few(documents, options)
     words = characters // _CHARACTERS_A_WORD

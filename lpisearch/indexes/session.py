@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from lpisearch.errors import IndexNotFound
 from lpisearch.indexes.opening import DEFAULT, OpenIndexes
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import open_store
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokenisers import Tokenisers
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.storage.sqlite.engine import Database
+    from lpisearch.storage import Store
     from lpisearch.terms.tokeniser import Tokeniser
 
 
@@ -27,7 +27,7 @@ class Session:
     ----------
     path
         The database file.
-    database
+    store
         Opened to read; each transaction sees one state.
     indexes
         Each is opened when it is first needed, and anew when it was rebuilt.
@@ -36,7 +36,7 @@ class Session:
     """
 
     path: Path
-    database: Database
+    store: Store
     indexes: OpenIndexes
     tokenisers: Tokenisers = field(default_factory=Tokenisers)
 
@@ -48,8 +48,8 @@ class Session:
         ------
         LibraryError
         """
-        database = open_library(path)
-        return cls(path, database, OpenIndexes(path, database))
+        store = open_store(path)
+        return cls(path, store, OpenIndexes(path, store))
 
     def __enter__(self) -> Self:
         return self
@@ -59,7 +59,7 @@ class Session:
 
     def close(self) -> None:
         """Release the files."""
-        self.database.close()
+        self.store.close()
 
     def index(self, name: str = DEFAULT) -> SubspaceIndex:
         """Return an index as it is now.

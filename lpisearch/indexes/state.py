@@ -9,29 +9,25 @@ from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command
 from lpisearch.messages import call
 from lpisearch.records import Finding
 from lpisearch.settings import index_folder
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
-from lpisearch.storage.sqlite.indexes import index_entries
+from lpisearch.storage import TOKENISER, fingerprint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sqlalchemy import Connection
-
-    from lpisearch.storage.sqlite.indexes import IndexEntry
+    from lpisearch.storage import IndexEntry, Snapshot
 
 
-def index_summaries(library: Path, connection: Connection) -> list[dict[str, Any]]:
+def index_summaries(library: Path, snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
-    return [_summary(library, connection, entry) for entry in index_entries(connection)]
+    return [_summary(library, snapshot, entry) for entry in snapshot.indexes.entries()]
 
 
-def index_findings(library: Path, connection: Connection) -> list[Finding]:
+def index_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
     """Check that the arrays of each index are as they were written."""
     from lpisearch.indexes.folder import open_folder
 
     findings = []
-    for entry in index_entries(connection):
+    for entry in snapshot.indexes.entries():
         check = f"index “{entry.name}”"
         try:
             manifest, _ = open_folder(index_folder(library) / entry.folder)
@@ -41,13 +37,13 @@ def index_findings(library: Path, connection: Connection) -> list[Finding]:
             )
             continue
         found = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
-        if not _is_current(connection, entry):
+        if not _is_current(snapshot, entry):
             found = Finding(check, ok=True, detail="behind", next_step=call("ingest", "PATH"))
         findings.append(found)
     return findings
 
 
-def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[str, Any]:
+def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, Any]:
     from lpisearch.indexes.manifest import Manifest, check_sizes
 
     folder = index_folder(library) / entry.folder
@@ -63,8 +59,8 @@ def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[s
         check_sizes(folder, manifest)  # `doctor` compares every byte
     except SubspaceError as error:
         return summary | {"state": "damaged", "rebuild": error.what}
-    state = "ready" if _is_current(connection, entry) else "behind"
-    due = due_for_rebuild(manifest, stored_setting(connection, TOKENISER) or {})
+    state = "ready" if _is_current(snapshot, entry) else "behind"
+    due = due_for_rebuild(manifest, snapshot.settings.get(TOKENISER) or {})
     size = {
         "documents": manifest.arrays["document_rows"].shape[0],
         "built_from": manifest.result["documents"],
@@ -73,7 +69,7 @@ def _summary(library: Path, connection: Connection, entry: IndexEntry) -> dict[s
     return summary | {"state": state, "rebuild": due, **manifest.result, **size}
 
 
-def _is_current(connection: Connection, entry: IndexEntry) -> bool:
+def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:
     """Whether the index covers the documents exactly as they are."""
-    hashes = corpus.content_hashes(connection, entry.spec.where)
-    return corpus.fingerprint(hashes) == entry.fingerprint
+    hashes = snapshot.corpus.content_hashes(entry.spec.where)
+    return fingerprint(hashes) == entry.fingerprint

@@ -16,7 +16,7 @@ from lpisearch.wording import system_reason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lpisearch.storage.sqlite.sources import Source
+    from lpisearch.records import Source
 
 
 class NothingThere(LpiSearchError):

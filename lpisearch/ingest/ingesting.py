@@ -19,8 +19,7 @@ from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
 from lpisearch.settings import is_own_file
-from lpisearch.storage.sqlite.lock import writer_lock
-from lpisearch.storage.sqlite.schema import create_library
+from lpisearch.storage import create_store, writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,12 +67,12 @@ def run_ingest(
         files = [*piped, *discovery.files(path for path in paths if path != "-")]
         with (
             writer_lock(library, "ingest", options.wait_seconds),
-            create_library(library) as database,
+            create_store(library) as store,
         ):
-            with database.writing() as connection:
-                tokenise = Tokenising(connection, options.language)
+            with store.writing() as transaction:
+                tokenise = Tokenising(transaction, options.language)
             recorder = Recorder(
-                database,
+                store,
                 labelling,
                 tokenise,
                 prune=options.prune,
@@ -82,7 +81,7 @@ def run_ingest(
             _Reading(recorder, labelling, on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
             recorder.report.notes.extend(tokenise.remarks())
-            recorder.report.index_notes.extend(fold_in(library, database))
+            recorder.report.index_notes.extend(fold_in(library, store))
     recorder.report.failures[:0] = discovery.troubles
     recorder.report.seconds = time.perf_counter() - begun
     return recorder.report

@@ -8,30 +8,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from lpisearch.ingest.batches import BatchWriter, Incoming
 from lpisearch.ingest.naming import derived_ids
-from lpisearch.records import IngestReport, Trouble
-from lpisearch.storage.sqlite.batches import BatchWriter, Incoming
-from lpisearch.storage.sqlite.rows import delete_documents, delete_gone, note_gone
-from lpisearch.storage.sqlite.sources import (
-    UNFINISHED,
-    Source,
-    delete_sources,
-    known_sources,
-    next_source_id,
-    save_sources,
-)
+from lpisearch.records import UNFINISHED, IngestReport, Source, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
-
+    from lpisearch.ingest.batches import Written
     from lpisearch.ingest.discovery import FoundFile
     from lpisearch.ingest.naming import Labelling
     from lpisearch.ingest.tokeniser import Tokenising
     from lpisearch.records import Document
-    from lpisearch.storage.sqlite.batches import Written
-    from lpisearch.storage.sqlite.engine import Database
+    from lpisearch.storage import Store, Transaction
 
 _BATCH_CHARACTERS = 4_000_000
 _BATCH_SECONDS = 2.0
@@ -42,8 +31,8 @@ class Recorder:
 
     Parameters
     ----------
-    database
-        The library; the caller holds the writer lock.
+    store
+        The library, open to be written; the caller holds the writer lock.
     labelling
         Gives each document its labels and split.
     tokenise
@@ -56,7 +45,7 @@ class Recorder:
 
     def __init__(
         self,
-        database: Database,
+        store: Store,
         labelling: Labelling,
         tokenise: Tokenising,
         *,
@@ -64,15 +53,15 @@ class Recorder:
         batch_documents: int,
     ) -> None:
         self.report = IngestReport()
-        self._database = database
+        self._store = store
         self._labelling = labelling
         self._prune = prune
         self._tokenise = tokenise
         self._batch_documents = batch_documents
         self._writer = BatchWriter(tokenise, self._is_gone)
-        with database.reading() as connection:
-            self.known = known_sources(connection)
-            self._next_source_id = next_source_id(connection)
+        with store.reading() as snapshot:
+            self.known = snapshot.sources.known()
+            self._next_source_id = snapshot.sources.next_id()
         self._paths = {source.id: source.path for source in self.known.values()}
         self._refused: set[int] = set()
         self._left: set[int] = set()
@@ -139,17 +128,17 @@ class Recorder:
         """Write what was taken in, in one transaction."""
         if self._sources:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            with self._database.writing() as connection:
-                save_sources(connection, list(self._sources.values()), now)
-                self._tokenise.see(connection, [each.document for each in self._documents])
-                written = self._writer.write(connection, self._documents, now)
+            with self._store.writing() as transaction:
+                transaction.sources.save(list(self._sources.values()), now)
+                self._tokenise.see(transaction, [each.document for each in self._documents])
+                written = self._writer.write(transaction, self._documents, now)
                 self._count(written)
-                save_sources(connection, self._refused_sources(), now)
-                vanished = self._vanished(connection)
+                transaction.sources.save(self._refused_sources(), now)
+                vanished = self._vanished(transaction)
                 if self._prune:
-                    delete_documents(connection, vanished)
+                    transaction.changes.delete(vanished)
                 else:
-                    note_gone(connection, vanished)
+                    transaction.changes.mark_gone(vanished)
             self._count_gone(len(vanished))
         self._begin_batch()
 
@@ -162,15 +151,15 @@ class Recorder:
         paths = {source.path for source in gone}
         if not paths and not self._left:
             return
-        with self._database.writing() as connection:
-            now_known = known_sources(connection)
+        with self._store.writing() as transaction:
+            now_known = transaction.sources.known()
             lost = [now_known[path] for path in paths if path in now_known]
             self._count_gone(sum(source.documents for source in lost))
             self._count_gone(sum(s.gone for s in now_known.values() if s.id in self._left))
             empty = [source.id for source in lost if self._prune or not source.documents]
-            delete_sources(connection, empty)
+            transaction.sources.delete(empty)
             if self._prune:
-                delete_gone(connection, self._left)
+                transaction.changes.delete_gone(self._left)
 
     def _count_gone(self, documents: int) -> None:
         if self._prune:
@@ -183,11 +172,11 @@ class Recorder:
         sources = [source for key, source in self._sources.items() if key in self._refused]
         return [replace(source, size=UNFINISHED, mtime_ns=UNFINISHED) for source in sources]
 
-    def _vanished(self, connection: Connection) -> list[int]:
+    def _vanished(self, transaction: Transaction) -> list[int]:
         """Return the documents that cleanly read files no longer have."""
         vanished: list[int] = []
         for source_id, clean in self._ended.items():
-            rows = self._writer.vanished(connection, source_id)
+            rows = self._writer.vanished(transaction, source_id)
             # After a failure, a record that was not seen may be the one that could not be read.
             vanished.extend(rows if clean else ())
         return vanished

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call
-from lpisearch.storage.sqlite.configuration import TOKENISER, store_setting, stored_setting
+from lpisearch.storage import TOKENISER
 from lpisearch.terms.detection import FALLBACK, Evidence
 from lpisearch.terms.documents import document_tokens
 from lpisearch.terms.languages import TokeniserSettings
@@ -20,9 +20,8 @@ from lpisearch.terms.tokeniser import Tokeniser
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Connection
-
     from lpisearch.records import Document
+    from lpisearch.storage import Transaction
 
 AUTO = "auto"
 _FIRST_SAMPLE = 200
@@ -34,8 +33,8 @@ class Tokenising:
 
     Parameters
     ----------
-    connection
-        To the library.
+    transaction
+        On the library.
     language
         That the user asked for, or "auto".
 
@@ -45,13 +44,13 @@ class Tokenising:
         The library is in another language than the one asked for.
     """
 
-    def __init__(self, connection: Connection, language: str = AUTO) -> None:
+    def __init__(self, transaction: Transaction, language: str = AUTO) -> None:
         chosen = "" if language == AUTO else language
         self._tokeniser: Tokeniser | None = None
-        self._finds = not chosen and stored_setting(connection, TOKENISER) is None
+        self._finds = not chosen and transaction.settings.get(TOKENISER) is None
         self._evidence = Evidence()
         if not self._finds:
-            self._tokeniser = library_tokeniser(connection, chosen)
+            self._tokeniser = library_tokeniser(transaction, chosen)
 
     def __call__(self, document: Document) -> str:
         """Return the tokens of a document; `see` has been called with its batch."""
@@ -59,14 +58,14 @@ class Tokenising:
             raise RuntimeError("the language is found before a document is cut")
         return document_tokens(self._tokeniser, document)
 
-    def see(self, connection: Connection, documents: Sequence[Document]) -> None:
+    def see(self, transaction: Transaction, documents: Sequence[Document]) -> None:
         """Look at a batch that is about to be written; the first one settles the language."""
         if not self._finds or not documents:
             return
         first = self._tokeniser is None
         self._evidence.add(sample(documents, _FIRST_SAMPLE if first else _LATER_SAMPLE))
         if first:
-            self._tokeniser = library_tokeniser(connection, self._evidence.language)
+            self._tokeniser = library_tokeniser(transaction, self._evidence.language)
 
     def remarks(self) -> list[str]:
         """Return what the user should know of the language that was found."""
@@ -90,7 +89,7 @@ def sample(documents: Sequence[Document], number: int) -> Iterator[str]:
         yield f"{document.title}\n{document.text}"
 
 
-def library_tokeniser(connection: Connection, language: str = "") -> Tokeniser:
+def library_tokeniser(transaction: Transaction, language: str = "") -> Tokeniser:
     """Return the tokeniser of a library, storing its language if it has none yet.
 
     Raises
@@ -98,10 +97,10 @@ def library_tokeniser(connection: Connection, language: str = "") -> Tokeniser:
     BadOption
         The library is in another language than the one asked for.
     """
-    stored = stored_setting(connection, TOKENISER)
+    stored = transaction.settings.get(TOKENISER)
     if stored is None:
         settings = TokeniserSettings.for_language(language or FALLBACK)
-        store_setting(connection, TOKENISER, settings.as_dict())
+        transaction.settings.set(TOKENISER, settings.as_dict())
         return Tokeniser(settings)
     settings = TokeniserSettings.from_dict(stored)
     if language and TokeniserSettings.for_language(language).language != settings.language:

@@ -10,9 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lpisearch.errors import LibraryUnwritable
 from lpisearch.records import Filter
-from lpisearch.storage.sqlite import documents, rows
-from lpisearch.storage.sqlite.lock import writer_lock
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import open_store, writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,15 +24,15 @@ def list_documents(
     library: Path, wanted: Filter = EVERY, limit: int = -1, offset: int = 0
 ) -> tuple[list[Entry], int]:
     """Return a page of the listing, and how many documents there are in all."""
-    with open_library(library) as database, database.reading() as connection:
-        found = documents.entries(connection, wanted, limit, offset)
-        return found, documents.count(connection, wanted)
+    with open_store(library) as store, store.reading() as snapshot:
+        found = snapshot.documents.entries(wanted, limit, offset)
+        return found, snapshot.documents.count(wanted)
 
 
 def every_document(library: Path) -> Iterator[Document]:
     """Yield all documents in the order of ingest, as they are now."""
-    with open_library(library) as database, database.reading() as connection:
-        yield from documents.stream(connection, EVERY)
+    with open_store(library) as store, store.reading() as snapshot:
+        yield from snapshot.documents.stream(EVERY)
 
 
 def show_document(library: Path, name: str) -> Document:
@@ -44,8 +42,8 @@ def show_document(library: Path, name: str) -> Document:
     ------
     DocumentNotFound, SeveralDocuments
     """
-    with open_library(library) as database, database.reading() as connection:
-        return documents.load(connection, documents.only_row(connection, name))
+    with open_store(library) as store, store.reading() as snapshot:
+        return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
 def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 30.0) -> int:
@@ -57,12 +55,12 @@ def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 
         A name means no document, or more than one; nothing was removed.
     """
     with (
-        open_library(library, writable=True) as database,
+        open_store(library, writable=True) as store,
         writer_lock(library, "delete", wait_seconds),
-        database.writing() as connection,
+        store.writing() as transaction,
     ):
-        row_ids = {documents.only_row(connection, name) for name in names}
-        rows.delete_documents(connection, row_ids)
+        row_ids = {transaction.documents.only(name) for name in names}
+        transaction.changes.delete(row_ids)
         return len(row_ids)
 
 
@@ -74,8 +72,8 @@ def export_documents(library: Path, target: Path | IO[str], wanted: Filter = EVE
     int
         How many were written. A file appears whole or not at all.
     """
-    with open_library(library) as database, database.reading() as connection:
-        found = documents.stream(connection, wanted)
+    with open_store(library) as store, store.reading() as snapshot:
+        found = snapshot.documents.stream(wanted)
         if isinstance(target, Path):
             with _whole_file(target) as stream:
                 return _write_lines(found, stream)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from lpisearch.search.suggestions import suggest
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from lpisearch.records import Suggestion
     from lpisearch.search.expansion import Expanded, WordSource
     from lpisearch.search.parsing import ParsedQuery
     from lpisearch.search.question import Question
+    from lpisearch.storage import Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
 
 
@@ -54,7 +53,7 @@ class Asked:
         typed = self.parsed.typed.get(token, "")
         return self.library_words.words(token).spelled_like(token, typed)
 
-    def suggestions(self, connection: Connection, tokeniser: Tokeniser) -> tuple[Suggestion, ...]:
+    def suggestions(self, snapshot: Snapshot, tokeniser: Tokeniser) -> tuple[Suggestion, ...]:
         """Return the words that no document has, with the nearest that some have."""
         typed = [self.parsed.typed.get(token, token) for token in self.expanded.unknown]
-        return suggest(connection, tokeniser, self.library_words, typed)
+        return suggest(snapshot, tokeniser, self.library_words, typed)

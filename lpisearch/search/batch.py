@@ -11,19 +11,17 @@ from lpisearch.records import Filter
 from lpisearch.search.engine import Scores
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rounded
 from lpisearch.search.view import Request, among
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.matching import allowed_rows, bm25_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from lpisearch.records import Run
     from lpisearch.search.engine import Engine
     from lpisearch.search.view import View
     from lpisearch.settings import SearchOptions
+    from lpisearch.storage import Snapshot
 
 _AT_ONCE = 512
 _EQUAL = 0.999  # stricter than for hits, whose words are compared too
@@ -43,14 +41,14 @@ class Batch:
     def __init__(self, view: View, options: SearchOptions) -> None:
         self._view = view
         self._options = options
-        self._ids = corpus.external_ids(view.connection)
-        self._allowed = allowed_rows(view.connection, options.where)
+        self._ids = view.snapshot.documents.ids()
+        self._allowed = view.snapshot.lexical.allowed(options.where)
         self._left_out: frozenset[int] = frozenset()
         engine = view.engine
         if engine is not None:
             self._names = [self._ids.get(row, "") for row in engine.rows.tolist()]
             self._ranks = alphabet_ranks(self._names)
-            self._left_out = _changed(view.connection, engine)
+            self._left_out = _changed(view.snapshot, engine)
 
     def answers(self, queries: Iterable[tuple[str, str]]) -> Iterator[Run]:
         """Yield the answer to each query."""
@@ -97,7 +95,7 @@ class Batch:
         return self._named([self._names[place] for place in chosen.tolist()], scores[chosen])
 
     def _by_table(self, request: Request) -> list[tuple[str, float]]:
-        found = bm25_rows(self._view.connection, request.in_table or (), request.allowed)
+        found = self._view.snapshot.lexical.bm25(request.in_table or (), request.allowed)
         scores = np.array([score for _, score in found], np.float32)
         names = [self._ids[row] for row, _ in found]
         wanted = self._options.offset + self._options.k
@@ -110,9 +108,9 @@ class Batch:
         return [pair for pair in pairs if least is None or pair[1] >= least]
 
 
-def _changed(connection: Connection, engine: Engine) -> frozenset[int]:
+def _changed(snapshot: Snapshot, engine: Engine) -> frozenset[int]:
     """Return the keys of documents that are no longer as they were indexed."""
-    now = corpus.content_hashes(connection, Filter())
+    now = snapshot.corpus.content_hashes(Filter())
     hashes = engine.index.arrays["content_hashes"]
     then = hashes.tobytes()
     size = hashes.shape[1]

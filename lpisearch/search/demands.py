@@ -11,23 +11,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lpisearch.storage.sqlite.matching import (
-    Prefix,
-    all_rows,
-    allowed_rows,
-    bm25_rows,
-    candidate_rows,
-    texts_of,
-)
+from lpisearch.storage import Prefix
 from lpisearch.terms.phrases import WrittenPhrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy import Connection
-
     from lpisearch.records import Filter
     from lpisearch.search.parsing import ParsedQuery, Phrase
+    from lpisearch.storage import Snapshot
 
     Spellings = Callable[[str], Sequence[str]]
 
@@ -60,7 +52,7 @@ class _ByTokens:
 
 
 def demanded(
-    connection: Connection, where: Filter, parsed: ParsedQuery, spellings: Spellings
+    snapshot: Snapshot, where: Filter, parsed: ParsedQuery, spellings: Spellings
 ) -> Demanded:
     """Find the documents that pass a filter and meet the demands of a query.
 
@@ -78,48 +70,48 @@ def demanded(
     excluded = [phrase.tokens for phrase in parsed.excluded if not phrase.written]
     excluded += [(other,) for (one,) in filter(_is_word, excluded) for other in spellings(one)]
     excluded += [(Prefix(prefix),) for prefix in parsed.excluded_prefixes]
-    found = Demanded(allowed_rows(connection, where, _ByTokens(phrases, excluded)))
+    found = Demanded(snapshot.lexical.allowed(where, _ByTokens(phrases, excluded)))
     for phrase in parsed.phrases:
         if phrase.written:
-            counts = _written(connection, phrase, found, spellings)
+            counts = _written(snapshot, phrase, found, spellings)
             if not counts and found.rows != set():
                 found.notes.append(_in_no_document(phrase))
             found.rows = set(counts)
             found.occurrences.update(counts)
     for phrase in parsed.excluded:
         if phrase.written:
-            counts = _written(connection, phrase, found, spellings)
-            every = all_rows(connection) if found.rows is None else found.rows
+            counts = _written(snapshot, phrase, found, spellings)
+            every = set(snapshot.documents.keys()) if found.rows is None else found.rows
             found.rows = every - counts.keys()
     return found
 
 
 def _written(
-    connection: Connection, phrase: Phrase, found: Demanded, spellings: Spellings
+    snapshot: Snapshot, phrase: Phrase, found: Demanded, spellings: Spellings
 ) -> dict[int, int]:
     """Return how often a phrase stands in each document, of those that are still in question."""
     if phrase.tokens:
         alternatives = [(token, *spellings(token)) for token in phrase.tokens]
-        candidates = candidate_rows(connection, alternatives)
+        candidates = snapshot.lexical.candidates(alternatives)
         if found.rows is not None:
             candidates &= found.rows
     else:
-        candidates = all_rows(connection) if found.rows is None else found.rows
+        candidates = set(snapshot.documents.keys()) if found.rows is None else found.rows
     if len(candidates) > MOST_READ:
         found.notes.append(
             f"“{phrase.written}”: {len(candidates):,} documents may have it; "
             f"the first {MOST_READ:,} were read"
         )
-        candidates = _first(connection, phrase, candidates)
+        candidates = _first(snapshot, phrase, candidates)
     written = WrittenPhrase(phrase.written)
     counts = {
-        row: written.count(title, text) for row, title, text in texts_of(connection, candidates)
+        row: written.count(title, text) for row, title, text in snapshot.documents.texts(candidates)
     }
     return {row: count for row, count in counts.items() if count}
 
 
-def _first(connection: Connection, phrase: Phrase, candidates: Collection[int]) -> set[int]:
-    scores = dict(bm25_rows(connection, phrase.tokens)) if phrase.tokens else {}
+def _first(snapshot: Snapshot, phrase: Phrase, candidates: Collection[int]) -> set[int]:
+    scores = dict(snapshot.lexical.bm25(phrase.tokens)) if phrase.tokens else {}
     ranked = sorted(candidates, key=lambda row: (-scores.get(row, 0.0), row))
     return set(ranked[:MOST_READ])
 

@@ -15,7 +15,6 @@ from lpisearch.indexes.stages import Stages
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
 from lpisearch.search.explain import surface_forms
 from lpisearch.settings import IndexOptions
-from lpisearch.storage.sqlite.matching import hit_details
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.session import Session
+    from lpisearch.records import Details
     from lpisearch.settings import DimensionOptions
-    from lpisearch.storage.sqlite.matching import Details
+    from lpisearch.storage import Snapshot
 
 # How a stem is written is looked up in so many of its documents, in the beginning of each.
 _READ_DOCUMENTS = 3
@@ -54,8 +53,8 @@ def show_dimensions(
     _check(options)
     index, is_stored = _index(session, options, on_stage)
     count = min(options.dims, index.arrays["loadings"].shape[1])
-    with session.database.reading() as connection:
-        dimensions = [_dimension(index, at, connection, options) for at in range(count)]
+    with session.store.reading() as snapshot:
+        dimensions = [_dimension(index, at, snapshot, options) for at in range(count)]
     return DimensionReport(
         method=options.method,
         index=options.index if is_stored else "",
@@ -83,8 +82,8 @@ def _index(
     session: Session, options: DimensionOptions, on_stage: Callable[[str], None]
 ) -> tuple[SubspaceIndex, bool]:
     """Open the index if it is of this method, else learn the map; say which it was."""
-    with session.database.reading() as connection:
-        entry = entry_named(connection, options.index)
+    with session.store.reading() as snapshot:
+        entry = entry_named(snapshot, options.index)
     if entry is not None and entry.method == options.method:
         return session.index(options.index), True
     wanted = IndexOptions(method=options.method, seed=options.seed, train="none")
@@ -92,9 +91,9 @@ def _index(
 
 
 def _dimension(
-    index: SubspaceIndex, at: int, connection: Connection, options: DimensionOptions
+    index: SubspaceIndex, at: int, snapshot: Snapshot, options: DimensionOptions
 ) -> Dimension:
-    ends = [_End(index, at, sign, connection) for sign in (1, -1)]
+    ends = [_End(index, at, sign, snapshot) for sign in (1, -1)]
     above, below = (end.words(options.terms) for end in ends)
     documents_above, documents_below = (end.documents(options.documents) for end in ends)
     return Dimension(
@@ -111,8 +110,8 @@ def _dimension(
 class _End:
     """One end of a dimension: where loadings and cosines have this sign."""
 
-    def __init__(self, index: SubspaceIndex, at: int, sign: int, connection: Connection) -> None:
-        self.index, self.sign, self.connection = index, sign, connection
+    def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: Snapshot) -> None:
+        self.index, self.sign, self.snapshot = index, sign, snapshot
         self.loadings = sign * np.asarray(index.arrays["loadings"][:, at], dtype=np.float64)
         self.cosines = sign * np.asarray(index.vectors[:, at], dtype=np.float64)
 
@@ -156,7 +155,7 @@ class _End:
     def _details(self, places: list[int], characters: int) -> dict[int, Details]:
         """Read documents by their places in the index, leaving out what was deleted."""
         rows = self.index.arrays["document_rows"][places].tolist()
-        found = hit_details(self.connection, rows, characters)
+        found = self.snapshot.documents.details(rows, characters)
         return {place: found[row] for place, row in zip(places, rows, strict=True) if row in found}
 
 

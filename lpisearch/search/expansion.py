@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from lpisearch.storage.sqlite.matching import Prefix
+from lpisearch.storage import Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpisearch.search.explain import check_linear, explain, surface_forms
-from lpisearch.storage.sqlite.corpus import tokens_of
-from lpisearch.storage.sqlite.documents import find_rows, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,11 +33,11 @@ def explain_hit(
     query_forms = surface_forms(text, view.tokeniser)
 
     def of(hit: Hit) -> Explanation | None:
-        rows = find_rows(view.connection, hit.id)
+        rows = view.snapshot.documents.find(hit.id)
         if not rows:
             return None
-        document = load(view.connection, rows[0])
-        own_counts = index.vocabulary.count(tokens_of(view.connection, rows[:1])[0].split())
+        document = view.snapshot.documents.load([rows[0]])[0]
+        own_counts = index.vocabulary.count(view.snapshot.corpus.tokens(rows[:1])[0].split())
         forms = surface_forms(f"{document.title}\n{document.text}", view.tokeniser)
         return explain(index, query_counts, own_counts).worded(query_forms, forms)
 

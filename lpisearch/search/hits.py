@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lpisearch.records import Hit
+from lpisearch.records import Details, Hit
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
-from lpisearch.storage.sqlite.matching import Details, hit_details
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from lpisearch.records import Passage
     from lpisearch.search.engine import Scores
     from lpisearch.settings import SearchOptions
+    from lpisearch.storage import Snapshot
 
 _MORE = 10
 _COMMON_WORDS = 0.6  # of two documents that are nearly the same
@@ -71,19 +70,19 @@ class Selection:
     details: dict[int, Details] = field(default_factory=dict)
 
 
-def select(connection: Connection, ranking: Ranking, options: SearchOptions) -> Selection:
+def select(snapshot: Snapshot, ranking: Ranking, options: SearchOptions) -> Selection:
     """Choose the documents to show: the best that are still what they were, and not too alike."""
     wanted = options.offset + options.k if options.k else 0
     count = wanted
     while True:
-        found = _select(connection, ranking, options, wanted, count)
+        found = _select(snapshot, ranking, options, wanted, count)
         if len(found.places) >= wanted or count >= len(ranking.rows) or not wanted:
             return found
         count = 2 * count + _MORE
 
 
 def as_hits(
-    connection: Connection,
+    snapshot: Snapshot,
     ranking: Ranking,
     selection: Selection,
     options: SearchOptions,
@@ -93,7 +92,7 @@ def as_hits(
     places = selection.places[options.offset :]
     read = {int(ranking.rows[place]): selection.details.get(place) for place in places}
     unread = [row for row, details in read.items() if details is None]
-    details = read | (hit_details(connection, unread, _TEXT) if unread else {})
+    details = read | (snapshot.documents.details(unread, _TEXT) if unread else {})
     hits = []
     for rank, place in enumerate(places, start=options.offset + 1):
         shown = details[int(ranking.rows[place])]
@@ -121,18 +120,18 @@ def as_hits(
 
 
 def _select(
-    connection: Connection, ranking: Ranking, options: SearchOptions, wanted: int, count: int
+    snapshot: Snapshot, ranking: Ranking, options: SearchOptions, wanted: int, count: int
 ) -> Selection:
     def ranks_of_ids(places: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = ranking.rows[places].tolist()
-        found = hit_details(connection, rows, characters=0)
+        found = snapshot.documents.details(rows, characters=0)
         return alphabet_ranks([found[row].id if row in found else "" for row in rows])
 
     selection = Selection()
     alike = _Alike(ranking) if options.collapse else None
     with_text = options.collapse or wanted <= _READ_AT_ONCE
     places = best(ranking.scores.by, count, ranks_of_ids, ranking.among)
-    for place, details in _details(connection, ranking, places.tolist(), with_text=with_text):
+    for place, details in _details(snapshot, ranking, places.tolist(), with_text=with_text):
         if options.min_score is not None and _score(ranking.scores.by, place) < options.min_score:
             break
         if details is None:
@@ -147,13 +146,13 @@ def _select(
 
 
 def _details(
-    connection: Connection, ranking: Ranking, places: list[int], *, with_text: bool
+    snapshot: Snapshot, ranking: Ranking, places: list[int], *, with_text: bool
 ) -> Iterator[tuple[int, Details | None]]:
     """Yield each place with its document, or None if that is gone or has changed."""
     for start in range(0, len(places), _AT_ONCE):
         some = places[start : start + _AT_ONCE]
         rows = [int(ranking.rows[place]) for place in some]
-        found = hit_details(connection, rows, characters=_TEXT if with_text else 0)
+        found = snapshot.documents.details(rows, characters=_TEXT if with_text else 0)
         for place, row in zip(some, rows, strict=True):
             details = found.get(row)
             if details is not None and ranking.hashes is not None:

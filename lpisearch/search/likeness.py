@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from lpisearch.search.feedback import LIKE_WORDS, moved, telling
 from lpisearch.search.view import Request
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.documents import only_row
 from lpisearch.terms.documents import document_tokens
 
 if TYPE_CHECKING:
@@ -33,8 +31,8 @@ def like_document(
     """
     left_out: frozenset[int] = frozenset()
     if isinstance(document, str):
-        row = only_row(view.connection, document)
-        tokens = corpus.tokens_of(view.connection, [row])[0].split()
+        row = view.snapshot.documents.only(document)
+        tokens = view.snapshot.corpus.tokens([row])[0].split()
         left_out = frozenset({row})
     else:
         tokens = document_tokens(view.tokeniser, document).split()
@@ -54,12 +52,12 @@ def moved_by_documents(
     ------
     DocumentNotFound, SeveralDocuments
     """
-    wanted = [only_row(view.connection, name) for name in like]
-    unwanted = [only_row(view.connection, name) for name in unlike]
-    words = [tokens.split() for tokens in corpus.tokens_of(view.connection, wanted)]
+    wanted = [view.snapshot.documents.only(name) for name in like]
+    unwanted = [view.snapshot.documents.only(name) for name in unlike]
+    words = [tokens.split() for tokens in view.snapshot.corpus.tokens(wanted)]
     question, engine = request.question, view.engine
     if engine is not None and question is not None:
-        others = [tokens.split() for tokens in corpus.tokens_of(view.connection, unwanted)]
+        others = [tokens.split() for tokens in view.snapshot.corpus.tokens(unwanted)]
         question = moved(
             question,
             [_asked(engine, tokens) for tokens in words],

@@ -10,10 +10,9 @@ from lpisearch.search.snippets import semantic_weights, snippet
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpisearch.records import Passage
+    from lpisearch.records import Details, Passage
     from lpisearch.search.engine import Engine
     from lpisearch.search.question import Question
-    from lpisearch.storage.sqlite.matching import Details
     from lpisearch.terms.tokeniser import Tokeniser
 
 _MARKED = 8

@@ -15,9 +15,7 @@ from lpisearch.search.likeness import like_document, moved_by_documents
 from lpisearch.search.view import View
 from lpisearch.search.word_sources import OpenWords
 from lpisearch.settings import SearchOptions
-from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
-from lpisearch.storage.sqlite.corpus import external_ids
-from lpisearch.storage.sqlite.matching import allowed_rows, known_labels
+from lpisearch.storage import TOKENISER
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.wording import nearest
 
@@ -26,12 +24,12 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from lpisearch.indexes.opening import OpenIndex, Reading
     from lpisearch.indexes.session import Session
     from lpisearch.records import Answer, Document, Filter, Run
     from lpisearch.search.asked import Asked
+    from lpisearch.storage import Snapshot
 
 DEFAULTS = SearchOptions()
 
@@ -96,7 +94,7 @@ class Searcher:
         DocumentNotFound, SeveralDocuments, BadOption, IndexNotFound, LibraryError
         """
         with self._view(options) as view:
-            allowed = allowed_rows(view.connection, options.where)
+            allowed = view.snapshot.lexical.allowed(options.where)
             return view.answer(like_document(view, document, allowed), options)
 
     def batch(
@@ -139,7 +137,7 @@ class Searcher:
             engine = view.engine
             if engine is None:
                 raise SubspaceError(view.note)
-            names = external_ids(view.connection)
+            names = view.snapshot.documents.ids()
             there = [at for at, row in enumerate(engine.rows.tolist()) if row in names]
             ids = [names[row] for row in engine.rows[there].tolist()]
             return ids, engine.vectors[there]
@@ -149,16 +147,16 @@ class Searcher:
         check_options(options)
         session = self._session
         with session.indexes.reading(options.index) as reading:
-            check_labels(reading.connection, options.where)
-            stored = stored_setting(reading.connection, TOKENISER) or {}
+            check_labels(reading.snapshot, options.where)
+            stored = reading.snapshot.settings.get(TOKENISER) or {}
             own = session.tokenisers.of(TokeniserSettings.from_dict(stored))
             opened, note = reading.opened, _why_no_index(reading)
             if opened is None:
-                yield View(reading.connection, None, None, note, own, own, self._words)
+                yield View(reading.snapshot, None, None, note, own, own, self._words)
                 return
             engine = self._engine(opened)
             made = session.tokeniser_of(opened.index)
-            yield View(reading.connection, engine, opened.entry, note, own, made, self._words)
+            yield View(reading.snapshot, engine, opened.entry, note, own, made, self._words)
 
     def _engine(self, opened: OpenIndex) -> Engine:
         """Return the engine over an open index; two threads may at worst make it twice."""
@@ -203,7 +201,7 @@ def check_options(options: SearchOptions) -> None:
         raise BadOption("offset", f"{options.offset} is not a number of hits")
 
 
-def check_labels(connection: Connection, where: Filter) -> None:
+def check_labels(snapshot: Snapshot, where: Filter) -> None:
     """Refuse a label that no document has, and say which are near.
 
     Raises
@@ -212,7 +210,7 @@ def check_labels(connection: Connection, where: Filter) -> None:
     """
     if not where.labels:
         return
-    known = known_labels(connection)
+    known = snapshot.labels.names()
     for label in where.labels:
         if label not in known:
             hint = nearest(label, known, 3)

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 
 from lpisearch.records import Suggestion
 from lpisearch.search.spelling import allowed_edits, edit_distances, merit
-from lpisearch.storage.sqlite.matching import rows_with, texts_of
 from lpisearch.terms.folding import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Connection
-
     from lpisearch.search.expansion import WordSource
+    from lpisearch.storage import Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
 
 MOST_WORDS = 5
@@ -31,7 +29,7 @@ _TOLD = 3
 
 
 def suggest(
-    connection: Connection, tokeniser: Tokeniser, source: WordSource, typed: Iterable[str]
+    snapshot: Snapshot, tokeniser: Tokeniser, source: WordSource, typed: Iterable[str]
 ) -> tuple[Suggestion, ...]:
     """Return for each word the nearest that documents have, best first; maybe none."""
     found = []
@@ -43,7 +41,7 @@ def suggest(
         words = source.words(normal)
         ranked: dict[str, float] = {}
         for term in words.nearest(normal, _TERMS):
-            form = _as_written(connection, tokeniser, term)
+            form = _as_written(snapshot, tokeniser, term)
             (edits,) = edit_distances(normal, [form])
             if 0 < edits <= allowed_edits(normal):
                 ranked.setdefault(form, merit(normal, form, edits, words.documents(term)))
@@ -52,11 +50,11 @@ def suggest(
     return tuple(found)
 
 
-def _as_written(connection: Connection, tokeniser: Tokeniser, term: str) -> str:
+def _as_written(snapshot: Snapshot, tokeniser: Tokeniser, term: str) -> str:
     """Return how a few documents mostly write a term."""
     forms: Counter[str] = Counter()
-    rows = rows_with(connection, term, _DOCUMENTS)
-    for _, title, text in texts_of(connection, rows, _CHARACTERS):
+    rows = snapshot.lexical.some_with(term, _DOCUMENTS)
+    for _, title, text in snapshot.documents.texts(rows, _CHARACTERS):
         whole = f"{title}\n{text}"
         for start, end, _ in tokeniser.spans(whole, {term}):
             forms[whole[start:end].casefold()] += 1

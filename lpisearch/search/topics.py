@@ -14,19 +14,17 @@ from lpisearch.messages import call
 from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
 from lpisearch.search import clusters
 from lpisearch.settings import TopicOptions
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.matching import hit_details
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.session import Session
+    from lpisearch.records import Details
     from lpisearch.search.clusters import Clusters
-    from lpisearch.storage.sqlite.matching import Details
+    from lpisearch.storage import Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
 
 _DEFAULTS = TopicOptions()
@@ -52,9 +50,9 @@ def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicRep
     index = session.index(options.index)
     found = _cluster(index, options)
     stems = _terms(index, found, options.terms)
-    with session.database.reading() as connection:
-        typical = _typical(index, found, connection, max(_READ_DOCUMENTS, options.documents))
-        labels = _Labels.of(corpus.labels_by_row(connection, Filter()), index, found)
+    with session.store.reading() as snapshot:
+        typical = _typical(index, found, snapshot, max(_READ_DOCUMENTS, options.documents))
+        labels = _Labels.of(snapshot.labels.by_key(Filter()), index, found)
     tokeniser = session.tokeniser_of(index)
     topics = [
         Topic(
@@ -109,14 +107,14 @@ def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
 
 
 def _typical(
-    index: SubspaceIndex, found: Clusters, connection: Connection, count: int
+    index: SubspaceIndex, found: Clusters, snapshot: Snapshot, count: int
 ) -> list[list[tuple[Details, float]]]:
     """Read the documents nearest to each centre, those that are still there."""
     nearest = clusters.typical_documents(index.vectors.view(np.ndarray), found, count)
     rows = index.arrays["document_rows"]
     keyed = [[(int(rows[place]), cosine) for place, cosine in own] for own in nearest]
     wanted = [row for own in keyed for row, _ in own]
-    details = hit_details(connection, wanted, _READ_CHARACTERS)
+    details = snapshot.documents.details(wanted, _READ_CHARACTERS)
     return [[(details[row], cosine) for row, cosine in own if row in details] for own in keyed]
 
 

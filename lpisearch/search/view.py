@@ -18,22 +18,19 @@ from lpisearch.search.hits import Ranking, as_hits, select
 from lpisearch.search.parsing import parse_plain, parse_query
 from lpisearch.search.passages import Passages
 from lpisearch.search.word_sources import LibraryWords
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.matching import bm25_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from lpisearch.records import Filter, Suggestion
     from lpisearch.search.engine import Engine
     from lpisearch.search.question import Question
     from lpisearch.search.word_sources import OpenWords
     from lpisearch.settings import SearchOptions
-    from lpisearch.storage.sqlite.indexes import IndexEntry
+    from lpisearch.storage import IndexEntry, Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
 
 _SHOWN_WORDS = 5
@@ -83,7 +80,7 @@ class View:
 
     Attributes
     ----------
-    connection
+    snapshot
         Sees one unchanging state of the documents.
     engine
         Over the index in use; None if the words alone must do.
@@ -99,7 +96,7 @@ class View:
         Of the index, as far as they were looked up before.
     """
 
-    connection: Connection
+    snapshot: Snapshot
     engine: Engine | None
     entry: IndexEntry | None
     note: str
@@ -115,7 +112,7 @@ class View:
         parse = parse_plain if plain else parse_query
         parsed = parse(text, self.tokeniser)
         engine = self.engine
-        of_library = LibraryWords(self.connection, self.tokeniser)
+        of_library = LibraryWords(self.snapshot, self.tokeniser)
         if engine is None:
             return Asked(parsed, expand(parsed, of_library), None, of_library, of_library)
         source = self.words.of(engine, self.index_tokeniser)
@@ -133,7 +130,7 @@ class View:
         BadOption
             A date of the filter is none.
         """
-        found = demanded(self.connection, where, asked.parsed, asked.spellings)
+        found = demanded(self.snapshot, where, asked.parsed, asked.spellings)
         return Request(
             asked.tokens,
             asked.question,
@@ -141,7 +138,7 @@ class View:
             in_table=asked.expanded.in_table,
             has_phrases=asked.has_phrases,
             occurrences=found.occurrences,
-            unknown=asked.suggestions(self.connection, self.tokeniser),
+            unknown=asked.suggestions(self.snapshot, self.tokeniser),
             notes=(*asked.expanded.notes, *found.notes),
         )
 
@@ -153,13 +150,13 @@ class View:
             ranking = _by_occurrences(request)
         elif engine is None or request.question is None:
             by = "lexical"
-            ranking = _by_table(self.connection, request)
+            ranking = _by_table(self.snapshot, request)
         else:
             by = options.by
             ranking = _by_index(engine, request.question, request, by)
-        selection = select(self.connection, ranking, options)
+        selection = select(self.snapshot, ranking, options)
         passages = Passages(self.tokeniser, request.tokens, engine, request.question)
-        hits = as_hits(self.connection, ranking, selection, options, passages.passage)
+        hits = as_hits(self.snapshot, ranking, selection, options, passages.passage)
         notes = [self.note, _about_words(request, by), self._behind()]
         if selection.changed:
             notes.append(
@@ -180,7 +177,7 @@ class View:
         if self.entry is None or self.engine is None:
             return ""
         rows = self.engine.rows
-        now = corpus.count_and_sum(self.connection, self.entry.spec.where)
+        now = self.snapshot.corpus.count_and_sum(self.entry.spec.where)
         if now == (len(rows), int(rows.sum())):
             return ""
         said = "the index is behind the documents: some came or went since. Next: "
@@ -194,10 +191,10 @@ def _by_index(engine: Engine, question: Question, request: Request, by: str) -> 
     return Ranking(engine.rows, scores, places, hashes, engine.vectors)
 
 
-def _by_table(connection: Connection, request: Request) -> Ranking:
+def _by_table(snapshot: Snapshot, request: Request) -> Ranking:
     """Rank by SQLite's own full-text index: it knows only the documents with a word."""
     tokens = request.tokens if request.in_table is None else request.in_table
-    found = bm25_rows(connection, tokens, request.allowed) if tokens else []
+    found = snapshot.lexical.bm25(tokens, request.allowed) if tokens else []
     kept = [pair for pair in found if pair[0] not in request.left_out]
     bm25 = np.array([score for _, score in kept], np.float32)
     rows = np.array([row for row, _ in kept], np.int64)

@@ -6,14 +6,11 @@ from threading import local
 from typing import TYPE_CHECKING
 
 from lpisearch.search.spelling import Words
-from lpisearch.storage.sqlite.fulltext import terms_between
-from lpisearch.storage.sqlite.matching import rows_with
 from lpisearch.terms.folding import fold
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from lpisearch.search.engine import Engine
+    from lpisearch.storage import Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
 
 # Latin letters with accents, by which another spelling may begin.
@@ -56,14 +53,14 @@ class LibraryWords:
 
     everywhere = False
 
-    def __init__(self, connection: Connection, tokeniser: Tokeniser) -> None:
-        self._connection = connection
+    def __init__(self, snapshot: Snapshot, tokeniser: Tokeniser) -> None:
+        self._snapshot = snapshot
         self._tokeniser = tokeniser
         self._read: dict[str, Words] = {}
 
     def has(self, token: str) -> bool:
         """Tell whether any document has a term."""
-        return bool(rows_with(self._connection, token, 1))
+        return bool(self._snapshot.lexical.some_with(token, 1))
 
     def words(self, typed: str) -> Words:
         """Return the terms that begin with the first letter of a word, or with an accented one."""
@@ -71,6 +68,8 @@ class LibraryWords:
         if initial not in self._read:
             ranges = [(initial, chr(ord(initial) + 1))] if initial else []
             ranges += _ACCENTED if initial.isascii() else ()
-            terms = [pair for bounds in ranges for pair in terms_between(self._connection, *bounds)]
+            terms = [
+                pair for bounds in ranges for pair in self._snapshot.lexical.terms_between(*bounds)
+            ]
             self._read[initial] = Words.of_terms(terms, self._tokeniser)
         return self._read[initial]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, NotALibrary
-from lpisearch.maintenance.upkeep import library_status, upgrade_library
+from lpisearch.maintenance.copies import upgrade_library
+from lpisearch.maintenance.status import library_status
 from lpisearch.settings import shipped_folder
 from lpisearch.storage.sqlite import schema
 from lpisearch.storage.sqlite.schema import (

@@ -13,9 +13,7 @@ from lpisearch.errors import NothingToEvaluate
 from lpisearch.messages import Message, call
 from lpisearch.readers.matrices import read_matrix
 from lpisearch.records import Filter
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import TOKENISER, open_store
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.terms.weighting import DEFAULT_WEIGHTING
@@ -27,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
-    from sqlalchemy import Connection
+
+    from lpisearch.storage import Snapshot
 
     Rows = NDArray[np.integer[Any]]
 
@@ -105,17 +104,17 @@ def library_collection(library: Path) -> Collection:
     keys: list[int] = []
     hashes: list[bytes] = []
 
-    def shards(connection: Connection) -> Iterator[list[str]]:
-        for shard in corpus.token_shards(connection, Filter()):
-            keys.extend(shard.row_ids)
+    def shards(snapshot: Snapshot) -> Iterator[list[str]]:
+        for shard in snapshot.corpus.shards(Filter()):
+            keys.extend(shard.keys)
             hashes.extend(shard.hashes)
             yield shard.tokens
 
-    with open_library(library) as database, database.reading() as connection:
-        terms, counted = count_all_terms(shards(connection))
-        named = corpus.labels_by_row(connection, Filter())
-        split = corpus.splits_by_row(connection, Filter())
-        stored = stored_setting(connection, TOKENISER) or {}
+    with open_store(library) as store, store.reading() as snapshot:
+        terms, counted = count_all_terms(shards(snapshot))
+        named = snapshot.labels.by_key(Filter())
+        split = snapshot.labels.splits_by_key(Filter())
+        stored = snapshot.settings.get(TOKENISER) or {}
     if not keys:
         raise NothingToEvaluate("The library has no documents.", call("ingest", "PATH"))
     terms, counts = _in_order(terms, counted.matrix)

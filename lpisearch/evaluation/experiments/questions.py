@@ -9,8 +9,7 @@ from lpisearch.errors import NothingToEvaluate
 from lpisearch.messages import Message, call
 from lpisearch.readers.judgements import Judgements, read_judgements
 from lpisearch.readers.queries import read_queries
-from lpisearch.storage.sqlite.corpus import external_ids
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import open_store
 from lpisearch.wording import are, counted, some
 
 if TYPE_CHECKING:
@@ -71,8 +70,8 @@ def read_questions(library: Path, wanted: RetrievalOptions) -> Questions:
     """
     queries = read_queries(wanted.queries)
     judgements = read_judgements(wanted.qrels)
-    with open_library(library) as database, database.reading() as connection:
-        known = set(external_ids(connection).values())
+    with open_store(library) as store, store.reading() as snapshot:
+        known = set(snapshot.documents.ids().values())
     relevant = {query for query, own in judgements.items() if max(own.values()) > 0}
     asked = {name for name, _ in queries}
     judged = {document for own in judgements.values() for document in own}

@@ -17,10 +17,7 @@ from lpisearch.indexes.opening import OpenIndexes, entry_named
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, call
 from lpisearch.records import Filter
-from lpisearch.storage.sqlite import corpus
-from lpisearch.storage.sqlite.configuration import TOKENISER, stored_setting
-from lpisearch.storage.sqlite.indexes import index_entries
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import TOKENISER, fingerprint, open_store
 from lpisearch.wording import are
 
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from lpisearch.evaluation.experiments.collection import Collection
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.settings import EvaluateOptions
-    from lpisearch.storage.sqlite.indexes import IndexEntry
+    from lpisearch.storage import IndexEntry
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -112,8 +109,8 @@ class Source:
         """
         if not self.has_index:
             return None
-        with open_library(self.library) as database, database.reading() as connection:
-            return entry_named(connection, name)
+        with open_store(self.library) as store, store.reading() as snapshot:
+            return entry_named(snapshot, name)
 
     def stored_vectors(self, name: str) -> StoredVectors | None:
         """Open the vectors of an index; None if there is none.
@@ -150,17 +147,17 @@ def index_in_use(library: Path, name: str) -> InUse | None:
     IndexNotFound, IndexDamaged, IndexTooNew
     """
     with (
-        open_library(library) as database,
-        OpenIndexes(library, database).reading(name) as reading,
+        open_store(library) as store,
+        OpenIndexes(library, store).reading(name) as reading,
     ):
         if reading.trouble is not None:
             raise reading.trouble
         if reading.opened is None:
             return None
         index, entry = reading.opened.index, reading.opened.entry
-        hashes = corpus.content_hashes(reading.connection, entry.spec.where)
+        hashes = reading.snapshot.corpus.content_hashes(entry.spec.where)
     notes: tuple[str, ...] = ()
-    if corpus.fingerprint(hashes) != entry.fingerprint:
+    if fingerprint(hashes) != entry.fingerprint:
         command = rebuild_command(entry.spec)
         notes = (
             Message(
@@ -177,14 +174,14 @@ def library_state(library: Path) -> str:
     ------
     LibraryError
     """
-    with open_library(library) as database, database.reading() as connection:
+    with open_store(library) as store, store.reading() as snapshot:
         parts: list[object] = [
-            sorted(corpus.external_ids(connection).items()),
-            sorted(corpus.content_hashes(connection, Filter()).items()),
-            sorted(corpus.labels_by_row(connection, Filter()).items()),
-            sorted(corpus.splits_by_row(connection, Filter()).items()),
-            stored_setting(connection, TOKENISER),
-            [(entry.name, entry.folder) for entry in index_entries(connection)],
+            sorted(snapshot.documents.ids().items()),
+            sorted(snapshot.corpus.content_hashes(Filter()).items()),
+            sorted(snapshot.labels.by_key(Filter()).items()),
+            sorted(snapshot.labels.splits_by_key(Filter()).items()),
+            snapshot.settings.get(TOKENISER),
+            [(entry.name, entry.folder) for entry in snapshot.indexes.entries()],
         ]
     return digest_of([repr(part).encode() for part in parts])
 

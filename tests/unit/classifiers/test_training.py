@@ -39,7 +39,7 @@ def _learn(
 ) -> Learned:
     stages = Stages(lambda _name: None)
     splits = splits or [""] * len(labels)
-    return learn_classifier(X, labels, splits, IndexOptions(**options), stages)
+    return learn_classifier(X, labels, splits, IndexOptions(**options), stages.stage)
 
 
 def _facts(learned: Learned) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 import lpisearch
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
-from lpisearch.maintenance.upkeep import retokenise
+from lpisearch.maintenance.tokens import retokenise
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
 from lpisearch.terms.counts import count_terms

@@ -22,7 +22,7 @@ from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions, IndexSpec
 from lpisearch.settings.conditions import as_conditions, read_conditions
-from lpisearch.storage.sqlite.indexes import IndexEntry
+from lpisearch.storage import IndexEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

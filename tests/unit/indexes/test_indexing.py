@@ -28,7 +28,7 @@ from lpisearch.indexes.manifest import Manifest
 from lpisearch.indexes.opening import open_index
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions, IndexSpec
-from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,8 +98,8 @@ def test_the_sample_corpus(
     ingest(_FOLDERS)
     report = build(method=method, dims=None)
     index = open_index(library)
-    with closing(sqlite3.connect(library)) as connection:
-        rows = connection.execute(
+    with closing(sqlite3.connect(library)) as snapshot:
+        rows = snapshot.execute(
             "SELECT document_id, name FROM labels ORDER BY document_id, position DESC"
         )
         topic = dict(rows.fetchall())

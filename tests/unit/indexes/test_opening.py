@@ -18,8 +18,7 @@ from lpisearch.indexes.build import build_index, fit_index, put_in_use
 from lpisearch.indexes.opening import OpenIndexes, open_index
 from lpisearch.indexes.stages import Stages
 from lpisearch.settings import IndexOptions, index_folder
-from lpisearch.storage.sqlite.indexes import index_entries
-from lpisearch.storage.sqlite.schema import open_library
+from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +31,8 @@ REBUILDS = 20
 def indexes(shelf: Path) -> Iterator[OpenIndexes]:
     """Return the indexes of a library that has one, of 2 dimensions."""
     build_index(shelf, IndexOptions(method="lsi", dims=2))
-    with open_library(shelf) as database:
-        yield OpenIndexes(shelf, database)
+    with open_store(shelf) as store:
+        yield OpenIndexes(shelf, store)
 
 
 def test_an_index_is_opened_once(indexes: OpenIndexes) -> None:
@@ -60,8 +59,8 @@ def test_a_rebuilt_index_is_opened_anew(indexes: OpenIndexes, shelf: Path) -> No
 
 def test_without_an_index_there_is_none(shelf: Path) -> None:
     """A library may lack its default index; one that is named must be there."""
-    with open_library(shelf) as database:
-        indexes = OpenIndexes(shelf, database)
+    with open_store(shelf) as store:
+        indexes = OpenIndexes(shelf, store)
         assert indexes.get() is None
         with pytest.raises(IndexNotFound, match="no index “other”"):
             indexes.get("other")
@@ -114,7 +113,7 @@ def test_documents_and_index_are_of_one_moment(
     monkeypatch.setattr(verification, "open_verified", rebuilt)
     with indexes.reading() as reading:
         assert reading.opened is not None
-        (entry,) = index_entries(reading.connection)
+        (entry,) = reading.snapshot.indexes.entries()
         assert reading.opened.entry == entry
         assert reading.opened.index.vectors.shape == (40, 3)
 
@@ -127,10 +126,10 @@ def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
 
     def read(number: int) -> list[str]:
         complaints: list[str] = []
-        with open_library(shelf) as database:
-            kept = OpenIndexes(shelf, database)
+        with open_store(shelf) as store:
+            kept = OpenIndexes(shelf, store)
             while not ended.is_set():
-                indexes = kept if number % 2 else OpenIndexes(shelf, database)
+                indexes = kept if number % 2 else OpenIndexes(shelf, store)
                 try:
                     opened = indexes.get()
                     assert opened is not None
@@ -142,10 +141,10 @@ def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
     with ThreadPoolExecutor(READERS) as pool:
         readers = [pool.submit(read, number) for number in range(READERS)]
         try:
-            with open_library(shelf, writable=True) as database:
+            with open_store(shelf, writable=True) as store:
                 for number in range(REBUILDS):
                     manifest = replace(index.manifest, created=f"{number}")
-                    put_in_use(shelf, database, replace(index, manifest=manifest))
+                    put_in_use(shelf, store, replace(index, manifest=manifest))
         finally:
             ended.set()
         assert [reader.result() for reader in readers] == [[]] * READERS
@@ -160,8 +159,8 @@ def test_the_folder_before_goes_after_the_commit_is_on_disk(
     sweep = folders.sweep
 
     def watched(parent: Path, keep: set[str]) -> None:
-        with open_library(shelf) as database, database.reading() as connection:
-            (entry,) = index_entries(connection)
+        with open_store(shelf) as store, store.reading() as snapshot:
+            (entry,) = snapshot.indexes.entries()
         seen.append((keep, entry.folder))
         sweep(parent, keep)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.maintenance.upkeep import library_status, retokenise
+from lpisearch.maintenance.status import library_status
+from lpisearch.maintenance.tokens import retokenise
 
 if TYPE_CHECKING:
     from collections.abc import Callable

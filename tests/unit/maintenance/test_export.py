@@ -9,13 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpisearch.errors import LibraryUnwritable
+from lpisearch.ingest.batches import BatchWriter, Incoming
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.maintenance.documents import export_documents
-from lpisearch.records import Document, Filter
+from lpisearch.records import Document, Filter, Source
 from lpisearch.settings import IngestOptions
-from lpisearch.storage.sqlite.batches import BatchWriter, Incoming
-from lpisearch.storage.sqlite.schema import create_library
-from lpisearch.storage.sqlite.sources import Source, save_sources
+from lpisearch.storage import create_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 def _stored(library: Path, documents: list[Document]) -> None:
     """Put documents into a new library, past all readers."""
-    with create_library(library) as database, database.writing() as connection:
-        save_sources(connection, [Source(1, "/s.jsonl", "/", "jsonl", 1, 1, "")], "")
+    with create_store(library) as store, store.writing() as transaction:
+        transaction.sources.save([Source(1, "/s.jsonl", "/", "jsonl", 1, 1, "")], "")
         batch = [
             Incoming(1, position, (document.id or "",), stated=True, path="/s", document=document)
             for position, document in enumerate(documents, start=1)
         ]
-        BatchWriter(lambda document: document.text, lambda _: False).write(connection, batch, "")
+        BatchWriter(lambda document: document.text, lambda _: False).write(transaction, batch, "")
 
 
 def _export(library: Path) -> str:

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption, LibraryLocked
+from lpisearch.maintenance.doctor import examine
 from lpisearch.maintenance.documents import delete_documents
-from lpisearch.maintenance.upkeep import examine, library_status, retokenise
-from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.maintenance.status import library_status
+from lpisearch.maintenance.tokens import retokenise
+from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +71,7 @@ def test_retokenising_is_one_transaction(
     """A retokenising that fails half-way leaves all tokens and the language as they were."""
     assert filled.is_dir()
     before = sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")
-    monkeypatch.setattr("lpisearch.maintenance.upkeep._RETOKENISE_ROWS", 1)
+    monkeypatch.setattr("lpisearch.maintenance.tokens._AT_ONCE", 1)
     calls: list[Any] = []
 
     def fail(_tokeniser: Any, _document: Any) -> str:
@@ -78,7 +80,7 @@ def test_retokenising_is_one_transaction(
             raise ZeroDivisionError
         return "changed"
 
-    monkeypatch.setattr("lpisearch.maintenance.upkeep.document_tokens", fail)
+    monkeypatch.setattr("lpisearch.maintenance.tokens.document_tokens", fail)
     with pytest.raises(ZeroDivisionError):
         retokenise(library, "german")
     assert (sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")) == before

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from lpisearch.errors import BadOption, LibraryUnwritable
-from lpisearch.maintenance.upkeep import back_up_library, library_status
+from lpisearch.maintenance.copies import back_up_library
+from lpisearch.maintenance.status import library_status
 from lpisearch.storage.sqlite.backup import back_up
 from lpisearch.storage.sqlite.schema import create_library
 

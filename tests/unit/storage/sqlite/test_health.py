@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.maintenance.upkeep import examine
+from lpisearch.maintenance.doctor import examine
 
 if TYPE_CHECKING:
     from collections.abc import Callable

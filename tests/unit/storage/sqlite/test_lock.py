@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import LibraryLocked, LibraryUnwritable
-from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _HOLDER = """
 import sys, time
 from pathlib import Path
-from lpisearch.storage.sqlite.lock import writer_lock
+from lpisearch.storage import writer_lock
 with writer_lock(Path(sys.argv[1]), "ingest", 0):
     print("held", flush=True)
     sys.stdin.readline()

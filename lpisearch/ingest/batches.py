@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from lpisearch.storage.sqlite import rows
-from lpisearch.storage.sqlite.rows import Found, content_hash
+from lpisearch.records import DocumentWrite, StoredPlace
+from lpisearch.storage import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sqlalchemy import Connection
-
     from lpisearch.records import Document
+    from lpisearch.storage import Transaction
 
 Outcome = Literal["added", "updated", "unchanged", "duplicate", "taken"]
 
@@ -70,24 +68,24 @@ class BatchWriter:
     is_gone: Callable[[int], bool]
     _seen: dict[int, set[int]] = field(default_factory=dict)
 
-    def write(self, connection: Connection, batch: Sequence[Incoming], now: str) -> list[Written]:
-        """Write a batch within the connection's transaction; one result for each document."""
-        present = _Present.of(connection, batch)
+    def write(self, transaction: Transaction, batch: Sequence[Incoming], now: str) -> list[Written]:
+        """Write a batch within the transaction; one result for each document."""
+        present = _Present.of(transaction, batch)
         results: list[Written] = []
-        new: list[rows.Write] = []
-        changed: list[rows.Write] = []
-        moved: list[rows.Write] = []
+        new: list[DocumentWrite] = []
+        changed: list[DocumentWrite] = []
+        moved: list[DocumentWrite] = []
         for incoming in batch:
             found = present.find(incoming)
             digest = content_hash(incoming.document)
-            row_id = found.row_id if found else present.free_row()
-            written = self._judge(incoming, found, row_id, digest)
+            key = found.key if found else present.new_key()
+            written = self._judge(incoming, found, key, digest)
             results.append(written)
             if written.outcome in {"duplicate", "taken"}:
                 continue
-            external_id = found.external_id if found else present.free_id(incoming.ids)
-            place = Found(row_id, external_id, incoming.source_id, incoming.position, digest)
-            write = rows.Write(place, incoming.path, incoming.document)
+            name = found.id if found else present.free_id(incoming.ids)
+            place = StoredPlace(key, name, incoming.source_id, incoming.position, digest)
+            write = DocumentWrite(place, incoming.path, incoming.document)
             if found is None:
                 present.put(place)
                 new.append(write)
@@ -95,33 +93,36 @@ class BatchWriter:
                 changed.append(write)
             elif found != place:
                 moved.append(write)
-        rows.move(connection, moved)
-        rows.replace(connection, changed, self.tokenise, now)
-        rows.insert_new(connection, new, self.tokenise, now)
+        transaction.changes.move(moved)
+        transaction.changes.replace(self._tokenised(changed), now)
+        transaction.changes.insert(self._tokenised(new), now)
         return results
 
+    def _tokenised(self, writes: Sequence[DocumentWrite]) -> list[DocumentWrite]:
+        return [write._replace(tokens=self.tokenise(write.document)) for write in writes]
+
     def _judge(
-        self, incoming: Incoming, found: Found | None, row_id: int, digest: bytes
+        self, incoming: Incoming, found: StoredPlace | None, key: int, digest: bytes
     ) -> Written:
         source_id = incoming.source_id
         if found and found.source_id != source_id and not self._is_free(found):
             return Written("taken", found.source_id)
         seen = self._seen.setdefault(source_id, set())
-        if row_id in seen:
+        if key in seen:
             return Written("duplicate")
-        seen.add(row_id)
+        seen.add(key)
         if found is None:
             return Written("added")
         return Written("unchanged" if found.content_hash == digest else "updated")
 
-    def _is_free(self, found: Found) -> bool:
+    def _is_free(self, found: StoredPlace) -> bool:
         """Tell whether a document is left behind by its file."""
         return found.position < 0 or self.is_gone(found.source_id)
 
-    def vanished(self, connection: Connection, source_id: int) -> list[int]:
+    def vanished(self, transaction: Transaction, source_id: int) -> list[int]:
         """Return the documents that a source, now read to its end, no longer has."""
         seen = self._seen.pop(source_id, set())
-        return [row for row in rows.rows_of_source(connection, source_id) if row not in seen]
+        return [key for key in transaction.changes.of_source(source_id) if key not in seen]
 
     def forget(self, source_id: int) -> None:
         """Drop what is remembered of a source that was not read to its end."""
@@ -131,29 +132,28 @@ class BatchWriter:
 class _Present:
     """What the library has at the identities and places of a batch."""
 
-    def __init__(self, found: Sequence[Found], free_rows: Iterator[int]) -> None:
-        self._by_id = {one.external_id: one for one in found}
+    def __init__(self, found: Sequence[StoredPlace], new_keys: Iterator[int]) -> None:
+        self._by_id = {one.id: one for one in found}
         # A record that is there hides one that is gone from the same place.
         by_place = sorted(found, key=lambda one: one.position)
         self._by_place = {(one.source_id, abs(one.position)): one for one in by_place}
-        self._free_rows = free_rows
+        self._new_keys = new_keys
 
     @classmethod
-    def of(cls, connection: Connection, batch: Sequence[Incoming]) -> _Present:
-        ids = json.dumps([name for incoming in batch for name in incoming.ids])
-        places = json.dumps(
-            [(incoming.source_id, incoming.position) for incoming in batch if not incoming.stated]
-        )
-        found = rows.find(connection, ids=ids, places=places)
-        return cls(found, rows.free_rows(connection))
+    def of(cls, transaction: Transaction, batch: Sequence[Incoming]) -> _Present:
+        ids = [name for incoming in batch for name in incoming.ids]
+        places = [
+            (incoming.source_id, incoming.position) for incoming in batch if not incoming.stated
+        ]
+        return cls(transaction.changes.at(ids, places), transaction.changes.new_keys())
 
-    def find(self, incoming: Incoming) -> Found | None:
+    def find(self, incoming: Incoming) -> StoredPlace | None:
         """Return the document that the incoming one is a version of."""
         if incoming.stated:
             return self._by_id.get(incoming.ids[0])
         found = self._by_place.get((incoming.source_id, incoming.position))
         # A document with an id of its own, which was here before, has moved.
-        return found if found and _is_derived(found.external_id, incoming.ids[-1]) else None
+        return found if found and _is_derived(found.id, incoming.ids[-1]) else None
 
     def free_id(self, candidates: Sequence[str]) -> str:
         """Return the first candidate that no document has."""
@@ -162,12 +162,12 @@ class _Present:
                 return name
         return f"{candidates[-1]} ({len(self._by_id)})"
 
-    def free_row(self) -> int:
-        return next(self._free_rows)
+    def new_key(self) -> int:
+        return next(self._new_keys)
 
-    def put(self, place: Found) -> None:
+    def put(self, place: StoredPlace) -> None:
         """Remember a document that this batch adds."""
-        self._by_id[place.external_id] = place
+        self._by_id[place.id] = place
         self._by_place[place.source_id, place.position] = place
 
 

@@ -1,0 +1,56 @@
+"""Copy a library, and bring it to this program's schema: `lpisearch db`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from lpisearch import storage
+from lpisearch.errors import BadOption, LibraryNotFound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def upgrade_library(library: Path) -> dict[str, Any]:
+    """Bring an older library to this program's schema; a newer program does so by itself."""
+    if not library.exists():
+        raise LibraryNotFound(library)
+    copy = storage.upgrade_store(library)
+    return {
+        "library": str(library),
+        "schema": storage.schema_revision(),
+        "copy": str(copy) if copy else None,
+    }
+
+
+def check_schema(library: Path) -> list[str]:
+    """Return how the tables differ from what this program expects."""
+    with storage.open_store(library):
+        return storage.schema_differences(library)
+
+
+def back_up_library(library: Path, target: Path | None = None) -> Path:
+    """Copy a library while it is in use.
+
+    Parameters
+    ----------
+    library
+        The database file.
+    target
+        The copy, which must not exist; a name with date and time beside the library if not given.
+
+    Raises
+    ------
+    BadOption, LibraryError
+    """
+    with storage.open_store(library):
+        pass
+    if target is None:
+        stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+        target = library.with_name(f"{library.stem}-{stamp}.db")
+    elif target.is_dir():
+        target /= library.name
+    if target.exists():
+        raise BadOption("target", f"{target} exists already, and a backup never replaces a file")
+    return storage.back_up(library, target)

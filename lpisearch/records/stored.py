@@ -1,0 +1,89 @@
+"""What a store knows of documents and files beside the documents themselves.
+
+Every document has a key: a number that it keeps as long as it is in the library. Keys ascend in
+the order in which documents first came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from lpisearch.records.documents import Document
+
+UNFINISHED = -1
+
+
+# Named tuples where there are many at a time: they are made several times as fast.
+class Details(NamedTuple):
+    """What is shown of a document; `text` is its beginning, as far as was asked for."""
+
+    id: str
+    title: str
+    labels: tuple[str, ...]
+    path: str
+    date: str
+    text: str
+    content_hash: bytes
+
+
+class TokenShard(NamedTuple):
+    """Some documents in the order of their keys: keys, content hashes, and joined tokens."""
+
+    keys: list[int]
+    hashes: list[bytes]
+    tokens: list[str]
+
+
+class StoredPlace(NamedTuple):
+    """Where a document is: its key, id, source, number within the source, and content.
+
+    `position` is below zero if the record is gone from its file.
+    """
+
+    key: int
+    id: str
+    source_id: int
+    position: int
+    content_hash: bytes
+
+
+class DocumentWrite(NamedTuple):
+    """A document, the place that it gets or keeps, its file, and its tokens joined by spaces."""
+
+    place: StoredPlace
+    path: str
+    document: Document
+    tokens: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file, as it was when it was read.
+
+    Attributes
+    ----------
+    id
+        Its key in the library.
+    path, root
+        Absolute path, and the folder whose relative paths name its documents.
+    format
+        The reader's name.
+    size, mtime_ns
+        Of the file; `UNFINISHED` until it has been read to its end without a failure.
+    read_options
+        A fingerprint of the options that shaped its documents.
+    documents, gone
+        How many documents the library has from it, and how many of these it no longer has.
+    """
+
+    id: int
+    path: str
+    root: str
+    format: str
+    size: int
+    mtime_ns: int
+    read_options: str
+    documents: int = 0
+    gone: int = 0

@@ -1,0 +1,87 @@
+"""What is written to a library, a small protocol for each kind of thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lpisearch.storage.contract.reading import Indexes, Settings, Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from lpisearch.records import DocumentWrite, Finding, Source, StoredPlace
+    from lpisearch.storage.contract.entries import IndexEntry
+
+
+class DocumentChanges(Protocol):
+    """Writes of documents; labels, tokens and lexical index are kept in step with each."""
+
+    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[StoredPlace]:
+        """Return the documents that have any of the ids or (source, position) places.
+
+        A record that is gone is found at the position that it had.
+        """
+
+    def new_keys(self) -> Iterator[int]:
+        """Count up keys that no document has."""
+
+    def of_source(self, source_id: int) -> list[int]:
+        """Return the keys of a source's documents."""
+
+    def insert(self, writes: Sequence[DocumentWrite], now: str) -> None:
+        """Insert documents."""
+
+    def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
+        """Put new content in the place of documents."""
+
+    def move(self, writes: Sequence[DocumentWrite]) -> None:
+        """Note a new place of documents whose content is unchanged; tokens are not looked at."""
+
+    def mark_gone(self, keys: Iterable[int]) -> None:
+        """Note that the records of documents are gone from their files."""
+
+    def delete_gone(self, source_ids: Iterable[int]) -> None:
+        """Remove the documents of sources whose records are gone from their files."""
+
+    def delete(self, keys: Iterable[int]) -> None:
+        """Remove documents with everything that belongs to them."""
+
+    def replace_tokens(self, tokens: Mapping[int, str]) -> None:
+        """Give documents new tokens, by key."""
+
+
+class WritableIndexes(Indexes, Protocol):
+    """The register of indexes, to be written."""
+
+    def save(self, entry: IndexEntry) -> None:
+        """Put an index in use, instead of the one that had its name."""
+
+
+class WritableSettings(Settings, Protocol):
+    """Settings, to be written."""
+
+    def set(self, name: str, value: Mapping[str, Any]) -> None:
+        """Store a setting, replacing what it was."""
+
+
+class WritableSources(Sources, Protocol):
+    """The files that documents came from, to be written."""
+
+    def save(self, sources: Sequence[Source], now: str) -> None:
+        """Write sources, replacing what was known of them."""
+
+    def delete(self, ids: Iterable[int]) -> None:
+        """Forget sources; any document that is left of them goes too."""
+
+
+class Health(Protocol):
+    """Damage in a library, and what can be mended from the documents themselves."""
+
+    def findings(self) -> list[Finding]:
+        """Look at everything."""
+
+    def untokenised(self) -> list[int]:
+        """Return the keys of documents that have no tokens."""
+
+    def repair(self) -> None:
+        """Remove what belongs to no document, and build the lexical index anew."""

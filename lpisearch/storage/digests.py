@@ -1,0 +1,38 @@
+"""Digests of documents, the same in every store."""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lpisearch.records import Document
+
+
+def content_hash(document: Document) -> bytes:
+    """Return a digest of all that is stored of a document."""
+    facts: list[Any] = [
+        document.labels,
+        document.split,
+        document.date,
+        document.path,
+        document.media_type,
+        document.metadata,
+        len(document.title),
+    ]
+    digest = blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
+    digest.update(document.title.encode())
+    digest.update(document.text.encode())
+    return digest.digest()
+
+
+def fingerprint(hashes: Mapping[int, bytes] | Iterable[tuple[int, bytes]]) -> str:
+    """Return a digest of documents by key and content: equal corpora have equal ones."""
+    digest = blake2b(digest_size=16)
+    for key, content in dict(hashes).items():
+        digest.update(key.to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()

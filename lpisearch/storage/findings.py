@@ -1,0 +1,43 @@
+"""What is said of the health of a library, in the same words for every store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpisearch.messages import Message, call
+from lpisearch.records import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MEND = call("examine", repair=True)
+_SHOWN = 3  # paths that fit in a line
+
+
+def damaged(detail: str) -> Finding:
+    """Return the finding for a database that cannot be read."""
+    return Finding(
+        "database file",
+        ok=False,
+        detail=detail,
+        next_step=Message(
+            "put back a copy made by ", call("back_up"), ", or ingest into a new library"
+        ),
+    )
+
+
+def unfinished(paths: Sequence[str]) -> Finding:
+    """Return the finding about files that were not read to their ends.
+
+    It is not damage: the documents read so far are whole, and the next ingest reads the rest.
+    """
+    check = "unfinished files"
+    if not paths:
+        return Finding(check, ok=True, detail="none")
+    shown = ", ".join(paths[:_SHOWN]) + (", …" if len(paths) > _SHOWN else "")
+    return Finding(
+        check,
+        ok=True,
+        detail=f"{len(paths)} stopped half-way or had failures: {shown}",
+        next_step=Message(call("ingest"), " the same paths again"),
+    )

@@ -1,0 +1,151 @@
+"""Write documents: the statements that keep labels, tokens and FTS in step with them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, text, update
+
+from lpisearch.records import StoredPlace
+from lpisearch.storage.sqlite import fulltext
+from lpisearch.storage.sqlite.models import Base, DocumentRow
+from lpisearch.storage.strings import refuse_unstorable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection, TextClause
+
+    from lpisearch.records import DocumentWrite
+
+# Whole tables, not classes: plain rows go in many times faster than mapped objects.
+_DOCUMENTS, _LABELS, _TOKENS = (
+    Base.metadata.tables[name] for name in ("documents", "labels", "document_tokens")
+)
+
+_FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash "
+_FIND_IDS = text(f"{_FOUND} FROM json_each(:ids) w JOIN documents d ON d.external_id = w.value")
+_FIND_PLACES = text(
+    f"{_FOUND} FROM json_each(:places) w JOIN documents d "
+    "ON d.source_id = json_extract(w.value, '$[0]') "
+    "AND d.position IN (json_extract(w.value, '$[1]'), -json_extract(w.value, '$[1]'))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SQLiteChanges:
+    """Writes of documents; the methods are those of `contract.DocumentChanges`."""
+
+    connection: Connection
+
+    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[StoredPlace]:
+        """Return the documents that have any of the ids or (source, position) places."""
+        at_ids = self.connection.execute(_FIND_IDS, {"ids": json.dumps(list(ids))})
+        at_places = self.connection.execute(_FIND_PLACES, {"places": json.dumps(list(places))})
+        return [StoredPlace(*row) for result in (at_ids, at_places) for row in result]
+
+    def new_keys(self) -> Iterator[int]:
+        """Count up keys that no document has."""
+        return count((self.connection.execute(select(func.max(DocumentRow.id))).scalar() or 0) + 1)
+
+    def of_source(self, source_id: int) -> list[int]:
+        """Return the keys of a source's documents."""
+        statement = select(DocumentRow.id).where(DocumentRow.source_id == source_id)
+        return list(self.connection.execute(statement).scalars())
+
+    def insert(self, writes: Sequence[DocumentWrite], now: str) -> None:
+        """Insert documents with labels, tokens and FTS rows."""
+        if not writes:
+            return
+        refuse_unstorable(writes)
+        values = [_document_values(write, now) for write in writes]
+        self.connection.execute(insert(_DOCUMENTS), values)
+        labels = [
+            {"document_id": write.place.key, "name": name, "position": position}
+            for write in writes
+            for position, name in enumerate(write.document.labels)
+        ]
+        if labels:
+            self.connection.execute(insert(_LABELS), labels)
+        self._insert_tokens({write.place.key: write.tokens for write in writes})
+
+    def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
+        """Put new content in the place of documents."""
+        # Deleting takes labels, tokens and the FTS rows along; the keys are used again.
+        self.delete([write.place.key for write in writes])
+        self.insert(writes, now)
+
+    def move(self, writes: Sequence[DocumentWrite]) -> None:
+        """Note a new place of documents whose content is unchanged."""
+        if not writes:
+            return
+        statement = (
+            update(_DOCUMENTS)
+            .where(DocumentRow.id == bindparam("key"))
+            .values(source_id=bindparam("to"), position=bindparam("at"), path=bindparam("file"))
+        )
+        values = [
+            {
+                "key": write.place.key,
+                "to": write.place.source_id,
+                "at": write.place.position,
+                "file": write.document.path or write.path,
+            }
+            for write in writes
+        ]
+        self.connection.execute(statement, values)
+
+    def mark_gone(self, keys: Iterable[int]) -> None:
+        """Note that the records of documents are gone from their files."""
+        statement = update(_DOCUMENTS).where(_among("id"))
+        gone = statement.values(position=-func.abs(_DOCUMENTS.c.position))
+        self.connection.execute(gone, {"ids": json.dumps(list(keys))})
+
+    def delete_gone(self, source_ids: Iterable[int]) -> None:
+        """Remove the documents of sources whose records are gone from their files."""
+        gone = delete(_DOCUMENTS).where(_among("source_id"), _DOCUMENTS.c.position < 0)
+        self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
+
+    def delete(self, keys: Iterable[int]) -> None:
+        """Remove documents; labels and tokens go by cascade, FTS rows by a trigger on tokens."""
+        ids = json.dumps(list(keys))
+        self.connection.execute(delete(_DOCUMENTS).where(_among("id")), {"ids": ids})
+
+    def replace_tokens(self, tokens: Mapping[int, str]) -> None:
+        """Give documents new tokens, with the FTS rows to match."""
+        ids = json.dumps(list(tokens))
+        self.connection.execute(delete(_TOKENS).where(_among("document_id")), {"ids": ids})
+        self._insert_tokens(tokens)
+
+    def _insert_tokens(self, tokens: Mapping[int, str]) -> None:
+        values = [{"document_id": key, "tokens": joined} for key, joined in tokens.items()]
+        if values:
+            self.connection.execute(insert(_TOKENS), values)
+            fulltext.add(self.connection, list(tokens))
+
+
+def _among(column: str) -> TextClause:
+    """Return a condition that takes any number of keys, as JSON."""
+    return text(f"{column} IN (SELECT value FROM json_each(:ids))")  # noqa: S608 (a constant name)
+
+
+def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
+    place, document = write.place, write.document
+    return {
+        "id": place.key,
+        "external_id": place.id,
+        "source_id": place.source_id,
+        "position": place.position,
+        "content_hash": place.content_hash,
+        "split": document.split,
+        "date": document.date,
+        "path": document.path or write.path,
+        "media_type": document.media_type,
+        "ingested_at": now,
+        "title": document.title,
+        "metadata": dict(document.metadata),
+        "text": document.text,
+    }

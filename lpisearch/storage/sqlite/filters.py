@@ -1,0 +1,87 @@
+"""A filter of documents as conditions in SQL."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, String, and_, case, cast, func, literal, or_, select
+
+from lpisearch.errors import BadOption
+from lpisearch.storage.sqlite.models import DocumentRow, LabelRow
+
+if TYPE_CHECKING:
+    from lpisearch.records import Filter
+
+_DATE = re.compile(
+    r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][\d:.,]+(Z|[+-][\d:]+)?)?)?)?", re.ASCII
+)
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_NAMED = ("true", "false", "null")
+
+
+def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
+    """Return a filter as SQL conditions on documents.
+
+    Dates are compared as they are written, whatever their time zone. A document that is dated by
+    its year or month alone counts as of the first day.
+
+    Raises
+    ------
+    BadOption
+        `since` or `until` is no date.
+    """
+    found: list[ColumnElement[bool]] = []
+    if wanted.labels:
+        labelled = select(LabelRow.document_id).where(LabelRow.name.in_(wanted.labels))
+        found.append(DocumentRow.id.in_(labelled))
+    if wanted.path:
+        glob = literal(wanted.path)
+        found.append(
+            or_(DocumentRow.path.op("GLOB")(glob), DocumentRow.external_id.op("GLOB")(glob))
+        )
+    if wanted.split:
+        found.append(DocumentRow.split == wanted.split)
+    if wanted.since:
+        found.append(_beginning(DocumentRow.date) >= _beginning(_date("since", wanted.since)))
+    if wanted.until:
+        # "~" comes after all that a date may go on with.
+        found.append(_beginning(DocumentRow.date) <= _date("until", wanted.until) + "~")
+    if wanted.since or wanted.until:
+        found.append(DocumentRow.date != "")
+    found += [_has(key, value) for key, value in wanted.metadata]
+    return found
+
+
+def _date(option: str, value: str) -> ColumnElement[str]:
+    if not _DATE.fullmatch(value):
+        raise BadOption(option, f"“{value}” is not a date such as 2024, 2024-05 or 2024-05-31")
+    return literal(value.replace(" ", "T"))
+
+
+def _beginning(date: ColumnElement[str] | Any) -> ColumnElement[str]:
+    """Return a date in full: the first day of a year or month."""
+    rest = func.substr("0000-01-01", func.length(date) + 1, type_=String)
+    return func.replace(date, " ", "T", type_=String) + rest
+
+
+def _has(key: str, value: str) -> ColumnElement[bool]:
+    """Return the condition that a metadata value, or a member of its list, reads as given."""
+    item = func.json_each(DocumentRow.fields).table_valued("key", "value", "type", name="item")
+    members = case((item.c.type == "array", item.c.value), else_="[]")
+    member = func.json_each(members).table_valued("value", "type", name="member")
+    among = select(member.c.value).where(_reads(member, value)).correlate(item).exists()
+    meant = select(item.c.key).where(item.c.key == key, or_(_reads(item, value), among))
+    return meant.correlate(DocumentRow).exists()
+
+
+def _reads(found: Any, value: str) -> ColumnElement[bool]:
+    """Return the condition that a JSON value is the text, or the number that the text is."""
+    written: ColumnElement[bool] = case(
+        (found.c.type.in_(_NAMED), found.c.type == value.lower()),
+        else_=cast(found.c.value, String) == value,
+    )
+    if not _NUMBER.fullmatch(value):
+        return written
+    is_number = found.c.type.in_(("integer", "real"))
+    return or_(written, and_(is_number, found.c.value == literal(float(value))))

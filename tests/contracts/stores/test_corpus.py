@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.records import Filter
+from lpisearch.storage import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lpisearch.storage import Snapshot, Store
+
+
+EVERY = Filter()
+
+
+@pytest.fixture
+def snapshot(
+    store: Store, fill: Callable[..., None], records: list[dict[str, Any]]
+) -> Iterator[Snapshot]:
+    """Give the library of 40 records."""
+    fill(store, records)
+    with store.reading() as snapshot:
+        yield snapshot
+
+
+def test_every_document_is_in_one_shard(snapshot: Snapshot) -> None:
+    """Shards have keys in order, each with its content hash and its tokens."""
+    shards = list(snapshot.corpus.shards(EVERY))
+    keys = [key for shard in shards for key in shard.keys]
+    assert keys == sorted(keys) == snapshot.documents.keys()
+    hashes = [content for shard in shards for content in shard.hashes]
+    assert dict(zip(keys, hashes, strict=True)) == snapshot.corpus.content_hashes(EVERY)
+    assert [tokens for shard in shards for tokens in shard.tokens] == snapshot.corpus.tokens(keys)
+
+
+def test_tokens_of_some_documents(snapshot: Snapshot) -> None:
+    """They come in the order asked for, however many there are; lost ones are empty."""
+    keys = snapshot.documents.keys()
+    tokens = dict(zip(keys, snapshot.corpus.tokens(keys), strict=True))
+    wanted = keys[::-1] * 60
+    assert snapshot.corpus.tokens([*wanted, 999]) == [*(tokens[key] for key in wanted), ""]
+    assert snapshot.corpus.tokens([]) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "number"),
+    [
+        (EVERY, 40),
+        (Filter(labels=("sea", "music")), 20),
+        (Filter(path="sky/*"), 10),
+        (Filter(split="test"), 8),
+        (Filter(labels=("nothing",)), 0),
+    ],
+)
+def test_a_filter_means_the_same_everywhere(
+    snapshot: Snapshot, wanted: Filter, number: int
+) -> None:
+    """Tokens, hashes, labels, splits and sizes are of the same documents."""
+    rows = list(snapshot.corpus.content_hashes(wanted))
+    assert len(rows) == number
+    assert [row for shard in snapshot.corpus.shards(wanted) for row in shard.keys] == rows
+    assert sorted(snapshot.labels.by_key(wanted)) == rows
+    assert sorted(snapshot.labels.splits_by_key(wanted)) == rows
+    documents, characters = snapshot.corpus.size(wanted)
+    shards = snapshot.corpus.shards(wanted)
+    assert (documents, characters) == (
+        number,
+        sum(len(t) for shard in shards for t in shard.tokens),
+    )
+
+
+def test_a_fingerprint_is_of_keys_and_contents(snapshot: Snapshot) -> None:
+    """It changes with any document, and not with the way in which they are given."""
+    hashes = snapshot.corpus.content_hashes(EVERY)
+    print_ = fingerprint(hashes)
+    assert fingerprint(hashes.items()) == print_
+    others = [
+        dict(list(hashes.items())[:-1]),
+        hashes | {1: bytes(16)},
+        {key + 1: content for key, content in hashes.items()},
+        {},
+    ]
+    assert len({print_, *map(fingerprint, others)}) == 5
