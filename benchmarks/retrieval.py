@@ -203,7 +203,8 @@ def scaled_by(power: float, rule: Rule) -> Rule:
     """Scale dimensions by another power of their eigenvalue, after the build."""
 
     def other(each: Collection, at: int) -> Floats:
-        eigenvalues = each.engine.index.arrays["eigenvalues"]
+        eigenvalues = each.engine.index.eigenvalues
+        assert eigenvalues is not None  # noqa: S101 (RLPI has a spectrum)
         factor = (eigenvalues ** (power - 1.5)).astype(np.float32)
         rows = scaled_rows(each.engine.vectors, factor)
         place = scaled_rows(each.questions[at].vector[np.newaxis], factor)[0]

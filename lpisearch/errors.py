@@ -13,6 +13,7 @@ LpiSearchError                 what happened, and what to do next
 │   ├── IndexNotFound          the library has no such index
 │   ├── IndexDamaged           a file of the index is not as it was written
 │   ├── IndexTooNew            written by a later version of the program
+│   ├── IndexOutdated          written by an earlier version of the program, which wrote less
 │   ├── IndexUnwritable        its folder cannot be written
 │   ├── ClassifierNotFound     the index has learned no labels
 │   └── NothingToIndex         no documents, or none that differ
@@ -157,6 +158,17 @@ class IndexTooNew(SubspaceError):
         super().__init__(
             f"The index in {folder} was written by a newer lpisearch (format {number}).",
             Message("pip install --upgrade lpisearch, or build it anew: ", call("index")),
+        )
+
+
+class IndexOutdated(SubspaceError):
+    """The folder is whole, but of an earlier version that wrote less."""
+
+    def __init__(self, name: str, missing: Iterable[str]) -> None:
+        lacks = ", ".join(missing)
+        super().__init__(
+            f"The index “{name}” was written by an earlier lpisearch: it lacks {lacks}.",
+            call("index"),
         )
 
 

@@ -14,7 +14,7 @@ from lpisearch.indexes.learn import (
 )
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.stages import Stages, peak_megabytes
-from lpisearch.records import IndexReport
+from lpisearch.records import BuiltIndex, IndexReport
 from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
 
@@ -142,17 +142,17 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
             "k1": weighting.k1,
             "b": weighting.b,
         },
-        result={
-            "dims": projection.n_components_,
-            "alpha": None if alpha is None else float(alpha),
-            "documents": len(documents.rows),
-            "terms": len(fitted.vocabulary),
-            "components": getattr(projection, "n_graph_components_", None),
-            "isolated": getattr(projection, "n_isolated_", None),
-            "unknown_rate": round(fitted.unknown_rate, 6),
-            "classifier": fitted.classifier.facts,
-            "notes": list(fitted.notes),
-        },
+        result=BuiltIndex(
+            dims=projection.n_components_,
+            alpha=None if alpha is None else float(alpha),
+            documents=len(documents.rows),
+            terms=len(fitted.vocabulary),
+            components=getattr(projection, "n_graph_components_", None),
+            isolated=getattr(projection, "n_isolated_", None),
+            unknown_rate=round(fitted.unknown_rate, 6),
+            classifier=fitted.classifier.facts,
+            notes=list(fitted.notes),
+        ),
         folded={"documents": 0, "words": 0, "unknown": 0},
         fingerprint=fingerprint(zip(documents.rows, documents.hashes, strict=True)),
         versions=library_versions(),
@@ -194,5 +194,5 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path) -> IndexReport:
         peak_mb=peak_megabytes(),
         size_bytes=sum(path.stat().st_size for path in folder.iterdir()),
         folder=str(folder),
-        **index.manifest.result,
+        **index.manifest.result.as_dict(),
     )

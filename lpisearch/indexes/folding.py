@@ -77,7 +77,7 @@ def _with_documents(
     import numpy as np
 
     from lpisearch.indexes.index import TAKEN_IN, document_arrays
-    from lpisearch.indexes.postings import NEW, Postings
+    from lpisearch.indexes.postings import NEW
     from lpisearch.terms.counts import count_terms
 
     counts = count_terms([tokens], index.vocabulary)
@@ -89,11 +89,11 @@ def _with_documents(
     vectors[stay] = index.vectors[places[stay]]
     vectors[change] = index.project(counts.matrix)
     taken_in = np.zeros((len(wanted), len(TAKEN_IN)), np.int32)
-    taken_in[stay] = index.arrays["taken_in"][places[stay]]
+    taken_in[stay] = index.taken_in[places[stay]]
     taken_in[change] = np.column_stack(
         [np.ones_like(known), counts.lengths, counts.lengths - known]
     )
-    postings = Postings.of_arrays(index.arrays).with_documents(
+    postings = index.postings.with_documents(
         np.where(change, NEW, places), tokens, index.vocabulary
     )
     documents = document_arrays(vectors, list(wanted), list(wanted.values()), taken_in)

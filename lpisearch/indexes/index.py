@@ -1,4 +1,4 @@
-"""A fitted index in memory: its manifest and its named arrays.
+"""A fitted index in memory: its manifest and its arrays, whose names are known in this room alone.
 
 Rows of `vectors` are documents, at unit length with each dimension scaled, so that the inner
 product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the
@@ -9,13 +9,14 @@ and what the rule needs is kept in arrays of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lpisearch.indexes.manifest import PLACEMENT
+from lpisearch.indexes.postings import Postings
 from lpisearch.projections.placements import placement_rule
 from lpisearch.projections.rows import SparseRows
 from lpisearch.terms.vocabulary import Vocabulary
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 HASH_BYTES = 16
 # Of a document that came after the build: 1, its tokens, and how many of them are unknown.
 TAKEN_IN = ("documents", "words", "unknown")
+_DOCUMENT_ARRAYS = ("vectors", "document_rows", "content_hashes", "taken_in")
+_ARRAYS = ("terms", "document_frequencies", "idf", "scales", *_DOCUMENT_ARRAYS)
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,20 @@ class SubspaceIndex:
     manifest: Manifest
     arrays: dict[str, NDArray[Any]]
 
+    def missing(self) -> list[str]:
+        """Return the names of arrays that it should have, but has not."""
+        needed = {*_ARRAYS, *(each.name for each in fields(Postings))}
+        if self.is_linear:
+            needed.add("loadings")
+        return sorted(needed - self.arrays.keys())
+
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The terms of the subspace."""
         return Vocabulary.from_bytes(
             self.arrays["terms"].tobytes(),
             self.arrays["document_frequencies"],
-            self.manifest.result["documents"],
+            self.manifest.result.documents,
         )
 
     @cached_property
@@ -70,19 +80,59 @@ class SubspaceIndex:
     def term_factors(self) -> NDArray[np.float32]:
         """What the weight of each term was multiplied by: below 1 for boilerplate."""
         every = self.arrays.get("term_factors")
-        return np.ones(len(self.arrays["idf"]), np.float32) if every is None else every
+        return np.ones(self.n_terms, np.float32) if every is None else every
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms have a column in the subspace."""
+        return len(self.arrays["idf"])
 
     @property
     def vectors(self) -> NDArray[np.float32]:
         """Documents as rows at unit length."""
-        return self.arrays["vectors"]
+        return self._plain("vectors")
+
+    @property
+    def document_rows(self) -> NDArray[np.int64]:
+        """The key of each document in the database, ascending."""
+        return self._plain("document_rows")
+
+    @property
+    def content_hashes(self) -> NDArray[np.uint8]:
+        """The content hash of each document (documents x `HASH_BYTES`)."""
+        return self._plain("content_hashes")
+
+    @property
+    def taken_in(self) -> NDArray[np.int32]:
+        """What each document brought after the build (documents x `TAKEN_IN`)."""
+        return self._plain("taken_in")
+
+    @property
+    def loadings(self) -> NDArray[np.float32]:
+        """The linear map (terms x dims); only where `is_linear`."""
+        return self._plain("loadings")
+
+    @property
+    def scales(self) -> NDArray[np.float32]:
+        """How much each dimension counts."""
+        return self._plain("scales")
+
+    @property
+    def eigenvalues(self) -> NDArray[np.floating[Any]] | None:
+        """The spectrum, of a method that has one."""
+        return self._plain("eigenvalues") if "eigenvalues" in self.arrays else None
+
+    @cached_property
+    def postings(self) -> Postings:
+        """The documents of every term, rare ones too."""
+        return Postings.of_arrays(self.arrays)
 
     @cached_property
     def contents(self) -> dict[int, bytes]:
         """The content hash of each document, by its key in the database."""
-        hashes = self.arrays["content_hashes"].tobytes()
+        hashes = self.content_hashes.tobytes()
         starts = range(0, len(hashes), HASH_BYTES)
-        rows = self.arrays["document_rows"].tolist()
+        rows = self.document_rows.tolist()
         return {row: hashes[i : i + HASH_BYTES] for row, i in zip(rows, starts, strict=True)}
 
     @property
@@ -95,15 +145,19 @@ class SubspaceIndex:
         weights = self.weighting.apply(counts)
         if not self.is_linear:
             return self.place(SparseRows.of_matrix(weights).unit())
-        return scaled_rows(weights @ self.arrays["loadings"], self.arrays["scales"])
+        return scaled_rows(weights @ self.loadings, self.scales)
 
     def place(self, rows: SparseRows) -> NDArray[np.float32]:
         """Turn weights of terms, of unit length, into vectors; needs NumPy alone."""
         if self.is_linear:
-            coordinates = rows.product(self.arrays["loadings"])
+            coordinates = rows.product(self.loadings)
         else:
             coordinates = placement_rule(self.manifest.placement)(self._placement, rows)
-        return scaled_rows(coordinates, self.arrays["scales"])
+        return scaled_rows(coordinates, self.scales)
+
+    def _plain(self, name: str) -> NDArray[Any]:
+        """Return an array as a plain view: slicing a memory-mapped one costs ten times as much."""
+        return self.arrays[name].view(np.ndarray)
 
     @cached_property
     def _placement(self) -> dict[str, NDArray[Any]]:

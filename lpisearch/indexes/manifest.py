@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexDamaged, IndexTooNew
 from lpisearch.projections.placements import PLACEMENTS
+from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Manifest:
     tokeniser, weighting
         How a text becomes a row of weights; the weighting's idf is an array.
     result
-        What came out: dims, alpha, documents, terms, graph components, seconds by stage, …
+        What came out.
     folded
         Documents taken in after the build that are still there: how many, their tokens, and how
         many of those are unknown.
@@ -69,7 +70,7 @@ class Manifest:
     spec: IndexSpec
     tokeniser: dict[str, Any]
     weighting: dict[str, Any]
-    result: dict[str, Any]
+    result: BuiltIndex
     folded: dict[str, int]
     fingerprint: str
     versions: dict[str, str]
@@ -131,7 +132,12 @@ class Manifest:
         try:
             asked = {"name": values["name"], "method": values["method"]}
             spec = IndexSpec.from_dict(values["parameters"] | asked)
-            written = {"placement": "", **values, "spec": spec}
+            written = {
+                "placement": "",
+                **values,
+                "spec": spec,
+                "result": BuiltIndex.from_dict(values["result"]),
+            }
             known = {each.name: written[each.name] for each in fields(cls)}
             known["arrays"] = {
                 name: ArrayFacts(**facts | {"shape": tuple(facts["shape"])})

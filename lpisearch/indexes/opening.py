@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import IndexNotFound, SubspaceError
+from lpisearch.errors import IndexNotFound, IndexOutdated, SubspaceError
 from lpisearch.indexes import verification
 from lpisearch.indexes.index import SubspaceIndex
 from lpisearch.indexes.rebuild import rebuild_command
@@ -121,6 +121,8 @@ class OpenIndexes:
                 return before, None
             try:
                 index = SubspaceIndex(*verification.open_verified(self._folder / entry.folder))
+                if missing := index.missing():
+                    raise IndexOutdated(entry.name, missing)
             except SubspaceError as error:
                 error.next_step = rebuild_command(entry.spec)
                 return None, error

@@ -34,13 +34,12 @@ def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
         return "its words were made by other rules, or in another language, than the library's"
     folded, built = manifest.folded, manifest.result
     documents = folded["documents"]
-    if documents >= max(_DUE_DOCUMENTS, _DUE_SHARE * built["documents"]):
+    if documents >= max(_DUE_DOCUMENTS, _DUE_SHARE * built.documents):
         return (
-            f"{documents:,} documents came or changed after it was built "
-            f"from {built['documents']:,}"
+            f"{documents:,} documents came or changed after it was built from {built.documents:,}"
         )
     unknown = folded["unknown"] / max(folded["words"], 1)
-    if documents >= _DUE_DOCUMENTS and unknown >= built["unknown_rate"] + _DUE_UNKNOWN:
+    if documents >= _DUE_DOCUMENTS and unknown >= built.unknown_rate + _DUE_UNKNOWN:
         return f"{unknown:.0%} of the words in newer documents are unknown to it"
     return ""
 

@@ -63,10 +63,10 @@ def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, 
     due = due_for_rebuild(manifest, snapshot.settings.get(TOKENISER) or {})
     size = {
         "documents": manifest.arrays["document_rows"].shape[0],
-        "built_from": manifest.result["documents"],
+        "built_from": manifest.result.documents,
         "folded_in": manifest.folded,
     }
-    return summary | {"state": state, "rebuild": due, **manifest.result, **size}
+    return summary | {"state": state, "rebuild": due, **manifest.result.as_dict(), **size}
 
 
 def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:

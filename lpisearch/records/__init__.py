@@ -33,6 +33,7 @@ from lpisearch.records.documents import (
 from lpisearch.records.evaluation import Cell, Figure, Report, Series, Table
 from lpisearch.records.explanations import Explanation, Pair, SharedTopic
 from lpisearch.records.indexes import (
+    BuiltIndex,
     IndexPlan,
     IndexReport,
 )
@@ -48,6 +49,7 @@ from lpisearch.records.stored import (
 __all__ = [
     "UNFINISHED",
     "Answer",
+    "BuiltIndex",
     "Cell",
     "Classification",
     "Details",

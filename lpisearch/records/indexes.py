@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +30,12 @@ class IndexPlan:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What building an index gave.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltIndex:
+    """What came out of a build; it stays with the index.
 
     Attributes
     ----------
-    name, method
-        As asked for.
     dims, alpha
         As chosen; alpha is None for a method that has none.
     documents, terms
@@ -43,6 +44,42 @@ class IndexReport:
         Connected parts of the graph, and documents without a neighbour; None without a graph.
     unknown_rate
         Share of the corpus' words that are not in the vocabulary, being too rare.
+    classifier
+        What was learned from the labels (see `lpisearch.classifiers.training.Learned`); None
+        without labels.
+    notes
+        What is to be known of the map.
+    """
+
+    dims: int = 0
+    alpha: float | None = None
+    documents: int = 0
+    terms: int = 0
+    components: int | None = None
+    isolated: int | None = None
+    unknown_rate: float = 0.0
+    classifier: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a JSON value."""
+        return {each.name: getattr(self, each.name) for each in fields(BuiltIndex)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> BuiltIndex:
+        """Read it from a JSON value of any version; what is not known here is passed over."""
+        known = [each.name for each in fields(BuiltIndex) if each.name in values]
+        return BuiltIndex(**{name: values[name] for name in known})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport(BuiltIndex):
+    """What building an index gave, and what it took.
+
+    Attributes
+    ----------
+    name, method
+        As asked for.
     seconds
         By stage.
     peak_mb
@@ -51,25 +88,11 @@ class IndexReport:
         Of the folder.
     folder
         Where the arrays are.
-    classifier
-        What was learned from the labels (see `lpisearch.classifiers.training.Learned`); None
-        without labels.
-    notes
-        What is to be known of the map.
     """
 
     name: str
     method: str
-    dims: int
-    alpha: float | None
-    documents: int
-    terms: int
-    components: int | None
-    isolated: int | None
-    unknown_rate: float
     seconds: dict[str, float]
     peak_mb: float
     size_bytes: int
     folder: str
-    classifier: dict[str, Any] | None = None
-    notes: list[str] = field(default_factory=list)

@@ -111,7 +111,7 @@ class Batch:
 def _changed(snapshot: Snapshot, engine: Engine) -> frozenset[int]:
     """Return the keys of documents that are no longer as they were indexed."""
     now = snapshot.corpus.content_hashes(Filter())
-    hashes = engine.index.arrays["content_hashes"]
+    hashes = engine.index.content_hashes
     then = hashes.tobytes()
     size = hashes.shape[1]
     return frozenset(

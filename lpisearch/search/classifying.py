@@ -79,14 +79,11 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
     manifest = index.manifest
     name = manifest.name
     rebuild = rebuild_command(replace(manifest.spec, train=IndexSpec().train))
-    if "classifier" not in manifest.result:
-        what = f"The index “{name}” was written by an earlier lpisearch, without a classifier."
-        raise ClassifierNotFound(what, rebuild)
     if manifest.spec.train == NONE:
         raise ClassifierNotFound(
             Message(f"The index “{name}” was built with ", Option("train", NONE), "."), rebuild
         )
-    facts = manifest.result["classifier"]
+    facts = manifest.result.classifier
     if facts is None:
         raise ClassifierNotFound(
             f"The index “{name}” was built without labels to classify by.",

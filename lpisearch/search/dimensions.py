@@ -10,7 +10,6 @@ import numpy as np
 from lpisearch.errors import BadOption
 from lpisearch.indexes.build import fit_index
 from lpisearch.indexes.opening import entry_named
-from lpisearch.indexes.postings import Postings
 from lpisearch.indexes.stages import Stages
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
 from lpisearch.search.explain import surface_forms
@@ -52,13 +51,13 @@ def show_dimensions(
     """
     _check(options)
     index, is_stored = _index(session, options, on_stage)
-    count = min(options.dims, index.arrays["loadings"].shape[1])
+    count = min(options.dims, index.loadings.shape[1])
     with session.store.reading() as snapshot:
         dimensions = [_dimension(index, at, snapshot, options) for at in range(count)]
     return DimensionReport(
         method=options.method,
         index=options.index if is_stored else "",
-        documents=len(index.arrays["document_rows"]),
+        documents=len(index.document_rows),
         terms=len(index.vocabulary),
         dimensions=tuple(dimensions),
     )
@@ -95,11 +94,12 @@ def _dimension(
 ) -> Dimension:
     ends = [_End(index, at, sign, snapshot) for sign in (1, -1)]
     above, below = (end.words(options.terms) for end in ends)
+    spectrum = index.eigenvalues
     documents_above, documents_below = (end.documents(options.documents) for end in ends)
     return Dimension(
         number=at + 1,
-        eigenvalue=float(index.arrays["eigenvalues"][at]),
-        words=int(np.count_nonzero(index.arrays["loadings"][:, at])),
+        eigenvalue=0.0 if spectrum is None else float(spectrum[at]),
+        words=int(np.count_nonzero(index.loadings[:, at])),
         above=above,
         below=below,
         documents_above=documents_above,
@@ -112,7 +112,7 @@ class _End:
 
     def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: Snapshot) -> None:
         self.index, self.sign, self.snapshot = index, sign, snapshot
-        self.loadings = sign * np.asarray(index.arrays["loadings"][:, at], dtype=np.float64)
+        self.loadings = sign * np.asarray(index.loadings[:, at], dtype=np.float64)
         self.cosines = sign * np.asarray(index.vectors[:, at], dtype=np.float64)
 
     def words(self, count: int) -> tuple[DimensionWord, ...]:
@@ -137,7 +137,7 @@ class _End:
 
     def _forms(self, stems: list[str]) -> dict[str, str]:
         """Find how those of a stem's documents that are nearest to the end mostly write it."""
-        postings = Postings.of_arrays(self.index.arrays)
+        postings = self.index.postings
         places: dict[int, None] = {}
         for stem in stems:
             number = postings.find(stem)
@@ -154,7 +154,7 @@ class _End:
 
     def _details(self, places: list[int], characters: int) -> dict[int, Details]:
         """Read documents by their places in the index, leaving out what was deleted."""
-        rows = self.index.arrays["document_rows"][places].tolist()
+        rows = self.index.document_rows[places].tolist()
         found = self.snapshot.documents.details(rows, characters)
         return {place: found[row] for place, row in zip(places, rows, strict=True) if row in found}
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.indexes.postings import Postings
 from lpisearch.search.feedback import pulled
 from lpisearch.search.fusion import fuse
 from lpisearch.search.lexical import Bm25
@@ -58,9 +57,9 @@ class Engine:
 
     def __init__(self, index: SubspaceIndex) -> None:
         self.index = index
-        self.postings = Postings.of_arrays(index.arrays)
-        self.vectors: NDArray[np.float32] = index.vectors.view(np.ndarray)
-        self.rows: NDArray[np.int64] = index.arrays["document_rows"].view(np.ndarray)
+        self.postings = index.postings
+        self.vectors: NDArray[np.float32] = index.vectors
+        self.rows: NDArray[np.int64] = index.document_rows
         self._bm25 = Bm25(self.postings)
 
     def ask(self, tokens: Iterable[str] | Mapping[str, float]) -> Question:

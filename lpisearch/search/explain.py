@@ -124,7 +124,7 @@ def dimension_terms(
     side
         Above 0, below 0, or 0 for both.
     """
-    loadings = np.asarray(index.arrays["loadings"][:, dimension], np.float64)
+    loadings = np.asarray(index.loadings[:, dimension], np.float64)
     towards = np.abs(loadings) if side == 0 else loadings * np.sign(side)
     documents = index.vocabulary.document_frequencies
     moves = towards * index.weighting.idf * np.sqrt(documents)
@@ -161,8 +161,8 @@ class _Side:
     def __init__(self, index: SubspaceIndex, counts: TermCounts) -> None:
         self.columns = counts.indices
         self._weights = index.weighting.weigh_query(counts.indices, counts.counts)
-        self._loadings = index.arrays["loadings"]
-        self._scales = np.asarray(index.arrays["scales"], np.float64)
+        self._loadings = index.loadings
+        self._scales = np.asarray(index.scales, np.float64)
         vector = np.zeros(len(self._scales))
         for _, rows in self.blocks():
             vector += rows.sum(axis=0)

@@ -64,5 +64,5 @@ def _rows(index: SubspaceIndex, texts: Sequence[Sequence[str]]) -> SparseRows:
         indptr=np.cumsum([0, *map(len, weights)]),
         indices=np.concatenate([np.empty(0, np.int32), *(each.indices for each in counted)]),
         data=np.concatenate([np.empty(0, np.float32), *weights]),
-        n_terms=len(index.arrays["idf"]),
+        n_terms=index.n_terms,
     )

@@ -79,5 +79,5 @@ def place(
     known = columns >= 0
     columns, counts = columns[known], counts[known]
     weights = index.weighting.weigh_query(columns, counts)
-    rows = SparseRows.of_query(columns, weights, len(index.arrays["idf"]))
+    rows = SparseRows.of_query(columns, weights, index.n_terms)
     return np.asarray(index.place(rows)[0])

@@ -125,8 +125,8 @@ def semantic_weights(
         Of the document.
     """
     columns, counts, _ = index.vocabulary.count(tokens)
-    scales = np.asarray(index.arrays["scales"], np.float64)  # the square of a small float32 is 0
-    rows = index.arrays["loadings"][columns] * scales
+    scales = np.asarray(index.scales, np.float64)  # the square of a small float32 is 0
+    rows = index.loadings[columns] * scales
     weights = index.weighting.weigh_query(columns, counts)
     length = float(np.linalg.norm(weights @ rows)) or 1.0
     shares = weights * (rows @ query_vector) / length

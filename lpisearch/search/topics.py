@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.errors import BadOption, SubspaceError
-from lpisearch.indexes.postings import Postings
-from lpisearch.messages import call
+from lpisearch.errors import BadOption
 from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
 from lpisearch.search import clusters
 from lpisearch.settings import TopicOptions
@@ -86,7 +84,7 @@ def _check(options: TopicOptions) -> None:
 
 
 def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
-    vectors = index.vectors.view(np.ndarray)
+    vectors = index.vectors
     placed = clusters.count_placed(vectors)
     if options.number is not None and options.number > placed:
         raise BadOption(
@@ -94,12 +92,12 @@ def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
             f"{options.number} topics need as many documents with known words, not {placed:,}",
         )
     method = index.manifest.method
-    if "eigenvalues" not in index.arrays or method in _OF_WORDS:
+    if index.eigenvalues is None or method in _OF_WORDS:
         # No spectrum tells a number, and no dimension comes before another: all take part.
         number = options.number or clusters.usual_number(placed)
         return clusters.cluster(vectors, number, vectors.shape[1], options.seed)
     constant = 1 if method in _WITH_CONSTANT else 0
-    spectrum = index.arrays["eigenvalues"][constant:]
+    spectrum = index.eigenvalues[constant:]
     number = options.number or clusters.choose_number(spectrum, placed)
     dims = number - 1 + constant
     # In a single dimension documents lie at two points only.
@@ -110,8 +108,8 @@ def _typical(
     index: SubspaceIndex, found: Clusters, snapshot: Snapshot, count: int
 ) -> list[list[tuple[Details, float]]]:
     """Read the documents nearest to each centre, those that are still there."""
-    nearest = clusters.typical_documents(index.vectors.view(np.ndarray), found, count)
-    rows = index.arrays["document_rows"]
+    nearest = clusters.typical_documents(index.vectors, found, count)
+    rows = index.document_rows
     keyed = [[(int(rows[place]), cosine) for place, cosine in own] for own in nearest]
     wanted = [row for own in keyed for row, _ in own]
     details = snapshot.documents.details(wanted, _READ_CHARACTERS)
@@ -120,15 +118,8 @@ def _typical(
 
 def _terms(index: SubspaceIndex, found: Clusters, number: int) -> list[list[str]]:
     """Return the stems that stand out in each topic."""
-    try:
-        postings = Postings.of_arrays(index.arrays)
-    except KeyError as error:
-        raise SubspaceError(
-            f"The index “{index.manifest.name}” was written by an earlier lpisearch.",
-            call("index"),
-        ) from error
     names = index.vocabulary.terms
-    counts = clusters.document_counts(postings, found, len(names))
+    counts = clusters.document_counts(index.postings, found, len(names))
     best = clusters.characteristic_terms(counts, found, number, index.term_factors)
     return [[names[column] for column in own] for own in best]
 
@@ -171,7 +162,7 @@ class _Labels:
         numbers = {name: number for number, name in enumerate(names)}
         counts = np.zeros((len(found.sizes), len(names)))
         single, labelled = np.zeros_like(counts), np.zeros(len(found.sizes))
-        rows = index.arrays["document_rows"].tolist()
+        rows = index.document_rows.tolist()
         for row, topic in zip(rows, found.assignments.tolist(), strict=True):
             own = [numbers[name] for name in labels.get(row, ())]
             if topic == clusters.NO_TOPIC or not own:

@@ -187,7 +187,7 @@ class View:
 def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:
     scores = engine.scores(question, by, pull=request.pull)
     places = among(engine, request, scores, by)
-    hashes = engine.index.arrays["content_hashes"]
+    hashes = engine.index.content_hashes
     return Ranking(engine.rows, scores, places, hashes, engine.vectors)
 
 

@@ -125,7 +125,7 @@ class Source:
         index, notes = found.opened, list(found.notes)
         if found.entry.spec.labels == "use":
             notes.append("The index learned from the labels that it is compared with here.")
-        rows: list[int] = index.arrays["document_rows"].tolist()
+        rows: list[int] = index.document_rows.tolist()
         places = {key: place for place, key in enumerate(rows)}
         vectors = index.vectors
         return StoredVectors(index.manifest.method, vectors.shape[1], vectors, places, tuple(notes))

@@ -170,8 +170,8 @@ def test_options_that_a_method_has_not_are_refused(shelf: Path) -> None:
         build_index(shelf, IndexOptions(method="eigenmap"))
     build_index(shelf, IndexOptions(method="krlpi", alpha=0.5, labels="use"))
     index = open_index(shelf)
-    assert index.manifest.result["alpha"] == 0.5
-    assert index.manifest.result["dims"] == 3
+    assert index.manifest.result.alpha == 0.5
+    assert index.manifest.result.dims == 3
 
 
 @pytest.mark.parametrize(

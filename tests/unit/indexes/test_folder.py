@@ -12,6 +12,7 @@ import pytest
 from lpisearch.errors import IndexDamaged, IndexTooNew, IndexUnwritable
 from lpisearch.indexes import folder as store
 from lpisearch.indexes.manifest import FILE, FORMAT, Manifest, check_sizes
+from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def manifest(**changes: Any) -> Manifest:
         spec=IndexSpec(method="lsi", dims=3),
         tokeniser={"language": "english"},
         weighting={"name": "tf", "mean_length": 2.5, "k1": 1.2, "b": 0.75},
-        result={"dims": 3, "documents": 4},
+        result=BuiltIndex(dims=3, documents=4),
         folded={"documents": 0, "words": 0, "unknown": 0},
         fingerprint="abc",
         versions={"numpy": "2"},

@@ -104,7 +104,7 @@ def test_changed_documents_move_and_deleted_ones_lose_their_place(
     index = open_index(library)
     np.testing.assert_array_equal(after["sea/0"], _projected(index, sql, "sea/0"))
     assert index.manifest.folded == {"documents": 1, "words": 4, "unknown": 0}
-    assert index.manifest.result["documents"] == 40
+    assert index.manifest.result.documents == 40
 
 
 @pytest.mark.usefixtures("built")

@@ -19,7 +19,7 @@ from lpisearch.indexes import planning
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.rebuild import rebuild_command
-from lpisearch.records import Filter
+from lpisearch.records import BuiltIndex, Filter
 from lpisearch.settings import IndexOptions, IndexSpec
 from lpisearch.settings.conditions import as_conditions, read_conditions
 from lpisearch.storage import IndexEntry
@@ -103,6 +103,25 @@ def test_what_is_missing_or_unknown_is_passed_over() -> None:
     assert IndexSpec.from_dict({}) == IndexSpec.from_dict({"where": None}) == IndexSpec()
     entry = IndexEntry("wet", "lsi", {}, "", "", "")
     assert entry.spec == IndexSpec(name="wet", method="lsi")
+
+
+@given(
+    st.builds(
+        BuiltIndex,
+        dims=st.integers(0),
+        alpha=st.none() | _numbers,
+        documents=st.integers(0),
+        components=st.none() | st.integers(0),
+        unknown_rate=st.floats(0, 1),
+        classifier=st.none() | st.dictionaries(st.text(), st.integers() | st.text()),
+        notes=st.lists(st.text()),
+    )
+)
+def test_what_was_built_comes_back_from_json(built: BuiltIndex) -> None:
+    """Written as JSON and read again, it is equal; what a later program adds is passed over."""
+    values = json.loads(json.dumps(built.as_dict()))
+    assert BuiltIndex.from_dict(values | {"moon": "full"}) == built
+    assert BuiltIndex.from_dict({}) == BuiltIndex()
 
 
 @pytest.fixture

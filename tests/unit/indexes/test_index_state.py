@@ -11,7 +11,7 @@ import pytest
 import lpisearch
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.rebuild import due_for_rebuild
-from lpisearch.records import Filter
+from lpisearch.records import BuiltIndex, Filter
 from lpisearch.settings import IndexOptions, IndexSpec
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_the_rule_for_a_rebuild(built_from: int, folded: int, unknown: float, du
         spec=IndexSpec(method="lsi"),
         tokeniser=_TOKENISER,
         weighting={},
-        result={"documents": built_from, "unknown_rate": 0.125},
+        result=BuiltIndex(documents=built_from, unknown_rate=0.125),
         folded={"documents": folded, "words": 1000, "unknown": int(unknown * 1000)},
         fingerprint="",
         versions={},

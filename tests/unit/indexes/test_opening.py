@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.errors import IndexDamaged, IndexNotFound, SubspaceError
+from lpisearch.errors import IndexDamaged, IndexNotFound, IndexOutdated, SubspaceError
 from lpisearch.indexes import folder as folders
 from lpisearch.indexes import verification
 from lpisearch.indexes.build import build_index, fit_index, put_in_use
@@ -77,6 +77,18 @@ def test_a_missing_folder_is_damage(indexes: OpenIndexes, shelf: Path) -> None:
     with indexes.reading() as reading:
         assert reading.opened is None
         assert isinstance(reading.trouble, IndexDamaged)
+
+
+def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> None:
+    """It is told from damage, and names the command that builds it anew."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    index = open_index(shelf)
+    fewer = {name: array for name, array in index.arrays.items() if name != "posting_places"}
+    with open_library(shelf, writable=True) as database:
+        put_in_use(shelf, database, replace(index, arrays=fewer))
+    with pytest.raises(IndexOutdated, match="earlier lpisearch: it lacks posting_places") as caught:
+        open_index(shelf)
+    assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
 
 
 def test_a_folder_that_comes_back_under_its_name_is_no_damage(

@@ -15,6 +15,7 @@ from lpisearch.indexes.index import (
     term_array,
 )
 from lpisearch.indexes.manifest import Manifest
+from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
@@ -35,7 +36,7 @@ def index() -> SubspaceIndex:
         spec=IndexSpec(method="lsi"),
         tokeniser={},
         weighting={"name": "bm25", "mean_length": weighting.mean_length, "k1": 1.2, "b": 0.75},
-        result={"documents": len(TEXTS)},
+        result=BuiltIndex(documents=len(TEXTS)),
         folded={},
         fingerprint="",
         versions={},

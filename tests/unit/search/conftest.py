@@ -13,6 +13,7 @@ from lpisearch.indexes.index import SubspaceIndex, document_arrays, scaled_rows,
 from lpisearch.indexes.manifest import PLACEMENT, Manifest
 from lpisearch.projections.embedding import Embedding
 from lpisearch.projections.registry import METHODS
+from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
@@ -89,7 +90,7 @@ def _manifest(method: str, placement: str, weights: Weighting, vocabulary: Vocab
             "k1": weights.k1,
             "b": weights.b,
         },
-        result={"documents": vocabulary.n_documents},
+        result=BuiltIndex(documents=vocabulary.n_documents),
         folded={"documents": 0, "words": 0, "unknown": 0},
         fingerprint="",
         versions={},

@@ -12,7 +12,6 @@ from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.discovery import NothingThere
-from lpisearch.search import classifying
 from lpisearch.settings import ClassifyOptions, IndexOptions
 from tests.searching import judge_of
 
@@ -229,17 +228,6 @@ def test_an_index_without_an_svm(indexed: Path, monkeypatch: pytest.MonkeyPatch)
     assert 'classifier="centroid"' in caught.value.next_step
 
 
-def test_an_index_of_an_earlier_version(indexed: Path) -> None:
-    """An index from before there were classifiers asks to be built anew."""
-    index = open_index(indexed)
-    result = {name: value for name, value in index.manifest.result.items() if name != "classifier"}
-    index.manifest.result.clear()
-    index.manifest.result.update(result)
-    with pytest.raises(ClassifierNotFound, match="by an earlier lpisearch") as caught:
-        classifying._classifier(index, "centroid")
-    assert caught.value.next_step == "library.index()"
-
-
 @pytest.mark.parametrize("method", ["lsi", "olpi", "lpi"])
 def test_every_method_has_the_same_classifier(
     shelf: Path, records: list[dict[str, Any]], method: str
@@ -273,7 +261,8 @@ def test_documents_taken_in_later_leave_it_as_it_is(
 
 def test_the_manifest_says_what_was_learned(indexed: Path) -> None:
     """Temperatures and α are plain numbers in the manifest."""
-    facts = open_index(indexed).manifest.result["classifier"]
+    facts = open_index(indexed).manifest.result.classifier
+    assert facts is not None
     assert set(facts["temperatures"]) == set(CLASSIFIERS)
     assert facts["alpha"] > 0
     assert (facts["labels"], facts["documents"], facts["left_out"]) == (4, 32, 0)

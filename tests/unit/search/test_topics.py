@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
+from lpisearch.errors import BadOption, IndexNotFound
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
-from lpisearch.indexes.session import Session
 from lpisearch.records import TopicReport
 from lpisearch.settings import IndexOptions, TopicOptions, shipped_folder
 from tests.searching import find_topics
@@ -207,16 +205,6 @@ def test_no_index(shelf: Path) -> None:
     """Without an index, the command that builds one is named."""
     with pytest.raises(IndexNotFound) as caught:
         find_topics(shelf)
-    assert caught.value.next_step == "library.index()"
-
-
-def test_an_index_of_an_earlier_version(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An index without postings asks to be built anew."""
-    index = open_index(indexed)
-    del index.arrays["posting_places"]
-    monkeypatch.setattr(Session, "index", lambda *_names: index)
-    with pytest.raises(SubspaceError, match="earlier lpisearch") as caught:
-        find_topics(indexed)
     assert caught.value.next_step == "library.index()"
 
 
