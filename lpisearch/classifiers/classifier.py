@@ -64,7 +64,42 @@ class Members:
         return shares
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
+class LabelledSubspace:
+    """The supervised RLPI subspace, with its training documents.
+
+    Attributes
+    ----------
+    loadings
+        The map (terms x dims).
+    vectors
+        Training documents as rows at unit length.
+    centroids
+        The centre of each class at unit length.
+    """
+
+    loadings: Floats
+    vectors: Floats
+    centroids: Floats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Machines:
+    """A linear support vector machine for each class.
+
+    Attributes
+    ----------
+    weights
+        Terms x classes.
+    intercepts
+        One for each class.
+    """
+
+    weights: Floats
+    intercepts: Floats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Classifier:
     """What was learned, ready to judge a text.
 
@@ -72,29 +107,58 @@ class Classifier:
     ----------
     labels
         The classes, in the order of the scores.
-    arrays
-        By name without prefix: loadings (terms x dims), centroids, vectors and members of the
-        training documents, and, where an SVM was learned, svm_weights (terms x classes) and
-        svm_intercepts.
+    subspace
+        Where centroid and knn compare.
+    members
+        The classes of the training documents.
+    machines
+        None where learning them would have taken too long.
     temperatures
         Of each classifier that was learned.
     """
 
     labels: tuple[str, ...]
-    arrays: Mapping[str, NDArray[Any]]
+    subspace: LabelledSubspace
+    members: Members
+    machines: Machines | None
     temperatures: Mapping[str, float]
 
     @classmethod
     def from_index(
         cls, arrays: Mapping[str, NDArray[Any]], temperatures: Mapping[str, float]
     ) -> Classifier:
-        """Take the arrays of an index whose names begin with the prefix."""
+        """Take the arrays of an index that `arrays` gave."""
         own = {
             name.removeprefix(PREFIX): array
             for name, array in arrays.items()
             if name.startswith(PREFIX)
         }
-        return cls(tuple(json.loads(own["labels"].tobytes())), own, temperatures)
+        return cls(
+            labels=tuple(json.loads(own["labels"].tobytes())),
+            subspace=LabelledSubspace(own["loadings"], own["vectors"], own["centroids"]),
+            members=Members(own["member_starts"], own["members"]),
+            machines=Machines(own["svm_weights"], own["svm_intercepts"])
+            if "svm_weights" in own
+            else None,
+            temperatures=temperatures,
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be stored in an index, by name."""
+        own: dict[str, NDArray[Any]] = {
+            "labels": label_array(self.labels),
+            "loadings": self.subspace.loadings,
+            "vectors": self.subspace.vectors,
+            "centroids": self.subspace.centroids,
+            "member_starts": self.members.starts,
+            "members": self.members.classes,
+        }
+        if self.machines is not None:
+            own |= {
+                "svm_weights": self.machines.weights,
+                "svm_intercepts": self.machines.intercepts,
+            }
+        return {PREFIX + name: array for name, array in own.items()}
 
     def shares(
         self, columns: NDArray[np.integer[Any]], weights: Floats, by: str = "centroid"
@@ -111,15 +175,15 @@ class Classifier:
         Returns
         -------
         numpy.ndarray or None
-            None if no known term tells anything about a label.
+            None if no known term tells anything about a label, or no such classifier was learned.
         """
         if by == "svm":
-            if not len(columns):
+            if self.machines is None or not len(columns):
                 return None
-            weight = self.arrays["svm_weights"][columns]
-            scores = (weights @ weight + self.arrays["svm_intercepts"])[np.newaxis]
+            weight = self.machines.weights[columns]
+            scores = (weights @ weight + self.machines.intercepts)[np.newaxis]
         else:
-            point = weights @ self.arrays["loadings"][columns]
+            point = weights @ self.subspace.loadings[columns]
             length = float(np.linalg.norm(point))
             if not length > 0:
                 return None
@@ -130,9 +194,8 @@ class Classifier:
     def scores(self, points: Floats, by: str) -> Floats:
         """Score rows of unit length in the supervised subspace, by centroid or knn."""
         if by == "centroid":
-            return np.asarray(points @ self.arrays["centroids"].T)
-        members = Members(self.arrays["member_starts"], self.arrays["members"])
-        return neighbour_votes(points, self.arrays["vectors"], members, len(self.labels))
+            return np.asarray(points @ self.subspace.centroids.T)
+        return neighbour_votes(points, self.subspace.vectors, self.members, len(self.labels))
 
 
 def label_array(labels: Sequence[str]) -> NDArray[np.uint8]:

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.classifiers.classifier import (
+    Classifier,
+    LabelledSubspace,
+    Machines,
     Members,
     best_temperature,
     class_centres,
@@ -22,12 +25,13 @@ from lpisearch.classifiers.classifier import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     Floats = NDArray[np.floating[Any]]
     Rows = NDArray[np.integer[Any]]
-    Arrays = dict[str, NDArray[Any]]
 
 MOST_SVM_WEIGHTS = 10_000_000
 MOST_SVM_CELLS = 25_000_000
@@ -39,7 +43,9 @@ MOST_HELD_OUT = 2000
 _SVM_TOLERANCE = 0.01
 
 
-def fit_classifiers(X: csr_array, members: Members, seed: int) -> tuple[Arrays, dict[str, Any]]:
+def fit_classifiers(
+    X: csr_array, members: Members, labels: Sequence[str], seed: int
+) -> tuple[Classifier, float]:
     """Fit and calibrate centroid, knn and, unless it would take long, the SVM.
 
     Parameters
@@ -48,11 +54,15 @@ def fit_classifiers(X: csr_array, members: Members, seed: int) -> tuple[Arrays, 
         Weighted training documents as rows, each with a known term.
     members
         Their classes, numbered from 0 without a gap.
+    labels
+        The names of the classes.
+    seed
+        Of every random choice.
 
     Returns
     -------
     tuple
-        Arrays by name (see `Classifier`), and alpha, temperatures.
+        The classifiers, and the alpha of their subspace.
 
     Raises
     ------
@@ -75,38 +85,37 @@ def fit_classifiers(X: csr_array, members: Members, seed: int) -> tuple[Arrays, 
     ):
         warnings.simplefilter("ignore")  # an SVM that stops early is good enough
         machines = other_lane.submit(_svm, X, truth, folds, seed) if with_svm else None
-        arrays, facts = _subspace(X, members, truth, folds, seed)
+        subspace, alpha, temperatures = _subspace(X, members, truth, folds, seed)
+        learned = None
         if machines is not None:
-            svm_arrays, facts["temperatures"]["svm"] = machines.result()
-            arrays |= svm_arrays
-    arrays |= {"member_starts": members.starts, "members": members.classes}
-    return arrays, facts
+            learned, temperatures["svm"] = machines.result()
+    return Classifier(tuple(labels), subspace, members, learned, temperatures), alpha
 
 
 def _subspace(
     X: csr_array, members: Members, truth: Floats, folds: list[Rows], seed: int
-) -> tuple[Arrays, dict[str, Any]]:
+) -> tuple[LabelledSubspace, float, dict[str, float]]:
     """Fit supervised RLPI, and calibrate centroid and knn in it."""
     n_classes = truth.shape[1]
-    arrays, alpha = _fit_subspace(X, members, n_classes, "auto", seed)
+    subspace, alpha = _fit_subspace(X, members, n_classes, "auto", seed)
     scores: dict[str, list[Floats]] = {"centroid": [], "knn": []}
     for fold in folds:
         seen = _others(X, fold)
         own = members.of(seen)
         fitted, _ = _fit_subspace(X[seen], own, n_classes, alpha, seed)
-        points = unit(X[fold] @ fitted["loadings"])
-        scores["centroid"].append(points @ fitted["centroids"].T)
-        scores["knn"].append(neighbour_votes(points, fitted["vectors"], own, n_classes))
+        points = unit(X[fold] @ fitted.loadings)
+        scores["centroid"].append(points @ fitted.centroids.T)
+        scores["knn"].append(neighbour_votes(points, fitted.vectors, own, n_classes))
     held_out = truth[np.concatenate(folds)]
     temperatures = {
         by: best_temperature(np.concatenate(parts), held_out) for by, parts in scores.items()
     }
-    return arrays, {"alpha": alpha, "temperatures": temperatures}
+    return subspace, alpha, temperatures
 
 
 def _fit_subspace(
     X: csr_array, members: Members, n_classes: int, alpha: float | str, seed: int
-) -> tuple[Arrays, float]:
+) -> tuple[LabelledSubspace, float]:
     from lpisearch.projections.rlpi import RLPI
 
     labels = [own.tolist() for own in np.split(members.classes, members.starts[1:-1])]
@@ -114,10 +123,10 @@ def _fit_subspace(
     loadings = np.ascontiguousarray(rlpi.components_.T, np.float32)
     vectors = unit(X @ loadings)
     centroids = class_centres(vectors, members, n_classes)
-    return {"loadings": loadings, "vectors": vectors, "centroids": centroids}, rlpi.alpha_
+    return LabelledSubspace(loadings, vectors, centroids), rlpi.alpha_
 
 
-def _svm(X: csr_array, truth: Floats, folds: list[Rows], seed: int) -> tuple[Arrays, float]:
+def _svm(X: csr_array, truth: Floats, folds: list[Rows], seed: int) -> tuple[Machines, float]:
     weights, intercepts = fit_svm(X, truth, seed)
     scores = []
     for fold in folds:
@@ -125,7 +134,7 @@ def _svm(X: csr_array, truth: Floats, folds: list[Rows], seed: int) -> tuple[Arr
         part, offsets = fit_svm(X[seen], truth[seen], seed)
         scores.append(np.asarray(X[fold] @ part + offsets))
     temperature = best_temperature(np.concatenate(scores), truth[np.concatenate(folds)])
-    return {"svm_weights": weights, "svm_intercepts": intercepts}, temperature
+    return Machines(weights, intercepts), temperature
 
 
 def fit_svm(X: csr_array, truth: Floats, seed: int) -> tuple[Floats, Floats]:

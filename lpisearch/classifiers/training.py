@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.classifiers.classifier import PREFIX, Members, label_array
+from lpisearch.classifiers.classifier import Members
 from lpisearch.classifiers.held_out import fit_classifiers
 from lpisearch.errors import BadOption
 
@@ -93,13 +93,19 @@ def learn_classifier(
         if isinstance(chosen, str):
             return Learned({}, {"reason": chosen})
         try:
-            arrays, facts = fit_classifiers(X[chosen.rows], chosen.members, options.seed)
+            classifier, alpha = fit_classifiers(
+                X[chosen.rows], chosen.members, chosen.names, options.seed
+            )
         except ValueError as error:  # such as labels that always come together
             return Learned({}, {"reason": f"the labels cannot be told apart ({error})"})
-    arrays["labels"] = label_array(chosen.names)
-    facts |= {"labels": len(chosen.names), "documents": len(chosen.rows)}
-    facts["left_out"] = chosen.left_out
-    return Learned({PREFIX + name: array for name, array in arrays.items()}, facts)
+    facts = {
+        "alpha": alpha,
+        "temperatures": dict(classifier.temperatures),
+        "labels": len(chosen.names),
+        "documents": len(chosen.rows),
+        "left_out": chosen.left_out,
+    }
+    return Learned(classifier.arrays(), facts)
 
 
 @dataclass(frozen=True, slots=True)
