@@ -84,8 +84,8 @@ def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> N
     build_index(shelf, IndexOptions(method="lsi", dims=2))
     index = open_index(shelf)
     fewer = {name: array for name, array in index.arrays.items() if name != "posting_places"}
-    with open_library(shelf, writable=True) as database:
-        put_in_use(shelf, database, replace(index, arrays=fewer))
+    with open_store(shelf, writable=True) as store:
+        put_in_use(shelf, store, replace(index, arrays=fewer))
     with pytest.raises(IndexOutdated, match="earlier lpisearch: it lacks posting_places") as caught:
         open_index(shelf)
     assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
