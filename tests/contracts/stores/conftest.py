@@ -49,7 +49,6 @@ def store(place: Path) -> Iterator[Store]:
 def fill() -> Callable[[Store, Iterable[Mapping[str, Any]]], None]:
     """Return a writer of records with ids into a store, all from its first source."""
     tokeniser = Tokeniser(TokeniserSettings.for_language("english"))
-    writer = BatchWriter(lambda document: document_tokens(tokeniser, document), lambda _: False)
 
     def run(store: Store, records: Iterable[Mapping[str, Any]]) -> None:
         documents = [Document(**{"title": "", **record}) for record in records]
@@ -57,6 +56,7 @@ def fill() -> Callable[[Store, Iterable[Mapping[str, Any]]], None]:
             Incoming(1, at, (str(one.id),), stated=True, path="/notes/all.jsonl", document=one)
             for at, one in enumerate(documents, start=1)
         ]
+        writer = BatchWriter(lambda one: document_tokens(tokeniser, one), lambda _: False)
         with store.writing() as transaction:
             writer.write(transaction, batch, "2026-01-01T00:00:00+00:00")
 

@@ -1,0 +1,358 @@
+"""Snapshots, transactions and the smaller parts of a store."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.errors import DocumentNotFound, LibraryLocked, LibraryNotFound, SeveralDocuments
+from lpisearch.records import UNFINISHED, Document, DocumentWrite, Filter, Source, StoredPlace
+from lpisearch.storage import (
+    TOKENISER,
+    IndexEntry,
+    Prefix,
+    back_up,
+    content_hash,
+    create_store,
+    open_store,
+    schema_differences,
+    schema_revision,
+    upgrade_store,
+    writer_lock,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from lpisearch.storage import Snapshot, Store
+
+EVERY = Filter()
+NOW = "2026-01-01T00:00:00+00:00"
+
+
+def _ids(snapshot: Snapshot) -> list[str]:
+    return list(snapshot.documents.ids().values())
+
+
+def _write(document: Document, key: int = 1, tokens: str = "", position: int = 1) -> DocumentWrite:
+    name = document.id or ""
+    place = StoredPlace(key, name, 1, position, content_hash(document))
+    return DocumentWrite(place, "/notes/1.jsonl", document, tokens)
+
+
+def test_a_new_library_is_empty_and_of_this_schema(place: Path) -> None:
+    """It is made once, opens again, and needs no upgrade."""
+    with pytest.raises(LibraryNotFound):
+        open_store(place)
+    create_store(place).close()
+    with create_store(place) as store, store.reading() as snapshot:
+        assert store.writable
+        assert store.path == place
+        assert snapshot.documents.count(EVERY) == 0
+        assert snapshot.revision() == schema_revision()
+        assert store.size_bytes() > 0
+    assert upgrade_store(place) is None
+    assert schema_differences(place) == []
+
+
+def test_a_snapshot_sees_one_state_while_others_write(
+    store: Store, fill: Callable[..., None]
+) -> None:
+    """What is committed after its first question is seen by the next snapshot alone."""
+    fill(store, [{"id": "a", "text": "ship"}])
+    with open_store(store.path) as readers, readers.reading() as before:
+        assert _ids(before) == ["a"]
+        fill(store, [{"id": "a", "text": "boat"}, {"id": "b", "text": "ship"}])
+        assert _ids(before) == ["a"]
+        assert [one.text for one in before.documents.stream(EVERY)] == ["ship"]
+        assert before.lexical.allowed(EVERY) is None
+        assert [key for key, _ in before.lexical.bm25(["ship"])] == [1]
+        with readers.reading() as after:
+            assert _ids(after) == ["a", "b"]
+            assert [key for key, _ in after.lexical.bm25(["ship"])] == [2]
+        assert _ids(before) == ["a"]
+
+
+def test_a_reader_does_not_see_what_is_not_committed(
+    store: Store, fill: Callable[..., None]
+) -> None:
+    """A transaction sees its own writes; nobody else does before it ends."""
+    fill(store, [{"id": "a", "text": "ship"}])
+    with open_store(store.path) as readers:
+        with store.writing() as transaction:
+            transaction.changes.delete([1])
+            assert _ids(transaction) == []
+            with readers.reading() as snapshot:
+                assert _ids(snapshot) == ["a"]
+        with readers.reading() as snapshot:
+            assert _ids(snapshot) == []
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_failed_transaction_leaves_nothing(
+    store: Store, fill: Callable[..., None], *, durable: bool
+) -> None:
+    """Documents, sources, settings and indexes of a block that raises are as they were."""
+    fill(store, [{"id": "a", "text": "ship", "labels": ("sea",)}])
+
+    def fail() -> None:
+        with store.writing(durable=durable) as transaction:
+            transaction.changes.delete([1])
+            transaction.changes.insert([_write(Document("", "x", "b"), 2, "x")], NOW)
+            transaction.sources.save([Source(9, "/9", "/", "jsonl", 1, 1, "")], NOW)
+            transaction.settings.set("one", {"a": 1})
+            transaction.indexes.save(IndexEntry("one", "lsi", {}, "f", "one-1", NOW))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with store.reading() as snapshot:
+        assert _ids(snapshot) == ["a"]
+        assert snapshot.labels.names() == ["sea"]
+        assert snapshot.lexical.some_with("ship", 5) == [1]
+        assert snapshot.lexical.some_with("x", 5) == []
+        assert len(snapshot.sources.known()) == 2
+        assert snapshot.settings.get("one") is None
+        assert snapshot.indexes.entries() == []
+
+
+def test_what_is_rolled_back_is_undone(store: Store, fill: Callable[..., None]) -> None:
+    """A transaction may be given up without an error."""
+    fill(store, [{"id": "a", "text": "ship"}])
+    with store.writing() as transaction:
+        transaction.changes.delete([1])
+        transaction.rollback()
+    with store.reading() as snapshot:
+        assert _ids(snapshot) == ["a"]
+
+
+def test_threads_read_side_by_side(store: Store, fill: Callable[..., None]) -> None:
+    """Threads share a store opened to read; each snapshot is of one state while others write."""
+    stopped = Event()
+
+    def read(readers: Store) -> set[tuple[int, int]]:
+        seen: set[tuple[int, int]] = set()
+        while not stopped.is_set() or not seen:
+            with readers.reading() as snapshot:
+                counted = snapshot.documents.count(EVERY)
+                seen.add((counted, len(list(snapshot.documents.stream(EVERY)))))
+        return seen
+
+    fill(store, [{"id": "0", "text": "ship"}])
+    with open_store(store.path) as readers, ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(read, readers) for _ in range(4)]
+        try:
+            for number in range(1, 30):
+                fill(store, [{"id": str(each), "text": "ship"} for each in range(number)])
+        finally:
+            stopped.set()
+        seen = set.union(*(run.result() for run in runs))
+    assert {one == other for one, other in seen} == {True}
+
+
+def test_one_writer_at_a_time(place: Path) -> None:
+    """Who does not get the right to write is told who holds it."""
+    with (
+        writer_lock(place, "ingest", 0),
+        pytest.raises(LibraryLocked, match="ingest"),
+        writer_lock(place, "index", 0),
+    ):
+        pass
+    with writer_lock(place, "index", 0):
+        pass
+
+
+def test_a_copy_is_a_library(store: Store, fill: Callable[..., None], tmp_path: Path) -> None:
+    """A copy made while the library is open holds what was committed."""
+    fill(store, [{"id": "a", "text": "ship"}])
+    with open_store(back_up(store.path, tmp_path / "copy.db")) as copy, copy.reading() as snapshot:
+        assert _ids(snapshot) == ["a"]
+
+
+WHOLE = Document(
+    title="Sé",
+    text="One\n\ttwo \U0001f600",
+    id="a/b c",
+    labels=("sea", "Ä"),
+    split="train",
+    date="2024-05",
+    path="/elsewhere/x.txt",
+    media_type="text/html",
+    metadata={"n": 1, "x": 0.5, "list": ["ü", None, True], "deep": {"k": {}}},
+)
+
+
+def test_a_document_comes_back_whole(store: Store) -> None:
+    """Every part of a document comes back as it was, alone and in a stream."""
+    with store.writing() as transaction:
+        transaction.changes.insert([_write(WHOLE, 7, "one two")], NOW)
+    with store.reading() as snapshot:
+        assert snapshot.documents.load([7, 8]) == [WHOLE]
+        assert list(snapshot.documents.stream(EVERY)) == [WHOLE]
+        assert list(snapshot.documents.texts([7, 8])) == [(7, WHOLE.title, WHOLE.text)]
+        assert list(snapshot.documents.texts([7], 3)) == [(7, WHOLE.title, "One")]
+        (entry,) = snapshot.documents.entries(EVERY, 10, 0)
+        assert (entry.id, entry.title, entry.labels) == (WHOLE.id, WHOLE.title, WHOLE.labels)
+        assert snapshot.corpus.content_hashes(EVERY) == {7: content_hash(WHOLE)}
+        assert snapshot.corpus.tokens([7]) == ["one two"]
+
+
+@pytest.mark.parametrize("bad", ["a\0b", "a\ud800b"], ids=["nul", "half-a-pair"])
+@pytest.mark.parametrize("part", ["id", "title", "text", "labels", "tokens"])
+def test_strings_that_cannot_be_stored_are_refused(store: Store, part: str, bad: str) -> None:
+    """A NUL or half of a surrogate pair is a ValueError, and nothing of its batch is kept."""
+    facts: dict[str, Any] = {"title": "", "text": "", "id": "b", "labels": ()}
+    if part != "tokens":
+        facts[part] = (bad,) if part == "labels" else bad
+    place = StoredPlace(2, facts["id"], 1, 2, b"2" * 16)
+    tokens = bad if part == "tokens" else "x"
+
+    def write() -> None:
+        with store.writing() as transaction:
+            good = _write(Document("", "good", "a"), 1, "good")
+            transaction.changes.insert([good], NOW)
+            transaction.changes.insert([DocumentWrite(place, "/x", Document(**facts), tokens)], NOW)
+
+    with pytest.raises(ValueError, match=r"NUL|surrogate"):
+        write()
+    with store.reading() as snapshot:
+        assert _ids(snapshot) == []
+
+
+def test_numbers_beyond_32_bits(store: Store) -> None:
+    """Sizes of files, their times in nanoseconds, and keys come back exactly."""
+    source = Source(3, "/big", "/", "jsonl", 5_000_000_000, 1_763_498_234_123_456_789, "o")
+    with store.writing() as transaction:
+        transaction.sources.save([source], NOW)
+        transaction.changes.insert([_write(Document("", "x", "a"), 2**40, "x")], NOW)
+        assert next(transaction.changes.new_keys()) == 2**40 + 1
+    with store.reading() as snapshot:
+        assert snapshot.sources.known()["/big"] == source
+        assert snapshot.documents.keys() == [2**40]
+        assert snapshot.corpus.count_and_sum(EVERY) == (1, 2**40)
+        assert [key for key, _ in snapshot.lexical.bm25(["x"], {2**40})] == [2**40]
+
+
+def test_sources_tell_what_they_have(store: Store, fill: Callable[..., None]) -> None:
+    """Each counts its documents and those that are gone; unfinished ones are named."""
+    fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
+    with store.writing() as transaction:
+        assert transaction.sources.next_id() == 3
+        assert transaction.sources.unfinished() == ["/notes/1.jsonl", "/notes/2.jsonl"]
+        finished = Source(1, "/notes/1.jsonl", "/notes", "jsonl", 10, 20, "")
+        transaction.sources.save([finished], NOW)
+        transaction.changes.mark_gone([2])
+        transaction.changes.mark_gone([2])
+        assert transaction.sources.unfinished() == ["/notes/2.jsonl"]
+        known = transaction.sources.known()["/notes/1.jsonl"]
+        assert (known.size, known.documents, known.gone) == (10, 2, 1)
+        assert transaction.sources.known()["/notes/2.jsonl"].size == UNFINISHED
+        transaction.changes.delete_gone([1])
+        assert _ids(transaction) == ["a"]
+
+
+def test_a_document_is_found_where_it_was(store: Store, fill: Callable[..., None]) -> None:
+    """By its id or its place, also when its record is gone from there; moved, at the new place."""
+    fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
+    with store.writing() as transaction:
+        changes = transaction.changes
+        assert [one.id for one in changes.at(["b", "none"], [])] == ["b"]
+        changes.mark_gone([1])
+        (gone,) = changes.at([], [(1, 1), (2, 1)])
+        assert (gone.key, gone.id, gone.position) == (1, "a", -1)
+        moved = gone._replace(source_id=2, position=5)
+        changes.move([DocumentWrite(moved, "/notes/2.jsonl", Document("", "x", "a"))])
+        assert changes.at([], [(2, 5)]) == [moved]
+        assert changes.of_source(2) == [1]
+        assert transaction.documents.find("/notes/2.jsonl") == [1]
+
+
+def test_names_mean_one_document(store: Store, fill: Callable[..., None]) -> None:
+    """An id means its document; a path that several share is refused, with their number."""
+    fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
+    with store.reading() as snapshot:
+        assert snapshot.documents.only("b") == 2
+        assert snapshot.documents.find("/notes/all.jsonl") == [1, 2]
+        with pytest.raises(SeveralDocuments, match="2"):
+            snapshot.documents.only("/notes/all.jsonl")
+        with pytest.raises(DocumentNotFound):
+            snapshot.documents.only("c")
+
+
+def test_pages_of_a_listing(store: Store, fill: Callable[..., None]) -> None:
+    """Pages follow each other in the order of keys; -1 is no limit."""
+    fill(store, [{"id": name, "text": name, "split": name} for name in "cab"])
+    with store.reading() as snapshot:
+        pages = [snapshot.documents.entries(EVERY, 2, offset) for offset in (0, 2, 4)]
+        assert [[entry.id for entry in page] for page in pages] == [["c", "a"], ["b"], []]
+        assert len(snapshot.documents.entries(EVERY, -1, 0)) == 3
+        assert snapshot.labels.split_counts() == {"a": 1, "b": 1, "c": 1}
+
+
+def test_settings_are_replaced(store: Store) -> None:
+    """A setting is what was stored last, and None before."""
+    with store.writing() as transaction:
+        assert transaction.settings.get(TOKENISER) is None
+        transaction.settings.set(TOKENISER, {"language": "english", "n": [1, "ü"]})
+        transaction.settings.set("other", {})
+        transaction.settings.set(TOKENISER, {"language": "german"})
+    with store.reading() as snapshot:
+        assert snapshot.settings.get(TOKENISER) == {"language": "german"}
+        assert snapshot.settings.get("other") == {}
+
+
+def test_the_register_of_indexes(store: Store) -> None:
+    """One entry a name: saving again replaces it, and all of it comes back."""
+    entry = IndexEntry("b", "lsi", {"dims": 3, "where": {"labels": ["ä"]}}, "f", "b-1", "2026")
+    newer = IndexEntry("b", "rlpi", {}, "g", "b-2", "2027")
+    other = IndexEntry("a", "lpi", {}, "h", "a-1", "2026")
+    with store.writing(durable=True) as transaction:
+        transaction.indexes.save(entry)
+        assert transaction.indexes.entries() == [entry]
+        transaction.indexes.save(other)
+        transaction.indexes.save(newer)
+    with store.reading() as snapshot:
+        assert snapshot.indexes.entries() == [other, newer]
+
+
+def test_tokens_made_anew_are_what_is_found(store: Store, fill: Callable[..., None]) -> None:
+    """New tokens replace the old ones, for those who count and for those who search."""
+    fill(store, [{"id": "a", "text": "ship"}, {"id": "b", "text": "ship"}])
+    with store.writing() as transaction:
+        transaction.changes.replace_tokens({2: "boat boats"})
+        transaction.changes.replace_tokens({})
+    with store.reading() as snapshot:
+        assert snapshot.corpus.tokens([2]) == ["boat boats"]
+        assert [key for key, _ in snapshot.lexical.bm25(["ship"])] == [1]
+        assert snapshot.lexical.some_with("boat", 9) == [2]
+
+
+def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Callable[..., None]) -> None:
+    """All is well, and a repair changes nothing."""
+    fill(store, [{"id": "a", "text": "ship"}, {"id": "b", "text": "boat", "labels": ("x",)}])
+    with store.writing() as transaction:
+        assert all(finding.ok for finding in transaction.health.findings())
+        assert transaction.health.untokenised() == []
+        before = transaction.corpus.content_hashes(EVERY)
+        transaction.health.repair()
+        assert transaction.corpus.content_hashes(EVERY) == before
+        assert transaction.lexical.some_with("boat", 9) == [2]
+
+
+def test_beginnings_of_words(store: Store, fill: Callable[..., None]) -> None:
+    """A prefix stands for all tokens that begin so; the terms of a range are counted."""
+    fill(store, [{"id": "a", "text": "shipping ship"}, {"id": "b", "text": "shop"}])
+    with store.writing() as transaction:
+        transaction.changes.replace_tokens({1: "ship shipping", 2: "shop"})
+        lexical = transaction.lexical
+        assert lexical.candidates([[Prefix("shi")]]) == {1}
+        assert lexical.candidates([[Prefix("sh")]]) == {1, 2}
+        assert lexical.candidates([["ship"], ["shipping"]]) == {1}
+        assert lexical.candidates([["shipping"], ["ship"]]) == set()
+        assert lexical.candidates([["shop", "shipping"], ["ship", "shop"]]) == {1, 2}
+        assert lexical.terms_between("ship", "shop") == [("ship", 1), ("shipping", 1)]
+        assert lexical.some_with("shop", 1) == [2]
