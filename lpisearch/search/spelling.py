@@ -32,7 +32,7 @@ _FIRST_LETTER = math.log(20)
 _MARKED = 0x80  # bytes from here on are parts of letters beyond ASCII
 _SHORTEST_STEM = 4
 _ENDING = 5
-_LETTER_OF_ENDING = 0.3
+_LETTER_OF_ENDING = 0.4
 
 
 class Words:
@@ -114,11 +114,12 @@ class Words:
             found = [stem for stem in shorter if self.documents(stem)][:1]
         return tuple(found)
 
-    def nearest(self, word: str, number: int) -> list[str]:
+    def nearest(self, word: str, number: int) -> list[tuple[str, float]]:
         """Return the terms that may be of words that are spelled nearly like one, best first.
 
         Terms are stems: they are compared with the stem of the word, and with the word less some
-        letters at its end, each of which counts against a term.
+        letters at its end, each of which counts against a term. With each term comes in how many
+        letters it differs.
         """
         costs: dict[int, float] = {}
         for form, ending in [
@@ -132,7 +133,7 @@ class Words:
             (-merit(word, self._term(place), cost, int(documents[place])), place)
             for place, cost in costs.items()
         )
-        return [self._term(place) for _, place in ranked[:number]]
+        return [(self._term(place), costs[place]) for _, place in ranked[:number]]
 
     def _near(self, word: str, ending: int) -> list[tuple[int, float]]:
         """Return terms by their places, and in how many letters each differs."""

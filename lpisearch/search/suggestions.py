@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 5
 """For so many words of a query, at most, nearest ones are looked up."""
-_TERMS = 8
-_DOCUMENTS = 2
-_CHARACTERS = 20_000
+_TERMS = 5
+_DOCUMENTS = 4
+_CHARACTERS = 4_000
+# A stem that differs so little may be meant, though documents have it in another form: one that
+# was not seen counts against it.
+_OTHER_FORM = 1.6
+_UNSEEN = 0.5
 _TOLD = 3
 
 
@@ -40,22 +44,25 @@ def suggest(
         normal = fold(word)
         words = source.words(normal)
         ranked: dict[str, float] = {}
-        for term in words.nearest(normal, _TERMS):
-            form = _as_written(snapshot, tokeniser, term)
-            (edits,) = edit_distances(normal, [form])
-            if 0 < edits <= allowed_edits(normal):
-                ranked.setdefault(form, merit(normal, form, edits, words.documents(term)))
+        for term, cost in words.nearest(normal, _TERMS):
+            form, edits = _as_written(snapshot, tokeniser, term, normal)
+            if edits <= allowed_edits(normal) or cost <= _OTHER_FORM:
+                least = min(edits, cost + _UNSEEN)
+                ranked.setdefault(form, merit(normal, form, least, words.documents(term)))
         best = sorted(ranked, key=lambda form: (-ranked[form], form))
         found.append(Suggestion(word, tuple(best[:_TOLD])))
     return tuple(found)
 
 
-def _as_written(snapshot: Snapshot, tokeniser: Tokeniser, term: str) -> str:
-    """Return how a few documents mostly write a term."""
+def _as_written(snapshot: Snapshot, tokeniser: Tokeniser, term: str, word: str) -> tuple[str, int]:
+    """Return how a few documents write a term, as nearly as possible like a word, and how near."""
     forms: Counter[str] = Counter()
     rows = snapshot.lexical.some_with(term, _DOCUMENTS)
     for _, title, text in snapshot.documents.texts(rows, _CHARACTERS):
         whole = f"{title}\n{text}"
         for start, end, _ in tokeniser.spans(whole, {term}):
             forms[whole[start:end].casefold()] += 1
-    return forms.most_common(1)[0][0] if forms else term
+    written = [form for form, _ in forms.most_common()] or [term]
+    edits = edit_distances(word, written)
+    best = min(range(len(written)), key=edits.__getitem__)  # the commonest of equals
+    return written[best], edits[best]

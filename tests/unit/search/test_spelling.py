@@ -86,7 +86,7 @@ def test_prefixes(words: Words, prefix: str, terms: tuple[str, ...]) -> None:
 )
 def test_the_nearest_terms(words: Words, word: str, first: str | None) -> None:
     """Of terms that a word may have been meant to be, the right one is among the first."""
-    near = words.nearest(word, 3)
+    near = [term for term, _ in words.nearest(word, 3)]
     assert first in near if first else near == []
 
 
