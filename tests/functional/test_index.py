@@ -101,7 +101,7 @@ def test_a_kill_leaves_the_old_index_in_use(
     assert (2, _SIGKILLED) in dims
 
 
-_STEPS = ["publish", "_write", "_sync_folder", "Path.rename", "save_index", "sweep"]
+_STEPS = ["publish", "_write", "_sync_folder", "Path.rename", "SQLiteIndexes.save", "sweep"]
 
 
 @pytest.mark.parametrize("how", ["before", "after"])
@@ -129,9 +129,10 @@ def test_a_kill_at_each_step_of_writing(
 
 def _die_at(step: str, how: str) -> None:
     """Kill this process before or after a step of writing."""
-    from lpisearch.indexes import build, folder
+    from lpisearch.indexes import folder
+    from lpisearch.storage.sqlite.indexes import SQLiteIndexes
 
-    home: Any = {"Path.rename": Path, "save_index": build}.get(step, folder)
+    home: Any = {"Path.rename": Path, "SQLiteIndexes.save": SQLiteIndexes}.get(step, folder)
     name = step.rsplit(".", maxsplit=1)[-1]
     original = getattr(home, name)
 
@@ -171,9 +172,7 @@ def test_a_build_waits_for_an_ingest(shelf: Path, program: Program) -> None:
     lock = shelf.with_name(f"{shelf.name}.lock")
     with lock.open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
-        stream.write(
-            json.dumps({"purpose": "lpisearch ingest", "process": 7, "host": "h", "since": "now"})
-        )
+        stream.write(json.dumps({"purpose": "ingest", "process": 7, "host": "h", "since": "now"}))
         stream.flush()
         done = program("index", "--method", "lsi", "--json", "--wait", "0.2")
         assert (done.returncode, done.stdout) == (1, "")
