@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.evaluation.experiments.collection import Collection
-    from lpisearch.evaluation.experiments.sources import Source
+    from lpisearch.evaluation.experiments.sources import EvaluationInput
     from lpisearch.evaluation.experiments.splits import Split
     from lpisearch.records import Cell, Report
     from lpisearch.settings import CategoriesOptions, EvaluateOptions
@@ -57,7 +57,7 @@ _PAIRS = 10
 
 
 def evaluate_classify(
-    source: Source, options: EvaluateOptions, wanted: CategoriesOptions, cells: Cells
+    source: EvaluationInput, options: EvaluateOptions, wanted: CategoriesOptions, cells: Cells
 ) -> Report:
     """Measure classifiers on representations.
 

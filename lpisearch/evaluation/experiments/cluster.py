@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.evaluation.experiments.collection import Collection
-    from lpisearch.evaluation.experiments.sources import Source
+    from lpisearch.evaluation.experiments.sources import EvaluationInput
     from lpisearch.records import Cell, Report
     from lpisearch.settings import ClusterOptions, EvaluateOptions
 
@@ -43,7 +43,7 @@ ALL = 0
 
 
 def evaluate_cluster(
-    source: Source, options: EvaluateOptions, wanted: ClusterOptions, cells: Cells
+    source: EvaluationInput, options: EvaluateOptions, wanted: ClusterOptions, cells: Cells
 ) -> Report:
     """Measure how well clusters agree with classes.
 

@@ -13,7 +13,7 @@ from lpisearch.evaluation.experiments.cluster import evaluate_cluster
 from lpisearch.evaluation.experiments.overview import evaluate_all
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import Source, library_state
+from lpisearch.evaluation.experiments.sources import EvaluationInput, library_state
 from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
 from lpisearch.indexes.learn import library_versions
 from lpisearch.settings import (
@@ -99,7 +99,9 @@ def _report(
         return evaluate_all(library, options, wanted, cells)
     if what == RETRIEVAL:
         return evaluate_retrieval(library, options, wanted, cells)
-    report: Report = _LABELLED[what][0](Source.open(library, options), options, wanted, cells)
+    report: Report = _LABELLED[what][0](
+        EvaluationInput.open(library, options), options, wanted, cells
+    )
     return report
 
 

@@ -13,7 +13,7 @@ from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import BASELINES
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import Source, index_options
+from lpisearch.evaluation.experiments.sources import EvaluationInput, index_options
 from lpisearch.messages import Message
 from lpisearch.records import Table
 from lpisearch.settings import CategoriesOptions, ClusterOptions, SimilarityOptions
@@ -44,7 +44,7 @@ def evaluate_all(
         raise BadOption("queries", "a matrix has no texts for queries to find")
     if retrieval is not None:
         read_questions(library, retrieval)  # what is wrong with them is said before the long part
-    source = Source.open(library, options)
+    source = EvaluationInput.open(library, options)
     options, method = index_options(source, options)
     named = replace(
         options, methods=options.methods or (*BASELINES[: 1 + (method != "lsi")], method)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.evaluation.experiments.collection import Collection
-    from lpisearch.evaluation.experiments.sources import Source, StoredVectors
+    from lpisearch.evaluation.experiments.sources import EvaluationInput, StoredVectors
     from lpisearch.records import Cell, Report
     from lpisearch.settings import EvaluateOptions, SimilarityOptions
 
@@ -101,7 +101,7 @@ class Similarity:
 
 
 def evaluate_similarity(
-    source: Source,
+    source: EvaluationInput,
     options: EvaluateOptions,
     wanted: SimilarityOptions,
     cells: Cells,

@@ -71,7 +71,7 @@ class StoredVectors:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Source:
+class EvaluationInput:
     """A library or a file, read once.
 
     Attributes
@@ -89,7 +89,7 @@ class Source:
     has_index: bool
 
     @classmethod
-    def open(cls, library: Path, options: EvaluateOptions) -> Source:
+    def open(cls, library: Path, options: EvaluateOptions) -> EvaluationInput:
         """Read the documents.
 
         Raises
@@ -186,7 +186,7 @@ def library_state(library: Path) -> str:
     return digest_of([repr(part).encode() for part in parts])
 
 
-def index_options(source: Source, options: EvaluateOptions) -> tuple[EvaluateOptions, str]:
+def index_options(source: EvaluationInput, options: EvaluateOptions) -> tuple[EvaluateOptions, str]:
     """Take what an index was built with where nothing else is asked for; name its method.
 
     Returns

@@ -18,7 +18,7 @@ from lpisearch.evaluation.experiments.representations import (
 )
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.evaluation.experiments.sources import EvaluationInput
 from lpisearch.messages import Message, Option
 from lpisearch.records import Figure, Series, Table
 
@@ -115,7 +115,9 @@ class _Runner:
         self._wanted = wanted
         self._parts = parts
         self._cells = cells
-        self._source = None if wanted.measure == "retrieval" else Source.open(library, options)
+        self._source = (
+            None if wanted.measure == "retrieval" else EvaluationInput.open(library, options)
+        )
         self.collection = self._source.collection if self._source is not None else None
         self.notes: list[str] = []
 

@@ -6,54 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from lpisearch.storage.sqlite import schema
-from lpisearch.storage.sqlite.changes import SQLiteChanges
-from lpisearch.storage.sqlite.corpus import SQLiteCorpus
-from lpisearch.storage.sqlite.documents import SQLiteDocuments
-from lpisearch.storage.sqlite.health import SQLiteHealth
-from lpisearch.storage.sqlite.indexes import SQLiteIndexes
-from lpisearch.storage.sqlite.labels import SQLiteLabels
-from lpisearch.storage.sqlite.lexical import SQLiteLexical
-from lpisearch.storage.sqlite.settings import SQLiteSettings
-from lpisearch.storage.sqlite.sources import SQLiteSources
+from lpisearch.storage.sqlite.snapshot import SQLiteSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection
-
     from lpisearch.storage.sqlite.engine import Database
-
-
-class SQLiteSnapshot:
-    """One unchanging state of a library; the parts are those of `contract.Snapshot`."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self.documents = SQLiteDocuments(connection)
-        self.labels = SQLiteLabels(connection)
-        self.corpus = SQLiteCorpus(connection)
-        self.lexical = SQLiteLexical(connection)
-        self.indexes = SQLiteIndexes(connection)
-        self.settings = SQLiteSettings(connection)
-        self.sources = SQLiteSources(connection)
-
-    def revision(self) -> str | None:
-        """Return the revision of the schema."""
-        return schema.revision(self._connection)
-
-
-class SQLiteTransaction(SQLiteSnapshot):
-    """Changes that are kept together; the parts are those of `contract.Transaction`."""
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
-        self.changes = SQLiteChanges(connection)
-        self.health = SQLiteHealth(connection)
-
-    def rollback(self) -> None:
-        """Undo what was written so far; the transaction is over."""
-        self._connection.rollback()
+    from lpisearch.storage.sqlite.transaction import SQLiteTransaction
 
 
 class SQLiteStore:
@@ -93,6 +53,8 @@ class SQLiteStore:
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[SQLiteTransaction]:
         """Give a transaction, kept when its block ends and undone when the block raises."""
+        from lpisearch.storage.sqlite.transaction import SQLiteTransaction
+
         with self._database.writing(durable=durable) as connection:
             yield SQLiteTransaction(connection)
 

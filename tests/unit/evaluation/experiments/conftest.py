@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from lpisearch.evaluation.experiments.collection import Collection
-from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.evaluation.experiments.sources import EvaluationInput
 from lpisearch.terms.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def collect(counts: csr_array) -> Callable[..., Collection]:
 
 
 @pytest.fixture
-def source(collect: Callable[..., Collection]) -> Callable[..., Source]:
+def source(collect: Callable[..., Collection]) -> Callable[..., EvaluationInput]:
     """Return a maker of sources without an index."""
 
-    def make(*args: object, **options: object) -> Source:
-        return Source(Path("nowhere.db"), collect(*args, **options), has_index=False)
+    def make(*args: object, **options: object) -> EvaluationInput:
+        return EvaluationInput(Path("nowhere.db"), collect(*args, **options), has_index=False)
 
     return make

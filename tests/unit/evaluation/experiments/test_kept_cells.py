@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.evaluation.experiments.sources import Source
+    from lpisearch.evaluation.experiments.sources import EvaluationInput
 
 _SIGNATURE = {"kind": "test"}
 _OPTIONS = EvaluateOptions(methods=("terms", "lsi"))
@@ -42,13 +42,13 @@ class _Stopper:
         self.begun.append((name, done, total))
 
 
-def _figures(source: Source, cells: Cells) -> list[dict[str, Any]]:
+def _figures(source: EvaluationInput, cells: Cells) -> list[dict[str, Any]]:
     rows = evaluate_cluster(source, _OPTIONS, _WANTED, cells).tables[0].rows
     timed = {"seconds", "fit_s", "cluster_s"}
     return [{name: cell for name, cell in row.items() if name not in timed} for row in rows]
 
 
-def test_an_interrupted_run_goes_on_where_it_was(source: Callable[..., Source]) -> None:
+def test_an_interrupted_run_goes_on_where_it_was(source: Callable[..., EvaluationInput]) -> None:
     """After Ctrl-C the finished parts are not computed again, and the result is the same."""
     documents = source()
     undisturbed = _figures(documents, Cells())
@@ -162,7 +162,7 @@ def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) ->
         assert cells.value("part", lambda: 1) == cells.value("part", lambda: 2) == 1
 
 
-def test_shares_that_look_alike_are_different_parts(source: Callable[..., Source]) -> None:
+def test_shares_that_look_alike_are_different_parts(source: Callable[..., EvaluationInput]) -> None:
     """5 % and 5.4 % of the documents are told apart, as are their cells."""
     from lpisearch.evaluation.experiments.classify import evaluate_classify
     from lpisearch.settings import CategoriesOptions

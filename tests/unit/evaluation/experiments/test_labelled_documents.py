@@ -23,10 +23,10 @@ from lpisearch.settings import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.evaluation.experiments.sources import Source
+    from lpisearch.evaluation.experiments.sources import EvaluationInput
     from lpisearch.records import Table
 
-    Make = Callable[..., Source]
+    Make = Callable[..., EvaluationInput]
 
 _A, _B = [("a",)] * 18, [("b",)] * 18
 
@@ -35,16 +35,20 @@ def _options(**options: Any) -> EvaluateOptions:
     return EvaluateOptions(**{"methods": ("terms", "rlpi")} | options)
 
 
-def _similarity(source: Source, wanted: SimilarityOptions | None = None, **options: Any) -> Table:
+def _similarity(
+    source: EvaluationInput, wanted: SimilarityOptions | None = None, **options: Any
+) -> Table:
     done = evaluate_similarity(source, _options(**options), wanted or SimilarityOptions(), Cells())
     return done.tables[0]
 
 
-def _classify(source: Source, wanted: CategoriesOptions, **options: Any) -> Table:
+def _classify(source: EvaluationInput, wanted: CategoriesOptions, **options: Any) -> Table:
     return evaluate_classify(source, _options(**options), wanted, Cells()).tables[0]
 
 
-def _cluster(source: Source, wanted: ClusterOptions | None = None, **options: Any) -> Table:
+def _cluster(
+    source: EvaluationInput, wanted: ClusterOptions | None = None, **options: Any
+) -> Table:
     done = evaluate_cluster(source, _options(**options), wanted or ClusterOptions(), Cells())
     return done.tables[0]
 

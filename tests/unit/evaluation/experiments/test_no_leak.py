@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.evaluation.experiments.collection import Collection
-    from lpisearch.evaluation.experiments.sources import Source
+    from lpisearch.evaluation.experiments.sources import EvaluationInput
 
 _SPLITS = ["test" if row % 3 == 0 else "train" for row in range(36)]
 _TEST = [row for row in range(36) if row % 3 == 0]
@@ -68,7 +68,7 @@ class _Watch:
         monkeypatch.setattr(classify, "judge", watch_judge)
 
 
-def _run(watch: _Watch, source: Source) -> tuple[list[Any], list[Any]]:
+def _run(watch: _Watch, source: EvaluationInput) -> tuple[list[Any], list[Any]]:
     watch.learned.clear()
     watch.said.clear()
     options = EvaluateOptions(methods=PAPERS)
@@ -77,7 +77,7 @@ def _run(watch: _Watch, source: Source) -> tuple[list[Any], list[Any]]:
 
 
 def test_test_documents_cannot_leak(
-    source: Callable[..., Source], counts: csr_array, monkeypatch: pytest.MonkeyPatch
+    source: Callable[..., EvaluationInput], counts: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Vocabulary, idf, map, α and judgement are bit-equal whatever the other test documents say."""
     watch = _Watch(monkeypatch)
@@ -90,7 +90,7 @@ def test_test_documents_cannot_leak(
 
 
 def test_training_documents_do_teach(
-    source: Callable[..., Source], counts: csr_array, monkeypatch: pytest.MonkeyPatch
+    source: Callable[..., EvaluationInput], counts: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The watch of the test above does see a change in a training document."""
     watch = _Watch(monkeypatch)
@@ -115,7 +115,7 @@ def test_words_of_test_documents_are_unknown(collect: Callable[..., Collection])
 
 @pytest.mark.parametrize("name", ["terms", "lsi", "rlpi"])
 def test_the_order_of_documents_does_not_matter(
-    source: Callable[..., Source], collect: Callable[..., Collection], name: str
+    source: Callable[..., EvaluationInput], collect: Callable[..., Collection], name: str
 ) -> None:
     """Documents in another order have the same figures."""
     whole = replace(collect(splits=_SPLITS))

@@ -10,7 +10,7 @@ from lpisearch.evaluation.experiments.cells import Cells
 from lpisearch.evaluation.experiments.classify import evaluate_classify
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.evaluation.experiments.sources import EvaluationInput
 from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
 from lpisearch.settings import (
     CategoriesOptions,
@@ -73,7 +73,7 @@ def test_methods_without_the_parameter_run_once(
 
 def test_a_point_is_what_the_measure_gives_there(shelf: Path) -> None:
     """A sweep has the figures that the measure gives at each value by itself."""
-    source = Source.open(shelf, EvaluateOptions())
+    source = EvaluationInput.open(shelf, EvaluateOptions())
     options = replace(_OPTIONS, methods=("lsi",))
     kinds: dict[str, tuple[Callable[..., Report], Any, str]] = {
         "similarity": (evaluate_similarity, SimilarityOptions(), "AP"),
@@ -96,7 +96,7 @@ def test_a_parameter_reaches_the_method(
     """A sweep hands each value of its parameter to the measure."""
     told: list[Any] = []
 
-    def watch(source: Source, options: EvaluateOptions, *rest: Any) -> Report:
+    def watch(source: EvaluationInput, options: EvaluateOptions, *rest: Any) -> Report:
         told.append(getattr(options, over))
         return evaluate_cluster(source, options, *rest)
 

@@ -9,7 +9,7 @@ from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.evaluation.experiments.cells import Cells
 from lpisearch.evaluation.experiments.collection import library_collection
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import Source
+from lpisearch.evaluation.experiments.sources import EvaluationInput
 from lpisearch.evaluation.experiments.subsets import word_subsets
 from lpisearch.settings import EvaluateOptions, SimilarityOptions
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from lpisearch.records import Report
 
-    Make = Callable[..., Source]
+    Make = Callable[..., EvaluationInput]
 
 _OPTIONS = EvaluateOptions(methods=("terms", "lsi"), dims=3)
 
 
-def _run(source: Source, wanted: SimilarityOptions, dims: Any = (None,)) -> Report:
+def _run(source: EvaluationInput, wanted: SimilarityOptions, dims: Any = (None,)) -> Report:
     return evaluate_similarity(source, _OPTIONS, wanted, Cells(), dims)
 
 
@@ -56,7 +56,7 @@ def test_unknown_words_are_all_named(source: Make, shelf: Path) -> None:
     """All words that no document has are named at once."""
     with pytest.raises(BadOption, match="“nowhere”, “term99”"):
         _run(source(), SimilarityOptions(words=("term1", "nowhere", "term99")))
-    in_library = Source.open(shelf, EvaluateOptions())
+    in_library = EvaluationInput.open(shelf, EvaluateOptions())
     with pytest.raises(BadOption, match="“zeppelin”, “\\[/b\\]”"):
         _run(in_library, SimilarityOptions(words=("zeppelin", "star", "[/b]")))
 
