@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpisearch.search.suggestions import suggest
+from lpisearch.terms.phrases import WrittenPhrase
 
 if TYPE_CHECKING:
     from lpisearch.records import Suggestion
@@ -44,9 +45,10 @@ class Asked:
         return self.expanded.terms if self.source is self.library_words else self.parsed.tokens
 
     @property
-    def has_phrases(self) -> bool:
-        """Whether something must stand in the text as it is written."""
-        return any(phrase.written for phrase in self.parsed.phrases)
+    def phrases(self) -> tuple[WrittenPhrase, ...]:
+        """What must stand in the text as it is written."""
+        written = (phrase.written for phrase in self.parsed.phrases if phrase.written)
+        return tuple(map(WrittenPhrase, written))
 
     def spellings(self, token: str) -> tuple[str, ...]:
         """Return the other terms of the library that are a token but for accents."""

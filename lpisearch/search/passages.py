@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lpisearch.records import Details, Passage
     from lpisearch.search.engine import Engine
     from lpisearch.search.question import Question
+    from lpisearch.terms.phrases import WrittenPhrase
     from lpisearch.terms.tokeniser import Tokeniser
 
 _MARKED = 8
@@ -29,6 +30,8 @@ class Passages:
         Of the query.
     engine, question
         The index that answered and what it was asked, if one did.
+    phrases
+        What was quoted.
     """
 
     def __init__(
@@ -37,10 +40,12 @@ class Passages:
         tokens: tuple[str, ...],
         engine: Engine | None,
         question: Question | None,
+        phrases: tuple[WrittenPhrase, ...] = (),
     ) -> None:
         self._tokeniser = tokeniser
         self._engine = engine
         self._question = question
+        self._phrases = phrases
         self._words = self._weigh(tokens)
 
     def passage(self, details: Details, *, has_word: bool) -> Passage:
@@ -57,7 +62,14 @@ class Passages:
                     )
                 wanted = semantic_weights(index, vector, tokens)
                 most = _MARKED
-        return snippet(details.text, self._tokeniser, wanted, title=details.title, most_marked=most)
+        return snippet(
+            details.text,
+            self._tokeniser,
+            wanted,
+            title=details.title,
+            most_marked=most,
+            phrases=self._phrases,
+        )
 
     def _weigh(self, tokens: tuple[str, ...]) -> Mapping[str, float]:
         """Weigh words by how rare they are, where an index knows it."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.terms.phrases import WrittenPhrase
     from lpisearch.terms.tokeniser import Tokeniser
 
 MOST_CHARACTERS = 200_000
@@ -42,6 +43,7 @@ def snippet(
     length: int = 200,
     title: str = "",
     most_marked: int | None = None,
+    phrases: Sequence[WrittenPhrase] = (),
 ) -> Passage:
     """Return the passage that weighs most; without a wanted word, the beginning.
 
@@ -59,17 +61,25 @@ def snippet(
         Is shown beside the passage: where it begins the text, it is passed over.
     most_marked
         Mark only so many distinct tokens, those of the greatest weight; None marks all.
+    phrases
+        What must stand in the text as it is written: the first that does is shown.
     """
     whole = folded(text, title)
+    quoted = [found for phrase in phrases if (found := phrase.find(whole))]
     weights = {token: weight for token, weight in wanted.items() if weight > 0}
-    best = _best_window(whole, tokeniser, weights, length) if weights else []
+    if quoted:
+        best = [_Place(*quoted[0], "")]
+    else:
+        best = _best_window(whole, tokeniser, weights, length) if weights else []
     start, end = _grown(whole, best, length) if best else beginning(whole, 0, length)
     places = _places(whole, start, end, tokeniser, weights)
     if most_marked is not None:
         present = {place.token for place in places}
         strongest = sorted(present, key=lambda token: (-weights[token], token))[:most_marked]
         places = [place for place in places if place.token in strongest]
-    return shown(text, whole, start, end, _joined((place.start, place.end) for place in places))
+    inside = [found for found in quoted if start <= found[0] and found[1] <= end]
+    marks = sorted([*inside, *((place.start, place.end) for place in places)])
+    return shown(text, whole, start, end, _joined(marks))
 
 
 def folded(text: str, title: str) -> str:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lpisearch.search.word_sources import OpenWords
     from lpisearch.settings import SearchOptions
     from lpisearch.storage import IndexEntry, Snapshot
+    from lpisearch.terms.phrases import WrittenPhrase
     from lpisearch.terms.tokeniser import Tokeniser
 
 _SHOWN_WORDS = 5
@@ -54,8 +55,8 @@ class Request:
         Whether the documents that are found first may pull the question towards them.
     in_table
         What the full-text table is asked for, if not the tokens.
-    has_phrases, occurrences
-        Whether there are quoted phrases, and how often they stand in each document.
+    phrases, occurrences
+        What was quoted, and how often it stands in each document.
     unknown
         Words that are in no document, and what may have been meant.
     notes
@@ -68,7 +69,7 @@ class Request:
     left_out: frozenset[int] = frozenset()
     pull: bool = True
     in_table: tuple[str, ...] | None = None
-    has_phrases: bool = False
+    phrases: tuple[WrittenPhrase, ...] = ()
     occurrences: Mapping[int, int] = field(default_factory=dict)
     unknown: tuple[Suggestion, ...] = ()
     notes: tuple[str, ...] = ()
@@ -136,7 +137,7 @@ class View:
             asked.question,
             found.rows,
             in_table=asked.expanded.in_table,
-            has_phrases=asked.has_phrases,
+            phrases=asked.phrases,
             occurrences=found.occurrences,
             unknown=asked.suggestions(self.snapshot, self.tokeniser),
             notes=(*asked.expanded.notes, *found.notes),
@@ -145,7 +146,7 @@ class View:
     def answer(self, request: Request, options: SearchOptions) -> Answer:
         """Rank the documents of the library and return those to show."""
         engine = self.engine
-        if request.has_phrases and not _ranks(request, options.by):
+        if request.phrases and not _ranks(request, options.by):
             by = "lexical"
             ranking = _by_occurrences(request)
         elif engine is None or request.question is None:
@@ -155,7 +156,9 @@ class View:
             by = options.by
             ranking = _by_index(engine, request.question, request, by)
         selection = select(self.snapshot, ranking, options)
-        passages = Passages(self.tokeniser, request.tokens, engine, request.question)
+        passages = Passages(
+            self.tokeniser, request.tokens, engine, request.question, request.phrases
+        )
         hits = as_hits(self.snapshot, ranking, selection, options, passages.passage)
         notes = [self.note, _about_words(request, by), self._behind()]
         if selection.changed:
@@ -238,7 +241,7 @@ def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | Non
 
 def _about_words(request: Request, by: str) -> str:
     if not request.tokens and not request.unknown:
-        return "" if request.has_phrases else "the query has no words to look for"
+        return "" if request.phrases else "the query has no words to look for"
     unknown = [_in_no_document(each) for each in request.unknown]
     if unknown:
         more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""

@@ -34,6 +34,40 @@ def fold(text: str) -> str:
     return _BEYOND_ASCII.sub(lambda match: _folded(match.group()), text).lower()
 
 
+def origin(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where in a text a stretch of its folded form comes from.
+
+    Examples
+    --------
+    >>> text = "Die Straße nach Ærø"
+    >>> text[slice(*origin(text, 4, 11))], text[slice(*origin(text, 17, 21))]
+    ('Straße', 'Ærø')
+    """
+    starts: list[int] = []
+    ends: list[int] = []
+    done = 0
+    for match in _BEYOND_ASCII.finditer(text):
+        plain = range(done, match.start())
+        starts += plain
+        ends += (at + 1 for at in plain)
+        size, first, last = len(_folded(match.group())), match.start(), match.end()
+        if size == last - first:
+            starts += range(first, last)
+            ends += range(first + 1, last + 1)
+        else:  # as much of a run as there is, rather than a part of a letter
+            starts += [first] * size
+            ends += [last] * size
+            if not size and ends:  # accents of the letter before
+                ends[-1] = last
+        if len(starts) > end:
+            break
+        done = last
+    else:
+        starts += range(done, len(text))
+        ends += range(done + 1, len(text) + 1)
+    return starts[start], ends[end - 1]
+
+
 def folded_spellings(word: str) -> tuple[str, ...]:
     """Return how a word may be typed without accents: ö is o, and in German and Danish oe.
 

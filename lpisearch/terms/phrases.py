@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from lpisearch.terms.characters import words
-from lpisearch.terms.folding import fold
+from lpisearch.terms.folding import fold, origin
 
 
 class WrittenPhrase:
@@ -29,6 +29,11 @@ class WrittenPhrase:
     def count(self, *texts: str) -> int:
         """Return how often it stands in the texts, in none of them across an end."""
         return sum(1 for text in texts for _ in self._pattern.finditer(fold(text)))
+
+    def find(self, text: str) -> tuple[int, int] | None:
+        """Return where it first stands in a text, if it does."""
+        match = self._pattern.search(fold(text))
+        return origin(text, *match.span()) if match else None
 
 
 def has_words(text: str) -> bool:

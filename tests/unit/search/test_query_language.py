@@ -102,6 +102,23 @@ def test_a_phrase_of_stop_words_is_found(found: Ask, by: str) -> None:
     assert found('"to be" bread', by) <= {"play", "bee"}
 
 
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ('"to be or not to be"', "To be, or not to be"),
+        ('"that is the question"', "that is the question"),
+        ('"strassburg"', "Straßburg"),
+        ('"RESUME lists"', "résumé lists"),
+    ],
+)
+def test_the_phrase_is_shown_and_marked(
+    answer: Callable[..., Answer], text: str, marked: str
+) -> None:
+    """The passage has the phrase as the document writes it, stop words marked too."""
+    passage = answer(text).hits[0].snippet
+    assert marked in [passage.text[start:end] for start, end in passage.marks]
+
+
 def test_what_is_nowhere_as_it_is_written_is_said(answer: Callable[..., Answer]) -> None:
     """No hit, and how to look for stems."""
     none = answer('"accountants"')

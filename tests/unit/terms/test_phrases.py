@@ -39,3 +39,20 @@ def test_a_phrase_does_not_reach_over_two_texts() -> None:
 def test_signs_are_no_words(text: str, *, expected: bool) -> None:
     """A phrase needs a letter or a digit."""
     assert has_words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "found"),
+    [
+        ("strasse", "Die Straße, Ærø", "Straße"),
+        ("aero", "Die Straße, Ærø", "Ærø"),
+        ("resume", "a re\u0301sume\u0301.", "re\u0301sume\u0301"),
+        ("plain words", "Some plain  words", "plain  words"),
+    ],
+)
+def test_a_phrase_is_found_where_it_stands(written: str, text: str, found: str) -> None:
+    """The place is one in the text as it was given."""
+    place = WrittenPhrase(written).find(text)
+    assert place is not None
+    assert text[slice(*place)] == found
+    assert WrittenPhrase("elsewhere").find(text) is None
