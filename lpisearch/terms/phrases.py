@@ -48,9 +48,9 @@ def _pattern(folded: str) -> Any:
     for _, word, parted in words(folded, apostrophes=False):
         if pieces:
             pieces.append(r"[\W_]+" if parted and last else r"[\W_]*")
-        elif parted:
-            pieces.append(f"(?<!{letter})")
         pieces.append(re.escape(word))
+        if parted and len(pieces) == 1:  # after the word, so that a search leaps to its letters
+            pieces.append(f"(?<!{letter}{pieces[0]})")
         last = parted
     if last:
         pieces.append(f"(?!{letter})")

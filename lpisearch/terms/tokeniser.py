@@ -30,7 +30,7 @@ from lpisearch.terms.languages import NO_LANGUAGE, TokeniserSettings, available_
 from lpisearch.terms.stopwords import stop_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 __all__ = ["Tokeniser", "TokeniserSettings", "available_languages"]
 
@@ -64,6 +64,10 @@ class Tokeniser:
         """Return the tokens with one space between: what a library stores and FTS5 indexes."""
         chunks = text.encode("utf-8", "surrogatepass").translate(self._separate).split()
         return " ".join(filter(None, map(self._chunks.__getitem__, chunks)))
+
+    def stems(self, words: Iterable[str]) -> list[str]:
+        """Return the token of each word, given in its normal form; "" for a stop word."""
+        return list(map(self._token, words))
 
     def spans(
         self, text: str, wanted: Container[str] | None = None
