@@ -25,20 +25,24 @@ from lpisearch.projections.eigen import GraphVectors, graph_vectors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scipy.sparse import csr_array
+
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
 
 
 class Responses(NamedTuple):
     """Documents x dimensions, the eigenvalue of each, and how many dimensions were asked for.
 
-    There are fewer than were asked for where the graph has no more with λ > 0. `freedom_cost` is
-    what a degree of freedom costs where α is chosen for them.
+    There are fewer than were asked for where the graph has no more with λ > 0. Those from labels
+    have the `shares` of each class in each document. `freedom_cost` is what a degree of freedom
+    costs where α is chosen by generalised cross-validation.
     """
 
     vectors: Floats
     values: Floats
     asked: int
     freedom_cost: float = GRAPH_COST
+    shares: csr_array | None = None
 
 
 class ResponseTransformer(GraphTransformer):
@@ -66,7 +70,8 @@ class ResponseTransformer(GraphTransformer):
             self.seconds_ = {"graph": 0.0, "eigenvectors": perf_counter() - began}
             # One dimension fewer than classes is all there is, not fewer than asked for.
             some = _first(found, min(count, len(found.values)))
-            return some._replace(freedom_cost=LABEL_COST)
+            shares = memberships(y, X.shape[0])[0]
+            return some._replace(freedom_cost=LABEL_COST, shares=shares)
         W = self._affinity(X, y, affinity)
         self.seconds_ = {"graph": perf_counter() - began}
         began = perf_counter()

@@ -9,6 +9,7 @@ import numpy as np
 
 from lpisearch.projections.base import check_count, check_not_negative, generator
 from lpisearch.projections.choices import choose_alpha
+from lpisearch.projections.label_alpha import choose_label_alpha
 from lpisearch.projections.least_squares import ridge
 from lpisearch.projections.responses import ResponseProjection
 
@@ -35,7 +36,8 @@ class RLPI(ResponseProjection):
         Dimensions, or "auto": see `lpisearch.projections.choices.choose_dimensions`. Fully
         labelled documents have one dimension fewer than classes, whatever is asked beyond that.
     alpha
-        Strength of the ridge penalty, or "auto": generalised cross-validation.
+        Strength of the ridge penalty, or "auto": generalised cross-validation, or, with labels
+        for all documents, nearest centroid on groups of near-duplicates that are held out.
     graph
         "auto" (by label where there are labels, by nearness elsewhere), or a name from `GRAPHS`;
         graphs by nearness take no notice of labels.
@@ -141,11 +143,12 @@ class RLPI(ResponseProjection):
         responses = self._responses(X, y, affinity, rng)
         began = perf_counter()
         weights = np.maximum(responses.values, 0) ** (2 * self.eigenvalue_power)
-        if isinstance(self.alpha, str):
-            cost = responses.freedom_cost
-            self.alpha_ = choose_alpha(X, responses.vectors, weights, rng, cost=cost)
-        else:
+        if not isinstance(self.alpha, str):
             self.alpha_ = float(self.alpha)
+        elif responses.shares is not None:
+            self.alpha_ = choose_label_alpha(X, responses.vectors, responses.shares, rng)
+        else:
+            self.alpha_ = choose_alpha(X, responses.vectors, weights, rng)
         solved = ridge(X, responses.vectors, self.alpha_, weights=weights)
         self.seconds_["regression"] = perf_counter() - began
         self._keep(solved.coefficients.T, responses.values, responses.asked)
