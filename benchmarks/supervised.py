@@ -1,4 +1,4 @@
-"""What two defaults of learning from labels rest on: the cost of freedom, and rare words.
+"""What two defaults of learning from labels rest on: the choice of α, and rare words.
 
 Run: python benchmarks/supervised.py [--data ../shared/data] [--draws 3]
 
@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
-from unittest import mock
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from lpisearch.evaluation.experiments.classifiers import judge
 from lpisearch.evaluation.experiments.collection import library_collection, single_labelled
 from lpisearch.evaluation.experiments.representations import TermWeights, represent
 from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.projections import responses
 from lpisearch.settings import EvaluateOptions, IngestOptions
 from lpisearch.terms.vocabulary import VocabularyLimits
 
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 
 COLLECTIONS = {"20newsgroups": None, "reuters21578": 30}
 SHARES = (0.08, 0.2, 0.4, 0.8)
-COSTS = (1.0, 1.2, 1.4)
 ALPHAS = (0.1, 0.5, 1.0, 2.0, 4.0)
 LEAST_DOCUMENTS = (1, 2, 3, 5)
 
@@ -48,9 +45,7 @@ def main() -> None:
         documents = training_documents(options.data / name / "docs.jsonl.gz", largest)
         print(f"\n{name}: {len(documents):,} training documents; centroid / kNN, α")
         for share in SHARES:
-            for cost in COSTS:
-                with mock.patch.object(responses, "LABEL_COST", cost):
-                    show(f"{share:4.0%}, cost of freedom {cost}", documents, share, options.draws)
+            show(f"{share:4.0%}, α auto", documents, share, options.draws)
             for alpha in ALPHAS:
                 show(f"{share:4.0%}, α {alpha}", documents, share, options.draws, alpha=alpha)
         for least in LEAST_DOCUMENTS:

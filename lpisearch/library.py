@@ -276,7 +276,13 @@ class Library:
         return self._searcher().batch(asked, options or SearchOptions())
 
     def classify(
-        self, what: str | Path, *, k: int = 5, by: str = "centroid", index: str = "default"
+        self,
+        what: str | Path,
+        *,
+        k: int = 5,
+        by: str = "auto",
+        index: str = "default",
+        confidence: float = 0.5,
     ) -> Classification:
         """Judge a text, or the first document of a file, by the labels of the library.
 
@@ -287,9 +293,12 @@ class Library:
         k
             How many labels.
         by
-            "centroid", "knn" or "svm".
+            "auto", the best on what was held out while indexing, or "centroid", "knn", "map-svm",
+            "svm", "svm+centroid" or "svm+map-svm".
         index
             The name of the index, which has learned the labels.
+        confidence
+            Where the best label has a smaller share, `none_of_these` is true.
 
         Examples
         --------
@@ -300,7 +309,7 @@ class Library:
         from lpisearch.search.classifying import Judge
         from lpisearch.settings import ClassifyOptions
 
-        options = ClassifyOptions(by, k, index)
+        options = ClassifyOptions(by, k, index, confidence)
         if isinstance(what, Path):
             return next(self.classify_each([str(what)], options))
         return Judge(self._open(), options).text(what)

@@ -1,14 +1,16 @@
 """A text to shares of labels, by what `lpisearch index` learned from the labelled documents.
 
 In go the weights of a text's terms (a row of X, as sparse columns), out come shares that sum to 1.
-NumPy alone is needed. Three classifiers lie beside each other in the index:
+NumPy alone is needed. These parts lie beside each other in the index:
 
-- centroid: the cosine with the centre of each class in the supervised RLPI subspace;
+- centroid: the cosine with the centre of each class in the supervised RLPI subspace, the map;
 - knn: the votes of the nearest training documents there, each by its cosine;
-- svm: the margin of one linear support vector machine a class, over the terms themselves.
+- map-svm: the scores of a linear support vector machine on the map;
+- svm: those of one over the terms themselves.
 
-Scores become shares by one formula, exp(t · score) over its sum; the temperature t of each
-classifier is the one under which documents that it had not seen were most probable.
+A classifier is one of them, or the machine over terms together with one on the map; "auto" is the
+one that was best on what was held out. Scores become shares by `as_shares`, multiplied
+by the weights under which documents that were not seen were most probable.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.classifiers.calibration import as_shares, weighted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -28,9 +32,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 PREFIX = "classifier_"
-CLASSIFIERS = ("centroid", "knn", "svm")
+CLASSIFIERS = {
+    "centroid": ("centroid",),
+    "knn": ("knn",),
+    "map-svm": ("map-svm",),
+    "svm": ("svm",),
+    "svm+centroid": ("svm", "centroid"),
+    "svm+map-svm": ("svm", "map-svm"),
+}
+"""The parts of each classifier."""
+AUTO = "auto"
+_MACHINES = {"svm": "svm", "map-svm": "map_svm"}
+"""What the arrays of each machine begin with."""
 NEIGHBOURS = 20
-TEMPERATURES = np.logspace(-1, 3, 161)
 _BLOCK = 256
 
 
@@ -84,19 +98,23 @@ class LabelledSubspace:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Machines:
-    """A linear support vector machine for each class.
+class Machine:
+    """A linear support vector machine for all classes: a score is x · weights + intercept.
 
     Attributes
     ----------
     weights
-        Terms x classes.
+        Terms, or dimensions of the map, x classes.
     intercepts
         One for each class.
     """
 
     weights: Floats
     intercepts: Floats
+
+    def scores(self, X: Any) -> Floats:
+        """Score rows of X."""
+        return np.asarray(X @ self.weights + self.intercepts)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,26 +126,31 @@ class Classifier:
     labels
         The classes, in the order of the scores.
     subspace
-        Where centroid and knn compare.
+        The map: where centroid and knn compare.
     members
         The classes of the training documents.
     machines
-        None where learning them would have taken too long.
-    temperatures
-        Of each classifier that was learned.
+        "map-svm", and "svm" unless it would have been too large.
+    weights
+        Of the parts of each classifier that was learned.
+    chosen
+        The one that "auto" means.
     """
 
     labels: tuple[str, ...]
     subspace: LabelledSubspace
     members: Members
-    machines: Machines | None
-    temperatures: Mapping[str, float]
+    machines: Mapping[str, Machine]
+    weights: Mapping[str, Sequence[float]]
+    chosen: str
 
     @classmethod
-    def from_index(
-        cls, arrays: Mapping[str, NDArray[Any]], temperatures: Mapping[str, float]
-    ) -> Classifier:
-        """Take the arrays of an index that `arrays` gave."""
+    def from_index(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Classifier:
+        """Take the arrays of an index that `arrays` gave, and the weights and what is chosen.
+
+        Version 0.1 had one weight for each classifier, its temperature, and chose none.
+        """
+        old = {by: [temperature] for by, temperature in facts.get("temperatures", {}).items()}
         own = {
             name.removeprefix(PREFIX): array
             for name, array in arrays.items()
@@ -137,10 +160,13 @@ class Classifier:
             labels=tuple(json.loads(own["labels"].tobytes())),
             subspace=LabelledSubspace(own["loadings"], own["vectors"], own["centroids"]),
             members=Members(own["member_starts"], own["members"]),
-            machines=Machines(own["svm_weights"], own["svm_intercepts"])
-            if "svm_weights" in own
-            else None,
-            temperatures=temperatures,
+            machines={
+                name: Machine(own[f"{stem}_weights"], own[f"{stem}_intercepts"])
+                for name, stem in _MACHINES.items()
+                if f"{stem}_weights" in own
+            },
+            weights=facts.get("weights", old),
+            chosen=facts.get("chosen", "centroid"),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -153,15 +179,13 @@ class Classifier:
             "member_starts": self.members.starts,
             "members": self.members.classes,
         }
-        if self.machines is not None:
-            own |= {
-                "svm_weights": self.machines.weights,
-                "svm_intercepts": self.machines.intercepts,
-            }
+        for name, machine in self.machines.items():
+            own[f"{_MACHINES[name]}_weights"] = machine.weights
+            own[f"{_MACHINES[name]}_intercepts"] = machine.intercepts
         return {PREFIX + name: array for name, array in own.items()}
 
     def shares(
-        self, columns: NDArray[np.integer[Any]], weights: Floats, by: str = "centroid"
+        self, columns: NDArray[np.integer[Any]], weights: Floats, by: str = AUTO
     ) -> NDArray[np.float64] | None:
         """Return the share of each label for one text.
 
@@ -170,32 +194,35 @@ class Classifier:
         columns, weights
             The known terms of the text, and their weights at unit length.
         by
-            One of the classifiers that were learned.
+            One of the classifiers that were learned, or "auto".
 
         Returns
         -------
         numpy.ndarray or None
-            None if no known term tells anything about a label, or no such classifier was learned.
+            None if no known term tells anything about a label.
         """
-        if by == "svm":
-            if self.machines is None or not len(columns):
-                return None
-            weight = self.machines.weights[columns]
-            scores = (weights @ weight + self.machines.intercepts)[np.newaxis]
-        else:
-            point = weights @ self.subspace.loadings[columns]
-            length = float(np.linalg.norm(point))
-            if not length > 0:
-                return None
-            scores = self.scores((point / length)[np.newaxis], by)
-        shares: NDArray[np.float64] = as_shares(scores, self.temperatures[by])[0]
+        name = self.chosen if by == AUTO else by
+        parts = CLASSIFIERS[name]
+        scores = []
+        if "svm" in parts and len(columns):
+            machine = self.machines["svm"]
+            scores.append((weights @ machine.weights[columns] + machine.intercepts)[np.newaxis])
+        point = weights @ self.subspace.loadings[columns]
+        length = float(np.linalg.norm(point))
+        if not scores and not length > 0:
+            return None
+        direction = (point / (length or 1))[np.newaxis]
+        scores += [self._on_map(direction, part) for part in parts if part != "svm"]
+        shares: NDArray[np.float64] = as_shares(weighted(scores, self.weights[name]))[0]
         return shares
 
-    def scores(self, points: Floats, by: str) -> Floats:
-        """Score rows of unit length in the supervised subspace, by centroid or knn."""
-        if by == "centroid":
+    def _on_map(self, points: Floats, part: str) -> Floats:
+        """Score rows of unit length in the supervised subspace."""
+        if part == "centroid":
             return np.asarray(points @ self.subspace.centroids.T)
-        return neighbour_votes(points, self.subspace.vectors, self.members, len(self.labels))
+        if part == "knn":
+            return neighbour_votes(points, self.subspace.vectors, self.members, len(self.labels))
+        return self.machines[part].scores(points)
 
 
 def label_array(labels: Sequence[str]) -> NDArray[np.uint8]:
@@ -239,45 +266,6 @@ def neighbour_votes(
         np.add.at(votes, cast, voices[voters] / chosen.sizes[voters])
     total = votes.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(votes, total, out=votes, where=total > 0))
-
-
-def as_shares(scores: Floats, temperature: float) -> NDArray[np.float64]:
-    """Turn rows of scores into rows that sum to 1."""
-    raised = temperature * np.asarray(scores, np.float64)
-    raised -= raised.max(axis=1, keepdims=True)
-    powers = np.exp(raised)
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
-def best_temperature(scores: Floats, truth: Floats) -> float:
-    """Choose the temperature under which the truth is most probable.
-
-    Parameters
-    ----------
-    scores
-        Of documents (rows) that the classifier had not seen.
-    truth
-        Their labels as shares of each class.
-    """
-
-    def surprise_at(place: int) -> float:
-        return surprise(as_shares(scores, TEMPERATURES[place]), truth)
-
-    # The surprise is a convex function of the temperature, so halving finds its lowest point.
-    low, high = 0, len(TEMPERATURES) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if surprise_at(middle) <= surprise_at(middle + 1):
-            high = middle
-        else:
-            low = middle + 1
-    return float(TEMPERATURES[low])
-
-
-def surprise(shares: Floats, truth: Floats) -> float:
-    """Return the mean negative logarithm of the shares that the true labels were given."""
-    logarithms = np.log(np.maximum(shares, np.finfo(float).tiny))
-    return float(-np.mean(np.sum(truth * logarithms, axis=1)))
 
 
 def unit(rows: Floats) -> Floats:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.classifiers.classifier import Members
-from lpisearch.classifiers.held_out import fit_classifiers
+from lpisearch.classifiers.fitting import fit_classifiers
 from lpisearch.errors import BadOption
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Learned:
         Empty where none could be learned.
     facts
         None without labels; {"reason": …} where the labels do not do; else labels, documents,
-        left_out (classes with too few documents), alpha, temperatures by classifier, seconds.
+        left_out (classes with too few documents), and those of `fit_classifiers`.
     """
 
     arrays: Arrays
@@ -93,14 +93,12 @@ def learn_classifier(
         if isinstance(chosen, str):
             return Learned({}, {"reason": chosen})
         try:
-            classifier, alpha = fit_classifiers(
+            classifier, facts = fit_classifiers(
                 X[chosen.rows], chosen.members, chosen.names, options.seed
             )
         except ValueError as error:  # such as labels that always come together
             return Learned({}, {"reason": f"the labels cannot be told apart ({error})"})
-    facts = {
-        "alpha": alpha,
-        "temperatures": dict(classifier.temperatures),
+    facts |= {
         "labels": len(chosen.names),
         "documents": len(chosen.rows),
         "left_out": chosen.left_out,

@@ -12,6 +12,7 @@ from lpisearch.messages import Message
 if TYPE_CHECKING:
     from lpisearch.records import Classification
 
+NONE_OF_THESE = "none of these"
 _SHOWN_BESIDE = 3
 
 
@@ -26,20 +27,30 @@ def classify(
         ),
     ],
     classifier: Annotated[
-        str, typer.Option(metavar="centroid|knn|svm", help="What judges.")
-    ] = "centroid",
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (the best on what was held out while indexing), centroid, knn, map-svm, "
+            "svm, svm+centroid or svm+map-svm.",
+        ),
+    ] = "auto",
     k: Annotated[int, typer.Option("-k", metavar="N", help="How many labels.")] = 5,
     index: Annotated[str, typer.Option(metavar="NAME", help="Which index to use.")] = "default",
+    confidence: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="The answer is “none of these” below this share."),
+    ] = 0.5,
     json: Json = False,
 ) -> None:
     """Label texts by what `index` learned from the labelled documents."""
     from lpisearch.settings import ClassifyOptions
 
-    found = list(context.obj.library.classify_each(what, ClassifyOptions(classifier, k, index)))
+    options = ClassifyOptions(classifier, k, index, confidence)
+    found = list(context.obj.library.classify_each(what, options))
     if json:
         print_json([_as_json(each) for each in found])
     elif len(found) == 1:
-        _render_one(found[0])
+        _render_one(found[0], confidence)
     else:
         _render_many(found)
     if found and all(each.failed for each in found):
@@ -48,10 +59,13 @@ def classify(
 
 def _as_json(found: Classification) -> dict[str, Any]:
     labels = [{"label": each.label, "share": round(each.share, 6)} for each in found.labels]
-    return {"input": found.input, "labels": labels} | ({"note": found.note} if found.note else {})
+    said: dict[str, Any] = {"note": found.note} if found.note else {}
+    if found.none_of_these:
+        said["none_of_these"] = True
+    return {"input": found.input, "labels": labels} | said
 
 
-def _render_one(found: Classification) -> None:
+def _render_one(found: Classification, confidence: float) -> None:
     if found.failed:
         note(
             Message(
@@ -65,14 +79,19 @@ def _render_one(found: Classification) -> None:
     else:
         rows = [(each.label, _percent(each.share)) for each in found.labels]
         print_table(("label", "share"), rows)
+    if found.none_of_these:
+        note(f"None of these: no label has a share of {_percent(confidence)} or more.")
 
 
 def _render_many(found: list[Classification]) -> None:
     rows = []
     for each in found:
-        first, *others = each.labels[:_SHOWN_BESIDE] or (None,)
-        beside = ", ".join(f"{other.label} {_percent(other.share)}" for other in others if other)
-        label, share = (first.label, _percent(first.share)) if first else ("", "")
+        label, share, others = "", "", each.labels[:_SHOWN_BESIDE]
+        if each.none_of_these:
+            label = NONE_OF_THESE
+        elif others:
+            label, share, others = others[0].label, _percent(others[0].share), others[1:]
+        beside = ", ".join(f"{other.label} {_percent(other.share)}" for other in others)
         rows.append((each.input, label, share, beside, each.note))
     print_table(("input", "label", "share", "or", "note"), rows)
 

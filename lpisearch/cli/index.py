@@ -122,6 +122,7 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("graph", _graph(report)),
         ("unknown words", f"{report.unknown_rate:.1%}"),
         ("classifier", _classifier(report.classifier)),
+        *_chosen_classifier(report.classifier),
         ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
         ("peak memory", f"{report.peak_mb:,.0f} MB"),
         ("size", size(report.size_bytes)),
@@ -145,3 +146,12 @@ def _classifier(facts: dict[str, Any] | None) -> str:
         return f"none: {facts['reason']}"
     left_out = f", {facts['left_out']:,} too rare" if facts["left_out"] else ""
     return f"{facts['labels']:,} labels{left_out}, learned from {facts['documents']:,} documents"
+
+
+def _chosen_classifier(facts: dict[str, Any] | None) -> list[tuple[str, object]]:
+    """Say which classifier "auto" means, and how much each had right of what was held out."""
+    if not facts or not facts.get("accuracy"):
+        return []
+    right = sorted(facts["accuracy"].items(), key=lambda each: -each[1])
+    said = ", ".join(f"{name} {share:.1%}" for name, share in right)
+    return [("classify by", f"{facts['chosen']}; right of {facts['judged']:,} held out: {said}")]

@@ -30,7 +30,8 @@ def status(context: typer.Context, json: Json = False) -> None:
     print_pairs(pairs)
     if found["indexes"]:
         typer.echo()
-        print_table(("index", "method", "dims", "documents", "state"), _index_rows(found))
+        columns = ("index", "method", "dims", "documents", "state", "classify by")
+        print_table(columns, _index_rows(found))
     for index in found["indexes"]:
         if index["rebuild"]:
             reason = index["rebuild"].removesuffix(".")
@@ -57,6 +58,15 @@ def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
             index.get("dims", "?"),
             index.get("documents", "?"),
             index["state"],
+            _classifier(index.get("classifier")),
         )
         for index in found["indexes"]
     ]
+
+
+def _classifier(facts: dict[str, Any] | None) -> str:
+    """Name the classifier that was chosen, and how much it had right of what was held out."""
+    if not facts or "chosen" not in facts:
+        return "none"
+    right = facts["accuracy"].get(facts["chosen"])
+    return facts["chosen"] if right is None else f"{facts['chosen']}, {right:.1%} right"

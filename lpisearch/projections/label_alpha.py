@@ -64,16 +64,16 @@ def choose_label_alpha(
 
 
 def _hold_out(X: Matrix, shares: sparse.csr_array, rng: np.random.Generator) -> HeldOut:
-    """Draw whole groups of labelled documents, up to the most, and hold a quarter out."""
+    """Draw labelled documents, up to the most, and hold out a quarter, by whole groups."""
     labelled = np.flatnonzero(np.diff(shares.indptr))
-    groups = near_duplicate_groups(sparse.csr_array(unit_rows(X[labelled])))
+    drawn = np.sort(rng.permutation(labelled)[:MOST_DOCUMENTS])
+    groups = near_duplicate_groups(sparse.csr_array(unit_rows(X[drawn])))
     places = rng.permutation(groups.max(initial=-1) + 1)[groups]
-    order = np.argsort(places, kind="stable")[:MOST_DOCUMENTS]
+    order = np.argsort(places, kind="stable")
     held_out_places = places[order[: int(HELD_OUT_SHARE * len(order))]]
-    is_held_out = np.isin(places[order], held_out_places)
-    held_out = order[is_held_out]
-    firsts = np.unique(places[held_out], return_index=True)[1]
-    return HeldOut(labelled[order[~is_held_out]], labelled[held_out[firsts]])
+    is_held_out = np.isin(places, held_out_places)
+    firsts = np.unique(places[is_held_out], return_index=True)[1]
+    return HeldOut(drawn[~is_held_out], drawn[is_held_out][firsts])
 
 
 def _judged_right(

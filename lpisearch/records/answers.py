@@ -129,12 +129,16 @@ class Classification:
         Why there is no answer.
     failed
         Whether the input could not be read.
+    none_of_these
+        Whether the best label is too improbable to be taken: its share is below the confidence
+        that was asked for.
     """
 
     input: str
     labels: tuple[LabelShare, ...] = ()
     note: str = ""
     failed: bool = False
+    none_of_these: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
+from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS, Classifier
 from lpisearch.errors import BadOption, ClassifierNotFound
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, Option, call
@@ -62,14 +62,19 @@ class Judge:
         best = (-shares).argsort(kind="stable")[: self._options.k]
         labels = self._classifier.labels
         return Classification(
-            name, tuple(LabelShare(labels[each], float(shares[each])) for each in best)
+            name,
+            tuple(LabelShare(labels[each], float(shares[each])) for each in best),
+            none_of_these=bool(shares.max() < self._options.confidence),
         )
 
 
 def _check(options: ClassifyOptions) -> None:
-    if options.by not in CLASSIFIERS:
-        hint = nearest(options.by, CLASSIFIERS)
-        raise BadOption("classifier", f"there is no classifier “{options.by}”{hint}", CLASSIFIERS)
+    known = (AUTO, *CLASSIFIERS)
+    if options.by not in known:
+        hint = nearest(options.by, known)
+        raise BadOption("classifier", f"there is no classifier “{options.by}”{hint}", known)
+    if not 0 <= options.confidence <= 1:
+        raise BadOption("confidence", f"{options.confidence} is not between 0 and 1")
     if options.k < 1:
         raise BadOption("k", f"{options.k} is not a number of labels")
 
@@ -98,9 +103,10 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
             f"The index “{name}” could not learn the labels: {facts['reason']}.",
             Message(call("status"), "  (shows the labels); then ", rebuild),
         )
-    if by not in facts["temperatures"]:
+    classifier = Classifier.from_index(index.arrays, facts)
+    if by != AUTO and by not in classifier.weights:
         raise ClassifierNotFound(
-            f"The index “{name}” has no {by}: it would take too long for so many documents.",
-            call("classify", classifier="centroid"),
+            f"The index “{name}” has no {by}: it would be too large, or was not yet known.",
+            Message(call("classify", classifier=AUTO), "  or  ", rebuild),
         )
-    return Classifier.from_index(index.arrays, facts["temperatures"])
+    return classifier

@@ -121,16 +121,20 @@ class ClassifyOptions:
     Attributes
     ----------
     by
-        "centroid", "knn" or "svm".
+        "auto", the best on what was held out while indexing, or "centroid", "knn", "map-svm",
+        "svm", "svm+centroid" or "svm+map-svm".
     k
         How many labels to give, best first.
     index
         The name of the index.
+    confidence
+        Where the best label has a smaller share, the answer is “none of these”.
     """
 
-    by: str = "centroid"
+    by: str = "auto"
     k: int = 5
     index: str = "default"
+    confidence: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lpisearch.classifiers.classifier import CLASSIFIERS
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.experiments.classifiers import Judged, judge
+from lpisearch.evaluation.experiments.classifiers import CLASSIFIERS, Judged, judge
 from lpisearch.evaluation.experiments.collection import single_labelled
 from lpisearch.evaluation.experiments.reporting import as_report, mean_and_spread
 from lpisearch.evaluation.experiments.representations import (

@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from lpisearch.classifiers.calibration import as_shares
 from lpisearch.classifiers.classifier import (
-    TEMPERATURES,
+    CLASSIFIERS,
     Classifier,
     Members,
-    as_shares,
-    best_temperature,
     class_centres,
     label_array,
     neighbour_votes,
-    surprise,
     unit,
 )
 
@@ -80,42 +76,6 @@ def test_many_points_vote_as_one_does() -> None:
     assert together[250:260] == pytest.approx(np.array(alone))
 
 
-@given(
-    st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=8),
-    st.floats(min_value=0.1, max_value=1000),
-)
-def test_shares(scores: list[float], temperature: float) -> None:
-    """Shares are from 0 to 1, sum to 1, and are in the order of the scores."""
-    shares = as_shares(np.array([scores]), temperature)[0]
-    assert shares.sum() == pytest.approx(1)
-    assert ((shares >= 0) & (shares <= 1)).all()
-    order = np.argsort(scores)
-    assert (np.diff(shares[order]) >= 0).all()
-
-
-def test_shares_by_hand() -> None:
-    """A share is exp(t · score) over its sum."""
-    assert as_shares(np.array([[0, np.log(3)]]), 2)[0] == pytest.approx([0.1, 0.9])
-
-
-def test_the_best_temperature() -> None:
-    """It is the one of all candidates under which the truth is most probable."""
-    rng = np.random.default_rng(1)
-    for noise in (0.2, 1, 5):
-        truth = np.eye(4)[rng.integers(4, size=200)]
-        scores = truth + noise * rng.normal(size=truth.shape)
-        surprises = [surprise(as_shares(scores, each), truth) for each in TEMPERATURES]
-        assert best_temperature(scores, truth) == TEMPERATURES[np.argmin(surprises)]
-
-
-def test_a_calibrated_share_is_a_frequency() -> None:
-    """Where labels are drawn by shares of a temperature, that temperature is found."""
-    rng = np.random.default_rng(2)
-    scores = rng.normal(size=(4000, 3))
-    drawn = [rng.choice(3, p=shares) for shares in as_shares(scores, 4.0)]
-    assert best_temperature(scores, np.eye(3)[drawn]) == pytest.approx(4.0, rel=0.15)
-
-
 @pytest.fixture
 def classifier() -> Classifier:
     """Return a classifier of two labels over three terms, the last of which says nothing."""
@@ -128,9 +88,12 @@ def classifier() -> Classifier:
         "classifier_members": np.array([0, 1]),
         "classifier_svm_weights": np.array([[1.0, -1], [-1, 1], [0, 0]], np.float32),
         "classifier_svm_intercepts": np.array([0.5, 0], np.float32),
+        "classifier_map_svm_weights": np.array([[2.0, -2]], np.float32),
+        "classifier_map_svm_intercepts": np.array([0, 0], np.float32),
         "vectors": np.zeros((9, 9)),
     }
-    return Classifier.from_index(arrays, dict.fromkeys(("centroid", "knn", "svm"), 2.0))
+    weights = {by: [2.0, 3.0][: len(parts)] for by, parts in CLASSIFIERS.items()}
+    return Classifier.from_index(arrays, {"weights": weights, "chosen": "svm"})
 
 
 def test_labels_are_kept_as_they_are(classifier: Classifier) -> None:
@@ -138,15 +101,26 @@ def test_labels_are_kept_as_they_are(classifier: Classifier) -> None:
     assert classifier.labels == ("sea", "la\nnd “ü”")
 
 
-@pytest.mark.parametrize(("by", "gap"), [("centroid", 2), ("knn", 1), ("svm", 2.5)])
+@pytest.mark.parametrize(
+    ("by", "gap"),
+    [
+        ("centroid", 2 * 2),
+        ("knn", 2 * 1),
+        ("map-svm", 2 * 4),
+        ("svm", 2 * 2.5),
+        ("svm+centroid", 2 * 2.5 + 3 * 2),
+        ("svm+map-svm", 2 * 2.5 + 3 * 4),
+        ("auto", 2 * 2.5),
+    ],
+)
 def test_each_classifier(classifier: Classifier, by: str, gap: float) -> None:
-    """The shares follow from the difference of the two scores."""
+    """The shares follow from the difference of the two scores, each part with its weight."""
     shares = classifier.shares(np.array([0]), np.array([1.0], np.float32), by)
     assert shares is not None
-    assert shares == pytest.approx(as_shares(np.array([[gap, 0]]), 2.0)[0])
+    assert shares == pytest.approx(as_shares(np.array([[gap, 0]]))[0])
 
 
-@pytest.mark.parametrize("by", ["centroid", "knn"])
+@pytest.mark.parametrize("by", ["centroid", "knn", "map-svm"])
 @pytest.mark.parametrize("columns", [[], [2], [0, 1]])
 def test_no_direction(classifier: Classifier, by: str, columns: list[int]) -> None:
     """Without a term, or where terms cancel out, there is no answer."""
@@ -154,9 +128,17 @@ def test_no_direction(classifier: Classifier, by: str, columns: list[int]) -> No
     assert classifier.shares(np.array(columns, np.int32), weights, by) is None
 
 
-def test_no_terms_for_an_svm(classifier: Classifier) -> None:
+@pytest.mark.parametrize("by", ["svm", "svm+centroid", "svm+map-svm", "auto"])
+def test_no_terms_for_an_svm(classifier: Classifier, by: str) -> None:
     """Intercepts alone are no answer."""
-    assert classifier.shares(np.array([], np.int32), np.array([], np.float32), "svm") is None
+    assert classifier.shares(np.array([], np.int32), np.array([], np.float32), by) is None
+
+
+def test_terms_that_say_nothing_on_the_map(classifier: Classifier) -> None:
+    """Where they cancel out, the machine on terms answers with its part of the weight alone."""
+    shares = classifier.shares(np.array([0, 1]), np.ones(2, np.float32), "svm+centroid")
+    assert shares is not None
+    assert shares == pytest.approx(as_shares(np.array([[2 * 0.5, 0]]))[0])
 
 
 def test_no_heavy_imports() -> None:

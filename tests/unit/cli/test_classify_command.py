@@ -44,7 +44,7 @@ def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.usefixtures("indexed")
-@pytest.mark.parametrize("classifier", ["centroid", "knn", "svm"])
+@pytest.mark.parametrize("classifier", ["auto", "centroid", "svm+map-svm"])
 def test_a_text_in_a_pipe(cli: Cli, records: list[dict[str, Any]], classifier: str) -> None:
     """Labels and shares are tab-separated lines."""
     done = cli("classify", records[0]["text"], "-k", "2", "--classifier", classifier)
@@ -78,6 +78,26 @@ def test_standard_input_alone(cli: Cli, records: list[dict[str, Any]]) -> None:
     (found,) = _value(cli("classify", "-", "--json", text=records[0]["text"]))
     assert found["input"] == "-"
     assert found["labels"][0]["label"] == records[0]["labels"][0]
+
+
+@pytest.mark.usefixtures("indexed")
+def test_none_of_these(
+    cli: Cli, records: list[dict[str, Any]], folder: Callable[..., Path]
+) -> None:
+    """Where no label is probable enough that is said, and the labels are listed all the same."""
+    text = records[0]["text"]
+    (found,) = _value(cli("classify", text, "--confidence", "1", "--json"))
+    assert found["none_of_these"] is True
+    assert found["labels"][0]["label"] == records[0]["labels"][0]
+    done = cli("classify", text, "--confidence", "1")
+    assert done.stdout.startswith("label\tshare\n")
+    assert done.stderr == "None of these: no label has a share of 100.0% or more.\n"
+    root = folder({"a.txt": text, "b.txt": "zyzzyva"})
+    lines = cli("classify", root / "a.txt", root / "b.txt", "--confidence", "1").stdout.splitlines()
+    _, label, share, beside, _ = lines[1].split("\t")
+    assert (label, share) == ("none of these", "")
+    assert beside.startswith(records[0]["labels"][0])
+    assert "--confidence: 2.0 is not" in _error(cli("classify", text, "--confidence", "2"), 2)
 
 
 @pytest.mark.usefixtures("indexed")
@@ -119,7 +139,12 @@ def test_before_there_is_a_library(cli: Cli) -> None:
 @pytest.mark.usefixtures("shelf")
 def test_what_index_says(cli: Cli) -> None:
     """`index` reports what was learned, and takes the documents to learn from."""
-    assert "classifier\t4 labels, learned from 32 documents\n" in cli("index").stdout
+    said = cli("index").stdout
+    assert "classifier\t4 labels, learned from 32 documents\n" in said
+    chosen = said.partition("classify by\t")[2].partition("\n")[0]
+    assert "; right of 32 held out: " in chosen
+    assert all(f" {by} " in chosen for by in ("knn", "map-svm", "svm", "svm+centroid"))
+    assert chosen.partition(";")[0] in cli("status").stdout
     assert _value(cli("index", "--train", "all", "--json"))["classifier"]["documents"] == 40
     assert "classifier\tnone\n" in cli("index", "--train", "none").stdout
     assert "no document is in the split “dev”" in cli("index", "--train", "dev").stderr

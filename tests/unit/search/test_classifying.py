@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
+from lpisearch.classifiers.classifier import CLASSIFIERS
 from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.discovery import NothingThere
+from lpisearch.search import classifying
 from lpisearch.settings import ClassifyOptions, IndexOptions
 from tests.searching import judge_of
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from lpisearch.records import Classification, IngestReport
-
-CLASSIFIERS = ["centroid", "knn", "svm"]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def indexed(shelf: Path) -> Path:
 
 
 def classify(library: Path, arguments: list[str]) -> Iterator[Classification]:
-    """Judge what the arguments mean, by the centroids."""
+    """Judge what the arguments mean, at the defaults."""
     return lpisearch.open(library).classify_each(arguments, ClassifyOptions())
 
 
@@ -44,7 +44,7 @@ def _texts(records: list[dict[str, Any]], split: str) -> list[tuple[str, str]]:
     return [(each["text"], each["labels"][0]) for each in records if each["split"] == split]
 
 
-@pytest.mark.parametrize("by", CLASSIFIERS)
+@pytest.mark.parametrize("by", ["auto", *CLASSIFIERS])
 def test_held_out_records(indexed: Path, records: list[dict[str, Any]], by: str) -> None:
     """Documents that were not learned from get their own label first; all shares sum to 1."""
     judge = judge_of(indexed, ClassifyOptions(by, k=99))
@@ -169,6 +169,7 @@ def test_nothing_is_read_as_a_file_by_mistake(indexed: Path) -> None:
         (ClassifyOptions("centriod"), r"no classifier “centriod” \(did you mean centroid\?\)"),
         (ClassifyOptions("KNN"), r"did you mean knn"),
         (ClassifyOptions(k=0), "0 is not a number of labels"),
+        (ClassifyOptions(confidence=1.5), "1.5 is not between 0 and 1"),
     ],
 )
 def test_options_that_cannot_work(indexed: Path, options: ClassifyOptions, message: str) -> None:
@@ -220,12 +221,38 @@ def test_an_unknown_split(shelf: Path) -> None:
 
 def test_an_index_without_an_svm(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If no SVM was learned, another classifier is proposed."""
-    monkeypatch.setattr("lpisearch.classifiers.held_out.MOST_SVM_WEIGHTS", 1)
+    monkeypatch.setattr("lpisearch.classifiers.fitting.MOST_SVM_CELLS", 1)
     build_index(indexed, IndexOptions())
     assert judge_of(indexed).text("ship").note != "failed"
     with pytest.raises(ClassifierNotFound, match="has no svm") as caught:
         judge_of(indexed, ClassifyOptions("svm"))
-    assert 'classifier="centroid"' in caught.value.next_step
+    assert 'classifier="auto"' in caught.value.next_step
+
+
+def test_classifiers_of_an_earlier_version(indexed: Path, records: list[dict[str, Any]]) -> None:
+    """An index of 0.1 has temperatures, and is asked by its centroids."""
+    index = open_index(indexed)
+    facts = index.manifest.result.classifier
+    assert facts is not None
+    new = classifying._classifier(index, "auto")
+    facts["temperatures"] = {by: facts["weights"][by][0] for by in ("centroid", "knn", "svm")}
+    del facts["weights"], facts["chosen"]
+    old = classifying._classifier(index, "auto")
+    counts = index.vocabulary.count(records[0]["text"].split())
+    text = (counts.indices, index.weighting.weigh_query(counts.indices, counts.counts))
+    assert old.shares(*text) == pytest.approx(new.shares(*text, "centroid"))
+    with pytest.raises(ClassifierNotFound, match="has no map-svm"):
+        classifying._classifier(index, "map-svm")
+
+
+def test_none_of_these(indexed: Path, records: list[dict[str, Any]]) -> None:
+    """Below the confidence no label is taken; they are listed all the same."""
+    text = records[0]["text"]
+    share = judge_of(indexed).text(text).labels[0].share
+    for confidence, expected in ((0.0, False), (share - 0.01, False), (min(share + 0.01, 1), True)):
+        found = judge_of(indexed, ClassifyOptions(confidence=confidence)).text(text)
+        assert found.none_of_these is expected
+        assert found.labels
 
 
 @pytest.mark.parametrize("method", ["lsi", "olpi", "lpi"])
@@ -260,10 +287,11 @@ def test_documents_taken_in_later_leave_it_as_it_is(
 
 
 def test_the_manifest_says_what_was_learned(indexed: Path) -> None:
-    """Temperatures and α are plain numbers in the manifest."""
+    """Weights, accuracies and α are plain numbers in the manifest."""
     facts = open_index(indexed).manifest.result.classifier
     assert facts is not None
-    assert set(facts["temperatures"]) == set(CLASSIFIERS)
+    assert set(facts["weights"]) == set(facts["accuracy"]) == set(CLASSIFIERS)
+    assert facts["chosen"] in CLASSIFIERS
     assert facts["alpha"] > 0
     assert (facts["labels"], facts["documents"], facts["left_out"]) == (4, 32, 0)
 
@@ -286,7 +314,7 @@ def test_nothing_heavy_is_imported(indexed: Path) -> None:
     code = (
         "import sys, lpisearch\n"
         f"library = lpisearch.open({str(indexed)!r})\n"
-        "for by in ('centroid', 'knn', 'svm'):\n"
+        "for by in ('auto', 'knn', 'svm+centroid', 'map-svm'):\n"
         "    library.classify('ship sea', by=by)\n"
         "print([name for name in ('scipy', 'sklearn', 'alembic') if name in sys.modules])"
     )
