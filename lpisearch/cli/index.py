@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_pairs, size, stage_line
+from lpisearch.cli.render import (
+    Json,
+    note,
+    print_json,
+    print_pairs,
+    semantic_weight,
+    size,
+    stage_line,
+)
 
 if TYPE_CHECKING:
     from lpisearch.records import IndexPlan, IndexReport
@@ -119,7 +127,9 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("α", "none" if report.alpha is None else f"{report.alpha:.4g}"),
         ("documents", report.documents),
         ("terms", report.terms),
+        ("learned from", f"{report.learned_from:,} documents"),
         ("graph", _graph(report)),
+        ("semantic weight", semantic_weight(report.calibration)),
         ("unknown words", f"{report.unknown_rate:.1%}"),
         ("classifier", _classifier(report.classifier)),
         *_chosen_classifier(report.classifier),

@@ -44,6 +44,14 @@ Where = Annotated[
 MinScore = Annotated[
     float | None, typer.Option("--min-score", metavar="X", help="Leave out hits below it.")
 ]
+Weight = Annotated[
+    float | None,
+    typer.Option(
+        "--semantic-weight",
+        metavar="X",
+        help="How much places count beside words in hybrid; the index knows a good value.",
+    ),
+]
 Collapse = Annotated[
     bool, typer.Option("--collapse", help="Show one of several that are nearly the same.")
 ]
@@ -117,6 +125,7 @@ def query(
     until: Until = "",
     where: Where = None,
     min_score: MinScore = None,
+    semantic_weight: Weight = None,
     collapse: Collapse = False,
     offset: Offset = 0,
     explain: Explain = False,
@@ -153,6 +162,7 @@ def query(
         until=until,
         where=where,
         min_score=min_score,
+        semantic_weight=semantic_weight,
         collapse=collapse,
         index=index,
         explain=explain,
@@ -222,6 +232,7 @@ def search_options(
     until: str,
     where: list[str] | None,
     min_score: float | None,
+    semantic_weight: float | None = None,
     collapse: bool,
     index: str,
     explain: bool = False,
@@ -239,7 +250,9 @@ def search_options(
 
     metadata = [read_condition(each) for each in where or []]
     wanted = Filter(tuple(labels or ()), path, split, since, until, tuple(metadata))
-    return SearchOptions(by, k, offset, wanted, min_score, collapse, index, explain)
+    return SearchOptions(
+        by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight
+    )
 
 
 def _prompt(library: Library, options: SearchOptions) -> None:

@@ -140,6 +140,14 @@ def cell_line() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda name, done, total: show(f"{done:,} of {total:,} done: {escape(name)}")
 
 
+def semantic_weight(calibration: dict[str, Any]) -> str:
+    """Say how much the subspace counts beside the words."""
+    if not calibration or calibration["safe"]:
+        return "1, the safe value: too little to learn from"
+    weights = [f"{weight:.2g} at {length}" for length, weight in calibration["weights"].items()]
+    return f"{', '.join(weights)} words, learned from {calibration['documents']:,} documents"
+
+
 def size(number: float) -> str:
     """Return a number of bytes as people read it."""
     for unit in ("B", "kB", "MB"):

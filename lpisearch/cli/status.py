@@ -6,7 +6,15 @@ from typing import Any
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_pairs, print_table, size
+from lpisearch.cli.render import (
+    Json,
+    note,
+    print_json,
+    print_pairs,
+    print_table,
+    semantic_weight,
+    size,
+)
 from lpisearch.messages import Message
 
 
@@ -33,6 +41,8 @@ def status(context: typer.Context, json: Json = False) -> None:
         columns = ("index", "method", "dims", "documents", "state", "classify by")
         print_table(columns, _index_rows(found))
     for index in found["indexes"]:
+        if "calibration" in index:
+            typer.echo(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
         if index["rebuild"]:
             reason = index["rebuild"].removesuffix(".")
             note(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,9 @@ def fit_index(library: Path, spec: IndexSpec, stages: Stages) -> SubspaceIndex:
     """
     with open_store(library) as store, _corpus(store, spec) as documents:
         fitted = fit_subspace(documents, spec, stages)
-    return _as_index(fitted, documents, spec)
+        index = _as_index(fitted, documents, spec)
+        with stages.stage("calibrating"):
+            return _calibrated(index, documents, spec.seed)
 
 
 def put_in_use(
@@ -124,10 +127,11 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
                 yield shard.tokens
 
         tokeniser = snapshot.settings.get(TOKENISER) or {}
-        yield Corpus(shards(), rows, hashes, labels, splits, tokeniser)
+        yield Corpus(shards(), rows, hashes, labels, splits, tokeniser, snapshot.corpus.tokens)
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
+    from lpisearch.indexes.document_terms import DocumentTerms
     from lpisearch.indexes.index import SubspaceIndex, document_arrays, term_array
     from lpisearch.indexes.manifest import Manifest
 
@@ -149,6 +153,7 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
             terms=len(fitted.vocabulary),
             components=getattr(projection, "n_graph_components_", None),
             isolated=getattr(projection, "n_isolated_", None),
+            learned_from=fitted.learned_from,
             unknown_rate=round(fitted.unknown_rate, 6),
             classifier=fitted.classifier.facts,
             notes=list(fitted.notes),
@@ -168,9 +173,21 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
         **_map_arrays(projection),
         **fitted.classifier.arrays,
         **fitted.postings.arrays(),
+        **DocumentTerms.of_postings(fitted.postings).arrays(),
         **document_arrays(fitted.vectors, documents.rows, documents.hashes),
     }
     return SubspaceIndex(manifest, arrays)
+
+
+def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int) -> SubspaceIndex:
+    """Learn from some of the documents how much the subspace counts beside the words."""
+    from lpisearch.indexes.calibration import calibrate, sample_documents
+    from lpisearch.indexes.index import SubspaceIndex
+
+    places = sample_documents(index.postings.document_lengths, seed)
+    tokens = documents.tokens_of([documents.rows[place] for place in places.tolist()])
+    calibration = calibrate(index, places, tokens, seed)
+    return SubspaceIndex(replace(index.manifest, calibration=calibration.facts()), index.arrays)
 
 
 def _map_arrays(projection: DocumentTransformer) -> dict[str, Any]:
@@ -194,5 +211,6 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path) -> IndexReport:
         peak_mb=peak_megabytes(),
         size_bytes=sum(path.stat().st_size for path in folder.iterdir()),
         folder=str(folder),
+        calibration=index.manifest.calibration,
         **index.manifest.result.as_dict(),
     )

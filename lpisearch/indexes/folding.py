@@ -76,6 +76,7 @@ def _with_documents(
     """Return the arrays of an index that has just the wanted documents, fresh ones placed."""
     import numpy as np
 
+    from lpisearch.indexes.document_terms import DocumentTerms
     from lpisearch.indexes.index import TAKEN_IN, document_arrays
     from lpisearch.indexes.postings import NEW
     from lpisearch.terms.counts import count_terms
@@ -97,4 +98,4 @@ def _with_documents(
         np.where(change, NEW, places), tokens, index.vocabulary
     )
     documents = document_arrays(vectors, list(wanted), list(wanted.values()), taken_in)
-    return documents | postings.arrays()
+    return documents | postings.arrays() | DocumentTerms.of_postings(postings).arrays()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.indexes.document_terms import DocumentTerms
 from lpisearch.indexes.manifest import PLACEMENT
 from lpisearch.indexes.postings import Postings
 from lpisearch.projections.placements import placement_rule
@@ -126,6 +127,11 @@ class SubspaceIndex:
     def postings(self) -> Postings:
         """The documents of every term, rare ones too."""
         return Postings.of_arrays(self.arrays)
+
+    @cached_property
+    def document_terms(self) -> DocumentTerms:
+        """The telling terms of every document; none in an index of an earlier program."""
+        return DocumentTerms.of_arrays(self.arrays, len(self.document_rows))
 
     @cached_property
     def contents(self) -> dict[int, bytes]:

@@ -13,7 +13,7 @@ from lpisearch.projections.methods import MethodOptions, make_method, parameters
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -51,6 +51,8 @@ class Corpus:
         Of each document that has any, by key.
     tokeniser
         The settings that made the tokens.
+    tokens_of
+        Gives the joined tokens of documents by their keys.
     """
 
     shards: Iterable[Sequence[str]]
@@ -59,6 +61,7 @@ class Corpus:
     labels: dict[int, list[str]]
     splits: dict[int, str]
     tokeniser: dict[str, Any]
+    tokens_of: Callable[[Sequence[int]], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Fitted:
         The fitted estimator.
     vectors
         Documents as rows, scaled and at unit length.
+    learned_from
+        How many documents the map was learned from.
     unknown_rate
         Share of the corpus' words that have no column.
     classifier
@@ -90,6 +95,7 @@ class Fitted:
     factors: NDArray[np.float32]
     projection: DocumentTransformer
     vectors: NDArray[np.float32]
+    learned_from: int
     unknown_rate: float
     classifier: Learned
     postings: Postings
@@ -167,7 +173,7 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
     labels = [corpus.labels.get(row, []) for row in corpus.rows]
     splits = [corpus.splits.get(row, "") for row in corpus.rows]
     learned = labels if options.labels == "use" else None
-    projection, notes = _fit_projection(X, learned, options, stages)
+    projection, learned_from, notes = _fit_projection(X, learned, options, stages)
     with stages.stage("placing documents"):
         vectors = scaled_rows(_places(projection, X), projection.scales_)
     if not vectors.any() or not np.isfinite(vectors).all():
@@ -183,6 +189,7 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
         factors,
         projection,
         vectors,
+        learned_from,
         unknown_rate,
         classifier,
         postings,
@@ -197,9 +204,10 @@ def library_versions() -> dict[str, str]:
 
 def _fit_projection(
     X: Any, labels: list[list[str]] | None, options: IndexSpec, stages: Stages
-) -> tuple[DocumentTransformer, tuple[str, ...]]:
+) -> tuple[DocumentTransformer, int, tuple[str, ...]]:
     from lpisearch.graphs import GRAPHS, GraphOptions
-    from lpisearch.projections.base import NotConverged
+    from lpisearch.indexes.leaders import documents_to_learn_from
+    from lpisearch.projections.base import NotConverged, Projection
 
     wanted = MethodOptions(
         options.dims, options.alpha, options.neighbours, options.seed, _EIGENVALUE_POWER
@@ -209,6 +217,8 @@ def _fit_projection(
     try:
         if labels is None and "n_neighbors" in parameters(type(projection)):
             with stages.stage("linking neighbours"):
+                if isinstance(projection, Projection):  # it can place the others
+                    X = X[documents_to_learn_from(X, options.seed)]
                 affinity = GRAPHS["nearest"](X, None, GraphOptions(options.neighbours))
         with (
             stages.stage("projecting"),
@@ -223,7 +233,7 @@ def _fit_projection(
             f"No subspace can be learned from these documents: {error}",
             Message("add documents that differ, or ask for other options: ", call("help", "index")),
         ) from error
-    return projection, tuple(str(each.message) for each in said)
+    return projection, X.shape[0], tuple(str(each.message) for each in said)
 
 
 def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:

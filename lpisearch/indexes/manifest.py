@@ -65,6 +65,9 @@ class Manifest:
     placement
         Where no linear map places the documents: the name of the rule that does, in
         `lpisearch.projections.placements`. Its arrays have names that begin with `PLACEMENT`.
+    calibration
+        How much the subspace counts beside the words: `lpisearch.indexes.calibration`. Nothing in
+        an index of an earlier program.
     """
 
     spec: IndexSpec
@@ -77,6 +80,7 @@ class Manifest:
     created: str
     arrays: dict[str, ArrayFacts] = field(default_factory=dict)
     placement: str = ""
+    calibration: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -134,6 +138,7 @@ class Manifest:
             spec = IndexSpec.from_dict(values["parameters"] | asked)
             written = {
                 "placement": "",
+                "calibration": {},
                 **values,
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),

@@ -61,12 +61,13 @@ def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, 
         return summary | {"state": "damaged", "rebuild": error.what}
     state = "ready" if _is_current(snapshot, entry) else "behind"
     due = due_for_rebuild(manifest, snapshot.settings.get(TOKENISER) or {})
-    size = {
+    facts = {
         "documents": manifest.arrays["document_rows"].shape[0],
         "built_from": manifest.result.documents,
         "folded_in": manifest.folded,
+        "calibration": manifest.calibration,
     }
-    return summary | {"state": state, "rebuild": due, **manifest.result.as_dict(), **size}
+    return summary | {"state": state, "rebuild": due, **manifest.result.as_dict(), **facts}
 
 
 def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:

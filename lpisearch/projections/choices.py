@@ -28,7 +28,7 @@ LABEL_COST = 1.2
 PROBES = 8
 LANCZOS_STEPS = 20
 
-MOST_DIMENSIONS = 150
+MOST_DIMENSIONS = 300
 LEAST_WEIGHT = 0.05
 
 
@@ -36,7 +36,7 @@ def choose_dimensions(eigenvalues: Floats, power: float) -> int:
     """Choose how many dimensions to keep from the spectrum of the graph, largest first.
 
     A dimension counts by λ^power where documents are compared. Kept are those that count at
-    least a twentieth of the first, and no more than 150.
+    least a twentieth of the first, and no more than 300: docs/ranking.md.
     """
     weights = np.maximum(eigenvalues[:MOST_DIMENSIONS], 0) ** max(power, 1)
     return int(np.count_nonzero(weights >= LEAST_WEIGHT * weights[:1].max(initial=0)))

@@ -42,6 +42,8 @@ class BuiltIndex:
         The size of the matrix.
     components, isolated
         Connected parts of the graph, and documents without a neighbour; None without a graph.
+    learned_from
+        How many documents the map was learned from: of near-duplicates one, of very many a sample.
     unknown_rate
         Share of the corpus' words that are not in the vocabulary, being too rare.
     classifier
@@ -57,6 +59,7 @@ class BuiltIndex:
     terms: int = 0
     components: int | None = None
     isolated: int | None = None
+    learned_from: int = 0
     unknown_rate: float = 0.0
     classifier: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
@@ -88,6 +91,10 @@ class IndexReport(BuiltIndex):
         Of the folder.
     folder
         Where the arrays are.
+    calibration
+        How much the subspace counts beside the words: the weights by the number of words in a
+        query, from how many windows of how many documents they were learned, and whether it is
+        the safe value, there being too little to learn from.
     """
 
     name: str
@@ -96,3 +103,4 @@ class IndexReport(BuiltIndex):
     peak_mb: float
     size_bytes: int
     folder: str
+    calibration: dict[str, Any] = field(default_factory=dict)

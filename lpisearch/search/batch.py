@@ -65,7 +65,7 @@ class Batch:
             return
         questions = [request.question for request in requests if request.question is not None]
         by = self._options.by
-        scored = engine.batch(questions, by)
+        scored = engine.batch(questions, by, self._options.semantic_weight)
         for (name, _), request, scores in zip(queries, requests, scored, strict=True):
             yield name, self._ranked(engine, request, scores)
 

@@ -38,7 +38,7 @@ def like_document(
         tokens = document_tokens(view.tokeniser, document).split()
     engine = view.engine
     question = _asked(engine, tokens) if engine is not None else None
-    return Request(_frequent(tokens), question, allowed, left_out, pull=False)
+    return Request(_frequent(tokens), question, allowed, left_out, feedback=False)
 
 
 def moved_by_documents(
@@ -70,7 +70,7 @@ def moved_by_documents(
         in_table=None,
         question=question,
         left_out=frozenset({*wanted, *unwanted}),
-        pull=False,
+        feedback=False,
     )
 
 

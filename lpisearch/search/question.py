@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.indexes.fusion import known_part
 from lpisearch.projections.rows import SparseRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,12 +35,18 @@ class Question:
         Its place in the subspace at unit length; zeros if no word has a column.
     unknown
         Words that are in no document.
+    length
+        How many words it has, unknown ones too.
+    known
+        How much of it the map knows, from 0 to 1: see `lpisearch.indexes.fusion.known_part`.
     """
 
     words: NDArray[np.int64]
     weights: NDArray[np.float32]
     vector: NDArray[np.float32]
     unknown: tuple[str, ...] = ()
+    length: int = 0
+    known: float = 1.0
 
     def is_known(self, by: str) -> bool:
         """Whether a leg has anything to go by: "lexical" and "semantic" are one, "hybrid" both."""
@@ -65,7 +72,30 @@ def ask(
     words = np.array(sorted(known), np.int64)
     counts = np.array([known[number] for number in words.tolist()], np.float32)
     unknown = tuple(token for token in counted if numbers[token] < 0)
-    return Question(words, counts, place(index, postings, words, counts), unknown)
+    return Question(
+        words,
+        counts,
+        place(index, postings, words, counts),
+        unknown,
+        length=round(sum(counted.values())),
+        known=_known(postings, words, counts, [counted[token] for token in unknown]),
+    )
+
+
+def _known(
+    postings: Postings,
+    words: NDArray[np.int64],
+    counts: NDArray[np.float32],
+    unknown: Sequence[int],
+) -> float:
+    starts = postings.posting_starts
+    nowhere = np.zeros(len(unknown), np.int64)
+    return known_part(
+        np.concatenate([counts, np.array(unknown, np.float32)]),
+        np.concatenate([starts[words + 1] - starts[words], nowhere]),
+        np.concatenate([postings.lexicon_columns[words] >= 0, nowhere.astype(np.bool_)]),
+        len(postings.document_lengths),
+    )
 
 
 def place(

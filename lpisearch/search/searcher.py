@@ -199,6 +199,9 @@ def check_options(options: SearchOptions) -> None:
         raise BadOption("k", f"{options.k} is not a number of hits")
     if options.offset < 0:
         raise BadOption("offset", f"{options.offset} is not a number of hits")
+    weight = options.semantic_weight
+    if weight is not None and not 0 <= weight < float("inf"):
+        raise BadOption("semantic_weight", f"{weight} is not a number of at least 0")
 
 
 def check_labels(snapshot: Snapshot, where: Filter) -> None:

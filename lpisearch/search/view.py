@@ -51,8 +51,8 @@ class Request:
         Keys of the documents that may be found; None for all.
     left_out
         Keys of those that may not.
-    pull
-        Whether the documents that are found first may pull the question towards them.
+    feedback
+        Whether the documents that are found first may move the question towards them.
     in_table
         What the full-text table is asked for, if not the tokens.
     phrases, occurrences
@@ -67,7 +67,7 @@ class Request:
     question: Question | None
     allowed: AbstractSet[int] | None
     left_out: frozenset[int] = frozenset()
-    pull: bool = True
+    feedback: bool = True
     in_table: tuple[str, ...] | None = None
     phrases: tuple[WrittenPhrase, ...] = ()
     occurrences: Mapping[int, int] = field(default_factory=dict)
@@ -154,7 +154,8 @@ class View:
             ranking = _by_table(self.snapshot, request)
         else:
             by = options.by
-            ranking = _by_index(engine, request.question, request, by)
+            weight = options.semantic_weight
+            ranking = _by_index(engine, request.question, request, by, weight)
         selection = select(self.snapshot, ranking, options)
         passages = Passages(
             self.tokeniser, request.tokens, engine, request.question, request.phrases
@@ -187,8 +188,10 @@ class View:
         return Message(said, rebuild_command(self.entry.spec))
 
 
-def _by_index(engine: Engine, question: Question, request: Request, by: str) -> Ranking:
-    scores = engine.scores(question, by, pull=request.pull)
+def _by_index(
+    engine: Engine, question: Question, request: Request, by: str, weight: float | None
+) -> Ranking:
+    scores = engine.scores(question, by, feedback=request.feedback, weight=weight)
     places = among(engine, request, scores, by)
     hashes = engine.index.content_hashes
     return Ranking(engine.rows, scores, places, hashes, engine.vectors)
@@ -221,10 +224,10 @@ def among(engine: Engine, request: Request, scores: Scores, by: str) -> NDArray[
     if not scores.found:
         return np.empty(0, np.int64)
     places = _allowed_places(engine, request)
-    if by != "lexical":
+    shown = scores.by > 0 if by == "lexical" else scores.evidence
+    if shown is None:
         return places
-    with_words = scores.by > 0
-    return np.flatnonzero(with_words) if places is None else places[with_words[places]]
+    return np.flatnonzero(shown) if places is None else places[shown[places]]
 
 
 def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | None:

@@ -119,6 +119,8 @@ class RetrievalOptions:
         Such as AP, nDCG@10, P@10, R@100, RR.
     depth
         How many documents a query may find.
+    semantic_weight
+        How much the subspace counts beside the words in hybrid; None leaves it to the index.
     """
 
     queries: Path
@@ -126,6 +128,7 @@ class RetrievalOptions:
     by: tuple[str, ...] = ()
     measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "R@100", "RR")
     depth: int = 10_000
+    semantic_weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

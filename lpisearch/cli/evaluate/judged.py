@@ -17,6 +17,7 @@ def retrieval(
     by: given.Ways = "",
     measures: given.Measures = given.USUAL_MEASURES,
     depth: given.Depth = given.USUAL_DEPTH,
+    semantic_weight: given.Weight = None,
     methods: given.Methods = "",
     dims: given.Dims = "auto",
     alpha: given.Alpha = "auto",
@@ -40,5 +41,5 @@ def retrieval(
         index=index,
         seed=seed,
     )
-    wanted = retrieval_options(queries, qrels, by, measures, depth)
+    wanted = retrieval_options(queries, qrels, by, measures, depth, semantic_weight)
     output.run(context.obj.library.evaluating, "retrieval", options=options, wanted=wanted)

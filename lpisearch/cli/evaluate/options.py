@@ -107,6 +107,14 @@ Measures = Annotated[
 Depth = Annotated[
     int, typer.Option("--depth", metavar="N", help="How many documents a query may find.")
 ]
+Weight = Annotated[
+    float | None,
+    typer.Option(
+        "--semantic-weight",
+        metavar="X",
+        help="How much places count beside words in hybrid; the index knows a good value.",
+    ),
+]
 Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 ReportFolder = Annotated[

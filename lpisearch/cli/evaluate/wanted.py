@@ -47,6 +47,7 @@ def retrieval_options(
     by: str = "",
     measures: str = given.USUAL_MEASURES,
     depth: int = given.USUAL_DEPTH,
+    semantic_weight: float | None = None,
 ) -> RetrievalOptions:
     """Read what is asked, and how it is judged."""
     from lpisearch.errors import BadOption
@@ -57,5 +58,10 @@ def retrieval_options(
     if qrels is None:
         raise BadOption("qrels", "retrieval takes a file of judgements: --qrels FILE")
     return RetrievalOptions(
-        queries, qrels, tuple(given.names(by)), tuple(given.names(measures)), depth
+        queries,
+        qrels,
+        tuple(given.names(by)),
+        tuple(given.names(measures)),
+        depth,
+        semantic_weight,
     )

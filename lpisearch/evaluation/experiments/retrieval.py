@@ -103,7 +103,12 @@ class _Judge:
         with Session.open(self.library) as session:
             searcher = Searcher(session)
             for by in self.ways:
-                search = SearchOptions(by=by, k=self.wanted.depth, index=self.options.index)
+                search = SearchOptions(
+                    by=by,
+                    k=self.wanted.depth,
+                    index=self.options.index,
+                    semantic_weight=self.wanted.semantic_weight,
+                )
                 run = dict(searcher.batch(self.questions.queries, search, engine=engine))
                 found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
         return found

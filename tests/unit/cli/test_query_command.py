@@ -61,10 +61,10 @@ def test_marks_are_words_of_the_query(cli: Cli) -> None:
 @pytest.mark.usefixtures("corpus")
 def test_filters_and_paging(cli: Cli) -> None:
     """Filters hold before ranking, and an offset goes on where the page before ended."""
-    every = _hits(cli("query", "winter", "-k", "6", "--label", "sailing", "--json"))
+    every = _hits(cli("query", "boat", "-k", "6", "--label", "sailing", "--json"))
     assert len(every) == 6
     assert all(hit["labels"] == ["sailing"] for hit in every)
-    page = _hits(cli("query", "winter", "-k", "3", "--offset", "3", "--label", "sailing", "--json"))
+    page = _hits(cli("query", "boat", "-k", "3", "--offset", "3", "--label", "sailing", "--json"))
     assert [hit["id"] for hit in page] == [hit["id"] for hit in every[3:]]
     assert [hit["rank"] for hit in page] == [4, 5, 6]
 
@@ -132,7 +132,7 @@ def test_more_like_this(cli: Cli) -> None:
     hits = _hits(cli("query", *liked, "-k", "5", "--json"))
     assert {hit["labels"][0] for hit in hits} == {"baking"}
     plain, moved = (
-        _hits(cli("query", "winter", *more, "-k", "10", "--json")) for more in ([], liked)
+        _hits(cli("query", "boat", *more, "-k", "10", "--json")) for more in ([], liked)
     )
     baking = [sum(hit["labels"] == ["baking"] for hit in found) for found in (plain, moved)]
     assert baking[1] >= baking[0]
@@ -255,3 +255,19 @@ def test_a_misspelled_word_is_answered(cli: Cli) -> None:
     done = cli("query", "kernle", "--json")
     assert json.loads(done.stdout) == []
     assert "“kernle” (did you mean “kernel”?)" in done.stderr
+
+
+@pytest.mark.usefixtures("corpus")
+def test_the_semantic_weight(cli: Cli) -> None:
+    """The index says what it learned, `status` too; another weight gives another ranking."""
+    (found,) = json.loads(cli("status", "--json").stdout)["indexes"]
+    calibration = found["calibration"]
+    assert not calibration["safe"]
+    assert calibration["weights"]
+    assert "semantic weight" in cli("status").stdout
+    words = ("query", "why does my bread stay flat", "--json")
+    usual = _hits(cli(*words))
+    assert _hits(cli(*words, "--semantic-weight", "0")) != usual
+    done = cli(*words, "--semantic-weight", "-1")
+    assert done.exit_code == 2
+    assert "--semantic-weight" in done.stderr

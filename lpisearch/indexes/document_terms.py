@@ -1,0 +1,100 @@
+"""What documents say most: the way back from a document to its terms, which postings lack.
+
+Feedback needs the telling terms of the documents that come first, and the score of a place needs
+to know from how many terms it was made. Twenty terms a document are kept: 120 bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.indexes.bm25 import half_saturation, inverse_frequency, saturation
+from lpisearch.indexes.postings import NO_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.indexes.postings import Postings
+
+STRONGEST = 20
+NO_TERM = -1
+_BLOCK = 50_000
+_MANY = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DocumentTerms:
+    """The terms of documents.
+
+    Attributes
+    ----------
+    distinct_terms
+        Of how many terms of the subspace each document's place was made.
+    strongest_terms, strongest_counts
+        For each document the numbers (in the postings) of the terms with the largest BM25, in
+        falling order, and how often each is in it; `NO_TERM` where it has fewer.
+    """
+
+    distinct_terms: NDArray[np.int32]
+    strongest_terms: NDArray[np.int32]
+    strongest_counts: NDArray[np.uint16]
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_documents: int) -> DocumentTerms:
+        """Take the arrays of an index that are named after the attributes.
+
+        An index of an earlier program has none: every place is sure, and no term is strong.
+        """
+        names = [each.name for each in fields(cls)]
+        if all(name in arrays for name in names):
+            return cls(*(arrays[name].view(np.ndarray) for name in names))
+        nothing = np.empty((n_documents, 0), np.int32)
+        return cls(np.full(n_documents, _MANY, np.int32), nothing, nothing.astype(np.uint16))
+
+    @classmethod
+    def of_postings(cls, postings: Postings) -> DocumentTerms:
+        """Turn postings around."""
+        from scipy.sparse import csc_array, csr_array
+
+        n = len(postings.document_lengths)
+        entries = (postings.posting_counts, postings.posting_places, postings.posting_starts)
+        counts = csr_array(csc_array(entries, shape=(n, len(postings))))
+        half = half_saturation(postings.document_lengths)
+        idf = inverse_frequency(np.diff(postings.posting_starts), n)
+        terms = np.full((n, STRONGEST), NO_TERM, np.int32)
+        times = np.zeros((n, STRONGEST), np.uint16)
+        for start in range(0, n, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            _fill_strongest(terms[rows], times[rows], counts[rows], half[rows], idf)
+        has_column = postings.lexicon_columns != NO_COLUMN
+        kept = np.repeat(has_column, np.diff(postings.posting_starts))
+        distinct = np.bincount(postings.posting_places[kept], minlength=n)
+        return cls(distinct.astype(np.int32), terms, times)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be stored, by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def _fill_strongest(
+    terms: NDArray[np.int32],
+    times: NDArray[np.uint16],
+    counts: csr_array,
+    half: NDArray[np.float32],
+    idf: NDArray[np.float32],
+) -> None:
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    strengths = saturation(counts.data, half[rows]) * idf[counts.indices]
+    # Row and strength in one number: one sort brings the strongest of each row to its front.
+    keys = rows - strengths / (2 * max(float(strengths.max(initial=0)), 1e-9))
+    order = np.argsort(keys, kind="stable")
+    ranks = np.arange(len(order)) - counts.indptr[rows]
+    first = ranks < STRONGEST
+    terms[rows[first], ranks[first]] = counts.indices[order[first]]
+    times[rows[first], ranks[first]] = counts.data[order[first]]

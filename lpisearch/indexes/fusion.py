@@ -1,0 +1,118 @@
+"""The hybrid score: words and places, each standardised over the whole corpus, and added.
+
+    score = z(BM25) + w · c · r · b₄(z(cosine)) + ½ · c · b₈(z(feedback))
+
+- z: a score less its mean over all documents, by its standard deviation, so that a point of one
+  leg is worth a point of another.
+- b: bounded, b₄(z) = 4 tanh(z / 4). A place tells what a document is about, not that it is the
+  one: near documents have cosines ten deviations above the mean, and unbounded they would stand
+  before the document that has the words.
+- w: the weight of the subspace, from the library's own documents: `lpisearch.indexes.calibration`.
+- c: what the map knows of the query, as the cosine between its terms and those with a column.
+- r = t / (t + 7): how sure the place of a document of t distinct terms is. A bare title has none.
+- feedback: BM25 of the most telling words of the documents that come first by the rest.
+
+A leg whose scores are all equal says nothing and adds nothing: one without a hit, a corpus of one
+document, or of equal ones. So the score is never NaN. docs/ranking.md has what was measured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Scores = NDArray[np.float32]
+
+PLACE_BOUND = 4.0
+FEEDBACK_BOUND = 8.0
+FEEDBACK_WEIGHT = 0.5
+HALF_SURE_TERMS = 7.0
+# A cosine is special if it lies so many deviations above the mean of the query's cosines.
+SPECIAL = 1.0
+# Scores that differ by less than this share of the largest differ by rounding.
+_ROUNDING = 1e-6
+# What is smaller has too few digits left.
+_LEAST = float(np.finfo(np.float32).tiny) / _ROUNDING
+
+
+def place_scores(cosines: Scores, certainty: Scores) -> Scores:
+    """Return what the places of documents add to the score, before it is weighted.
+
+    Parameters
+    ----------
+    cosines
+        Of the documents, or a row of them for each of several queries.
+    certainty
+        Of each document, from `place_certainty`.
+    """
+    return certainty * bounded(standardised(cosines), PLACE_BOUND)
+
+
+def feedback_scores(bm25: Scores) -> Scores:
+    """Return what the words of the first documents add, before it is weighted."""
+    return np.float32(FEEDBACK_WEIGHT) * bounded(standardised(bm25), FEEDBACK_BOUND)
+
+
+def place_certainty(distinct_terms: NDArray[np.integer]) -> Scores:
+    """Return how sure the places of documents of so many distinct terms are, from 0 to 1."""
+    return (distinct_terms / (distinct_terms + HALF_SURE_TERMS)).astype(np.float32)
+
+
+def known_part(
+    counts: NDArray[np.floating],
+    frequencies: NDArray[np.integer],
+    has_column: NDArray[np.bool_],
+    n_documents: int,
+) -> float:
+    """Return the cosine between a query and the part of it that the map knows.
+
+    Parameters
+    ----------
+    counts
+        How often each distinct term is in the query.
+    frequencies
+        In how many of the n documents it is; a term in none is as telling as one in one.
+    has_column
+        Whether it is a term of the subspace.
+    """
+    idf = np.log((n_documents + 1) / np.maximum(frequencies, 1))
+    squares = np.square(np.log1p(counts) * idf)
+    total = float(squares.sum())
+    return float(np.sqrt(squares[has_column].sum() / total)) if total > 0 else 1.0
+
+
+def standardised(scores: Scores) -> Scores:
+    """Return scores with mean 0 and deviation 1 over all documents; zeros if all are equal.
+
+    Of a matrix each row is standardised by itself.
+    """
+    if not scores.size:
+        return scores
+    mean = scores.mean(axis=-1, dtype=np.float64, keepdims=True)
+    deviation = scores.std(axis=-1, dtype=np.float64, keepdims=True)
+    largest = np.maximum(
+        np.abs(scores.max(axis=-1, keepdims=True)), np.abs(scores.min(axis=-1, keepdims=True))
+    )
+    says_something = (deviation > _ROUNDING * largest) & (largest >= _LEAST)
+    inverse = np.divide(1, deviation, out=np.zeros_like(deviation), where=says_something)
+    return np.asarray((scores - mean.astype(np.float32)) * inverse.astype(np.float32))
+
+
+def bounded(scores: Scores, bound: float) -> Scores:
+    """Return standardised scores that do not go beyond a bound, smoothly: small ones stay."""
+    return np.asarray(np.float32(bound) * np.tanh(scores / np.float32(bound)))
+
+
+def is_special(cosines: Scores) -> NDArray[np.bool_]:
+    """Tell which cosines stand out among those of all documents.
+
+    They are a deviation above the mean, as one in six would be by chance: below that, documents
+    without a word are relevant no more often than any (docs/ranking.md). Few documents cannot
+    differ that much: of n, one can lie √(n - 1) above at most, and half of that will do.
+    """
+    least = min(SPECIAL, np.sqrt(max(len(cosines) - 1, 0)) / 2)
+    return np.asarray((standardised(cosines) >= least) & (cosines > 0))

@@ -1,0 +1,177 @@
+"""Pseudo-queries cut out of documents, and where the documents they came from are ranked.
+
+A window is some words in a row. The right answer is its document without these words: were they
+left in, every window would find its document by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lpisearch.indexes.bm25 import Bm25, half_saturation, saturation
+from lpisearch.indexes.fusion import known_part, place_certainty, place_scores, standardised
+from lpisearch.indexes.postings import NO_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.indexes.index import SubspaceIndex
+
+    Floats = NDArray[np.float32]
+    Numbers = NDArray[np.int64]
+
+# Windows are ranked among so many documents at most: more would hardly change what is best.
+RIVALS = 20_000
+_BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Windows:
+    """Windows of one length.
+
+    Attributes
+    ----------
+    places
+        Of the document that each was cut out of.
+    asked, left
+        The words of each window, and those left of its document, as numbers in the postings.
+    """
+
+    places: Numbers
+    asked: list[Numbers]
+    left: list[Numbers]
+
+
+def cut_windows(
+    places: Numbers, documents: Sequence[Numbers], length: int, rng: np.random.Generator
+) -> Windows:
+    """Cut one window out of each document that is at least twice as long."""
+    windows = Windows(places[[len(each) >= 2 * length for each in documents]], [], [])
+    for words in documents:
+        if len(words) >= 2 * length:
+            start = int(rng.integers(len(words) - length + 1))
+            windows.asked.append(words[start : start + length])
+            windows.left.append(np.delete(words, slice(start, start + length)))
+    return windows
+
+
+class Contest:
+    """The documents that windows are ranked among, the right answers with them."""
+
+    def __init__(self, index: SubspaceIndex, rivals: Numbers) -> None:
+        self.index = index
+        self.rivals = rivals
+        self.postings = index.postings
+        distinct = index.document_terms.distinct_terms
+        self.certainty = place_certainty(distinct[rivals])
+        self.vectors: Floats = index.vectors[rivals]
+
+    @classmethod
+    def of_index(cls, index: SubspaceIndex, places: Numbers, rng: np.random.Generator) -> Self:
+        """Take all documents, or of very many a sample beside those that are to be found."""
+        n = len(index.vectors)
+        if n <= RIVALS:
+            return cls(index, np.arange(n))
+        return cls(index, np.union1d(places, rng.permutation(n)[: RIVALS - len(places)]))
+
+    def numbered(self, tokens: Sequence[str]) -> list[Numbers]:
+        """Return joined tokens as numbers in the postings."""
+        numbers = {term: number for number, term in enumerate(self.postings.terms())}
+        return [np.array([numbers[each] for each in text.split()], np.int64) for text in tokens]
+
+    def reciprocal_ranks(self, windows: Windows, weights: Sequence[float]) -> NDArray[np.float64]:
+        """Return 1 / rank of the right answers (rows), for each weight of the subspace."""
+        asked, left = self._counts(windows.asked), self._counts(windows.left)
+        places, _ = self._placed(asked)
+        answers, certainty = self._placed(left)
+        cosines = np.einsum("ij,ij->i", places, answers)
+        bm25 = self._answers_bm25(asked, left)
+        known = self._known(asked)
+        factors = asked.data * self._idf[asked.indices]
+        queries = csr_array((factors, asked.indices, asked.indptr), shape=asked.shape)
+        found = np.empty((len(windows.places), len(weights)))
+        for start in range(0, len(found), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            right = np.searchsorted(self.rivals, windows.places[block])
+            at = (np.arange(len(right)), right)
+            words = (queries[block] @ self._weighted).toarray()
+            near = places[block] @ self.vectors.T
+            sure = np.tile(self.certainty, (len(right), 1))
+            words[at], near[at], sure[at] = bm25[block], cosines[block], certainty[block]
+            said = place_scores(near, sure) * known[block, np.newaxis]
+            found[block] = _reciprocal_ranks(standardised(words), said, right, weights)
+        return found
+
+    @cached_property
+    def _idf(self) -> Floats:
+        return Bm25(self.postings).idf(np.arange(len(self.postings)))
+
+    @cached_property
+    def _weighted(self) -> csr_array:
+        """The BM25 of each term in each rival, without idf: terms x rivals."""
+        postings, n = self.postings, len(self.index.vectors)
+        weights = Bm25(postings).worth()
+        entries = (weights, postings.posting_places, postings.posting_starts)
+        every: csr_array = csr_array(entries, shape=(len(postings), n))
+        return every if len(self.rivals) == n else every[:, self.rivals]
+
+    def _counts(self, documents: Sequence[Numbers]) -> csr_array:
+        rows = np.repeat(np.arange(len(documents)), [len(each) for each in documents])
+        ones = np.ones(len(rows), np.float32)
+        shape = (len(documents), len(self.postings))
+        return csr_array((ones, (rows, np.concatenate(documents))), shape=shape)
+
+    def _placed(self, counts: csr_array) -> tuple[Floats, Floats]:
+        """Return the places of bags of words, and how sure each is."""
+        columns = self.postings.lexicon_columns
+        known = columns != NO_COLUMN
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        kept = known[counts.indices]
+        entries = (counts.data[kept], (rows[kept], columns[counts.indices[kept]]))
+        shape = (counts.shape[0], self.index.n_terms)
+        narrowed = csr_array(entries, shape=shape)
+        return self.index.project(narrowed), place_certainty(np.diff(narrowed.indptr))
+
+    def _answers_bm25(self, asked: csr_array, left: csr_array) -> Floats:
+        lengths = self.postings.document_lengths
+        half = half_saturation(np.asarray(left.sum(axis=1)), float(lengths.mean()))
+        worth = saturation(left.data, np.repeat(half, np.diff(left.indptr)))
+        worth *= self._idf[left.indices]
+        weighted = csr_array((worth, left.indices, left.indptr), shape=left.shape)
+        return np.asarray(weighted.multiply(asked).sum(axis=1), np.float32)
+
+    def _known(self, asked: csr_array) -> Floats:
+        frequencies = np.diff(self.postings.posting_starts)
+        has_column = self.postings.lexicon_columns != NO_COLUMN
+        n = len(self.index.vectors)
+        parts = np.split(np.arange(asked.nnz), asked.indptr[1:-1])
+        found = [
+            known_part(asked.data[part], frequencies[words], has_column[words], n)
+            for part, words in ((part, asked.indices[part]) for part in parts)
+        ]
+        return np.array(found, np.float32)
+
+
+def _reciprocal_ranks(
+    words: Floats, places: Floats, right: Numbers, weights: Sequence[float]
+) -> NDArray[np.float64]:
+    """Return 1 / rank of the right answer in each row; half of those that tie are before it."""
+    at = (np.arange(len(right)), right)
+    words, places = words - words[at][:, np.newaxis], places - places[at][:, np.newaxis]
+    words[at] = places[at] = -1
+    # What is behind the right answer by words and by place is so at every weight.
+    rows, others = np.nonzero((words >= 0) | (places >= 0))
+    by_words, by_place = words[rows, others], places[rows, others]
+    found = np.empty((len(right), len(weights)))
+    for number, weight in enumerate(weights):
+        lead = by_words + np.float32(weight) * by_place
+        before = np.bincount(rows, (lead > 0) + 0.5 * (lead == 0), minlength=len(right))
+        found[:, number] = 1 / (1 + before)
+    return found
