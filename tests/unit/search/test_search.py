@@ -94,7 +94,7 @@ def test_the_weight_of_the_subspace_is_given(notes: Path) -> None:
 
     assert scores(None) == scores(SAFE_WEIGHT) != scores(3)
     for unfit in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(BadOption, match="semantic-weight"):
+        with pytest.raises(BadOption, match="semantic_weight"):
             run_search(notes, "bread", SearchOptions(semantic_weight=unfit))
 
 
