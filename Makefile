@@ -1,10 +1,15 @@
 # Two commands on a fresh machine: `make demo` and `make test`. Needs Python 3.11 or later.
 PYTHON ?= python3
 VENV   ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN    := $(VENV)/Scripts
+EXE    := .exe
+else
 BIN    := $(VENV)/bin
+endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow check format docs bench results papers clean
+.PHONY: help demo test test-slow coverage check format docs bench results papers clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,12 +23,16 @@ test: $(VENV)/.installed-dev   ## run the test suite
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
 
+coverage: $(VENV)/.installed-dev   ## run the tests and write the share of lines that they reach into CONTRIBUTING.md
+	$(BIN)/python docs/coverage.py
+
 check: $(VENV)/.installed-dev   ## lint, types, import layers, docs in step
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python docs/coverage.py --check
 
 format: $(VENV)/.installed-dev   ## bring the code into the one format
 	$(BIN)/ruff check --fix .
@@ -45,14 +54,14 @@ papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew, 
 clean:          ## remove the environment and all caches
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(VENV)/bin/python:
+$(BIN)/python$(EXE):
 	$(PYTHON) -m venv $(VENV)
 
 # constraints.txt pins what was tested; both stamps install by it.
-$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python$(EXE)
 	$(PIP) install -c constraints.txt -e .
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python$(EXE)
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.installed

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         SimilarityOptions,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "FSSL",

@@ -35,7 +35,7 @@ _PYTHON_ONLY = {
 }
 
 # Calls that are not methods of `Library`.
-_OTHER_CALLS = {"open", "help", "retokenise"}
+_OTHER_CALLS = {"open", "help"}
 
 
 def _trees() -> Iterator[tuple[str, ast.Module]]:

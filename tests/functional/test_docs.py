@@ -1,0 +1,112 @@
+"""What the pages show is true: their code runs, the guides name all that has to be done."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scipy.sparse import random_array
+from sklearn.preprocessing import normalize
+from typer.testing import CliRunner
+
+import lpisearch
+from lpisearch.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROOT = Path(__file__).parents[2]
+_PAGES = ("README.md", "docs/python.md", "docs/evaluation.md", "docs/projections.md")
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_GUIDE = "docs/adding-a-reader.md"
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    found = _BLOCK.findall((_ROOT / page).read_text(encoding="utf-8"))
+    return [code for kind, code in found if kind == language]
+
+
+def _python() -> Iterator[Any]:
+    for page in _PAGES:
+        for number, code in enumerate(_blocks(page, "python"), start=1):
+            yield pytest.param(code, id=f"{page}-{number}")
+
+
+@pytest.mark.parametrize("code", list(_python()))
+def test_python_code_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block runs as it stands, in a folder with letters and the sample corpus."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample_corpus").symlink_to(_ROOT / "sample_corpus")
+    shutil.copytree(_ROOT / "sample_corpus" / "documents" / "sailing", tmp_path / "letters")
+    X = normalize(random_array((400, 600), density=0.05, format="csr", rng=0))
+    exec(compile(code, "block", "exec"), {"X": X})  # noqa: S102 (our own pages)
+
+
+def test_the_commands_of_the_tour_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command that README shows does what it is shown to do, one after the other."""
+    monkeypatch.chdir(_ROOT)
+    shown = re.findall(
+        r"^\$ (lpisearch .*)$", "".join(_blocks("README.md", "console")), re.MULTILINE
+    )
+    assert len(shown) > 8
+    for command in shown:
+        words = shlex.split(command)[1:]
+        done = CliRunner().invoke(app, ["--db", str(tmp_path / "tour.db"), *words])
+        assert done.exit_code == 0, f"{command}: {done.stderr}"
+        assert done.stdout, command
+
+
+def test_a_reader_is_what_its_guide_says(tmp_path: Path) -> None:
+    """The guide's own reader is its module and one line in the registry, nothing else."""
+    package = tmp_path / "lpisearch"
+    shutil.copytree(
+        Path(lpisearch.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (tmp_path / "migrations").symlink_to(_ROOT / "migrations")
+    (code,) = _blocks(_GUIDE, "python")
+    (package / "readers" / "recipe.py").write_text(code, encoding="utf-8")
+    registry = package / "readers" / "registry.py"
+    lines = registry.read_text(encoding="utf-8")
+    lines = lines.replace("    text,\n)", "    recipe,\n    text,\n)")
+    lines = lines.replace(
+        "        text.READER,\n", "        recipe.READER,\n        text.READER,\n"
+    )
+    registry.write_text(lines, encoding="utf-8")
+    (tmp_path / "bread.rcp").write_text("Rye bread\n---\nLeaven and flour.\n", encoding="utf-8")
+    for words in (("ingest", "bread.rcp"), ("docs", "list")):
+        done = subprocess.run(
+            [sys.executable, "-m", "lpisearch", "--db", "recipes.db", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert "Rye bread" in done.stdout
+
+
+def test_every_promise_names_a_test() -> None:
+    """The tests that SECURITY.md names are there."""
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (_ROOT / "SECURITY.md").read_text("utf-8"))
+    assert len(named) > 10
+    gone = [name for path, name in named if f"def {name}(" not in (_ROOT / path).read_text("utf-8")]
+    assert gone == []
+
+
+def test_versions_agree() -> None:
+    """Package, citation and the newest entry of the changelog have one version."""
+    changelog = (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", changelog, re.MULTILINE)
+    citation = (_ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = (_ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert newest is not None
+    assert newest[1] == lpisearch.__version__
+    assert f"\nversion: {newest[1]}\ndate-released: {newest[2]}\n" in citation
+    assert f'\nversion = "{newest[1]}"\n' in project
