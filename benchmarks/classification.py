@@ -91,7 +91,7 @@ def by_default(folder: Path, seen: list[Record], unseen: list[Record]) -> None:
     print(f"  chosen: {facts['chosen']}, held out: {facts['accuracy']}")
     documents = [Document(each.get("title", ""), each["text"]) for each in unseen]
     truth = np.array([each["labels"][0] for each in unseen])
-    session = Session.open(library)
+    session = Session(library)
     for by in (AUTO, *CLASSIFIERS):
         asked = Judge(session, ClassifyOptions(by, k=1))
         began = time.perf_counter()
@@ -111,7 +111,7 @@ def by_default(folder: Path, seen: list[Record], unseen: list[Record]) -> None:
 
 def by_terms_and_map(folder: Path, documents: list[Record]) -> None:
     """Judge by scikit-learn on terms, and by nearest centroid in the supervised subspace."""
-    collection = library_collection(made(folder / "all.db", documents))
+    collection = library_collection(Session(made(folder / "all.db", documents)))
     collection = replace(collection, limits=VocabularyLimits(min_df=1))
     splits = np.array(collection.splits)
     seen, unseen = (collection.of(np.flatnonzero(splits == each)) for each in ("train", "test"))

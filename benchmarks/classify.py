@@ -81,14 +81,14 @@ def topics(library: Path) -> None:
     """Compare topics with labels."""
     build_index(library, IndexOptions())
     began = time.perf_counter()
-    _agreement("20newsgroups", find_topics(Session.open(library)))
+    _agreement("20newsgroups", find_topics(Session(library)))
     print(f"    in {time.perf_counter() - began:.1f} s")
-    _agreement("20newsgroups, 20 asked for", find_topics(Session.open(library), TopicOptions(20)))
+    _agreement("20newsgroups, 20 asked for", find_topics(Session(library), TopicOptions(20)))
     with tempfile.TemporaryDirectory() as folder:
         sample = _library(Path(folder) / "s.db", shipped_folder("sample_corpus") / "documents")
         for method in ("rlpi", "lpi", "olpi", "lsi"):
             build_index(sample, IndexOptions(method=method))
-            _agreement(f"sample corpus, {method}", find_topics(Session.open(sample)))
+            _agreement(f"sample corpus, {method}", find_topics(Session(sample)))
 
 
 def _agreement(what: str, report: TopicReport) -> None:

@@ -89,7 +89,7 @@ def _precision(library: Path, name: str, judged: Judged, options: SearchOptions)
     """Return the mean average precision of the program's own run, to its end."""
     queries = [pair for pair in _queries(name) if pair[0] in judged]
     wanted = SearchOptions(by=options.by, k=1_000_000, semantic_weight=options.semantic_weight)
-    with Session.open(library) as session:
+    with Session(library) as session:
         return _mean_precision(dict(Searcher(session).batch(queries, wanted)), judged)
 
 
@@ -105,7 +105,7 @@ def _variants(library: Path, name: str) -> list[float]:
     judged = dict(list(_judged(name).items())[:MOST_QUERIES])
     texts = dict(_queries(name))
     engine = Engine(index)
-    with Session.open(library) as session, session.store.reading() as snapshot:
+    with Session(library) as session, session.store.reading() as snapshot:
         names = snapshot.documents.ids()
         tokeniser = session.tokeniser_of(index)
     words = IndexWords(engine, tokeniser)
@@ -179,7 +179,7 @@ def _mixed(folder: Path) -> None:
         judged = {query: {f"{name}/{document}": 1 for document in told}
                   for query, told in _judged(name).items()}  # fmt: skip
         queries = [pair for pair in _queries(name) if pair[0] in judged]
-        with Session.open(library) as session:
+        with Session(library) as session:
             ways = [
                 _mean_precision(
                     dict(Searcher(session).batch(queries, SearchOptions(by=by, k=MIXED_DEPTH))),

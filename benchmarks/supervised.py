@@ -22,6 +22,7 @@ from lpisearch.evaluation import accuracy, split_by_share
 from lpisearch.evaluation.experiments.classifiers import judge
 from lpisearch.evaluation.experiments.collection import library_collection, single_labelled
 from lpisearch.evaluation.experiments.representations import TermWeights, represent
+from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.settings import EvaluateOptions, IngestOptions
 from lpisearch.terms.vocabulary import VocabularyLimits
@@ -58,7 +59,7 @@ def training_documents(path: Path, largest: int | None) -> Collection:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "library.db"
         run_ingest(library, [str(path)], IngestOptions())
-        documents = single_labelled(library_collection(library), largest)
+        documents = single_labelled(library_collection(Session(library)), largest)
     return documents.of(np.flatnonzero(np.array(documents.splits) == "train"))
 
 

@@ -93,7 +93,7 @@ class Library:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = RLock()
-        self._session: Session | None = None
+        self._opened: Session | None = None
         self._asked: Searcher | None = None
 
     def __repr__(self) -> str:
@@ -108,9 +108,9 @@ class Library:
     def close(self) -> None:
         """Release the files. What is asked for afterwards opens them again."""
         with self._lock:
-            if self._session is not None:
-                self._session.close()
-            self._session = self._asked = None
+            if self._opened is not None:
+                self._opened.close()
+            self._asked = None
 
     def __len__(self) -> int:
         return self.listing(limit=0)[1]
@@ -119,7 +119,7 @@ class Library:
         """Go through all documents in the order of ingest."""
         from lpisearch.maintenance.documents import every_document
 
-        return every_document(self.path)
+        return every_document(self._session)
 
     def __bool__(self) -> bool:
         return True  # an empty library is a library
@@ -312,7 +312,7 @@ class Library:
         options = ClassifyOptions(by, k, index, confidence)
         if isinstance(what, Path):
             return next(self.classify_each([str(what)], options))
-        return Judge(self._open(), options).text(what)
+        return Judge(self._session, options).text(what)
 
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
@@ -327,7 +327,7 @@ class Library:
         from lpisearch.ingest.inputs import name_files, read_inputs
         from lpisearch.search.classifying import Judge
 
-        judge = Judge(self._open(), options)
+        judge = Judge(self._session, options)
         if not name_files(arguments):
             yield judge.text(" ".join(arguments))
             return
@@ -368,7 +368,7 @@ class Library:
         from lpisearch.search.topics import find_topics
         from lpisearch.settings import TopicOptions
 
-        return find_topics(self._open(), TopicOptions(number, terms, documents, seed, index))
+        return find_topics(self._session, TopicOptions(number, terms, documents, seed, index))
 
     def dimensions(
         self,
@@ -379,7 +379,7 @@ class Library:
         """Give the dimensions of a sparse map by their words and typical documents."""
         from lpisearch.search.dimensions import show_dimensions
 
-        return show_dimensions(self._open(), options, on_stage)
+        return show_dimensions(self._session, options, on_stage)
 
     def evaluate(
         self,
@@ -439,7 +439,7 @@ class Library:
         from lpisearch.evaluation.experiments.evaluate import evaluating
 
         return evaluating(
-            self.path,
+            self._session,
             what,
             options=options or EvaluateOptions(),
             wanted=wanted,
@@ -471,7 +471,7 @@ class Library:
         """
         from lpisearch.maintenance.status import library_status
 
-        return library_status(self.path)
+        return library_status(self._session)
 
     def entries(self, wanted: Filter | None = None) -> list[Entry]:
         """List documents in the order of ingest, without their texts.
@@ -489,7 +489,7 @@ class Library:
         """Return a page of the listing, and how many documents there are in all."""
         from lpisearch.maintenance.documents import list_documents
 
-        return list_documents(self.path, wanted or Filter(), limit, offset)
+        return list_documents(self._session, wanted or Filter(), limit, offset)
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path.
@@ -501,7 +501,7 @@ class Library:
         """
         from lpisearch.maintenance.documents import show_document
 
-        return show_document(self.path, name)
+        return show_document(self._session, name)
 
     def delete(self, *names: str) -> int:
         """Remove documents by id or path, all or none; return how many."""
@@ -513,7 +513,7 @@ class Library:
         """Write documents as JSON Lines, which `ingest` turns into the same documents again."""
         from lpisearch.maintenance.documents import export_documents
 
-        return export_documents(self.path, target, wanted or Filter())
+        return export_documents(self._session, target, wanted or Filter())
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
         """Look for damage; with `repair`, mend what can be mended."""
@@ -545,21 +545,21 @@ class Library:
 
         return retokenise(self.path, language)
 
-    def _open(self) -> Session:
-        """Open the library when it is first asked; it must exist by then."""
+    @property
+    def _session(self) -> Session:
         from lpisearch.indexes.session import Session
 
         with self._lock:
-            if self._session is None:
-                self._session = Session.open(self.path)
-            return self._session
+            if self._opened is None:
+                self._opened = Session(self.path)
+            return self._opened
 
     def _searcher(self) -> Searcher:
         from lpisearch.search.searcher import Searcher
 
         with self._lock:
             if self._asked is None:
-                self._asked = Searcher(self._open())
+                self._asked = Searcher(self._session)
             return self._asked
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def run_search(library: Path, text: str, options: SearchOptions = DEFAULTS) -> Answer:
     """Answer one query."""
-    with Session.open(library) as session:
+    with Session(library) as session:
         return Searcher(session).search(text, options)
 
 
@@ -32,7 +32,7 @@ def run_feedback(
     options: SearchOptions = DEFAULTS,
 ) -> Answer:
     """Answer a query moved by documents."""
-    with Session.open(library) as session:
+    with Session(library) as session:
         return Searcher(session).search(text, options, like=like, unlike=unlike)
 
 
@@ -40,7 +40,7 @@ def run_similar(
     library: Path, document: str | Document, options: SearchOptions = DEFAULTS
 ) -> Answer:
     """Find what is like a document."""
-    with Session.open(library) as session:
+    with Session(library) as session:
         return Searcher(session).similar(document, options)
 
 
@@ -48,17 +48,17 @@ def run_batch(
     library: Path, queries: Iterable[tuple[str, str]], options: SearchOptions = DEFAULTS
 ) -> Iterator[Run]:
     """Answer many queries."""
-    with Session.open(library) as session:
+    with Session(library) as session:
         yield from Searcher(session).batch(queries, options)
 
 
 def find_topics(library: Path, options: TopicOptions | None = None) -> TopicReport:
     """Cluster the documents."""
-    with Session.open(library) as session:
+    with Session(library) as session:
         return topics_of(session, options or TopicOptions())
 
 
 def judge_of(library: Path, options: ClassifyOptions | None = None) -> Judge:
     """Return the judge of an index; it needs the library no longer."""
-    with Session.open(library) as session:
+    with Session(library) as session:
         return Judge(session, options or ClassifyOptions())

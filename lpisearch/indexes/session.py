@@ -1,55 +1,51 @@
-"""A library that is open: its documents, its indexes and its tokenisers, shared by all who ask."""
+"""A library that is open: its documents, its indexes and its tokenisers, shared by all who ask.
+
+What is slow to import is imported when it is first asked for: `status` needs no numbers.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from threading import RLock
 from typing import TYPE_CHECKING, Self
 
 from lpisearch.errors import IndexNotFound
-from lpisearch.indexes.opening import DEFAULT, OpenIndexes
+from lpisearch.settings import IndexSpec
 from lpisearch.storage import open_store
-from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokenisers import Tokenisers
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.storage import Store
+    from lpisearch.indexes.opening import OpenIndexes
+    from lpisearch.storage import Snapshot, Store
     from lpisearch.terms.tokeniser import Tokeniser
+    from lpisearch.terms.tokenisers import Tokenisers
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+_DEFAULT = IndexSpec().name
+
+
 class Session:
     """What stays open between one question and the next. Any number of threads may share it.
+
+    Parameters
+    ----------
+    path
+        The database file. It is opened, to read, when something is first asked of it.
 
     Attributes
     ----------
     path
         The database file.
-    store
-        Opened to read; each transaction sees one state.
-    indexes
-        Each is opened when it is first needed, and anew when it was rebuilt.
-    tokenisers
-        By their settings.
     """
 
-    path: Path
-    store: Store
-    indexes: OpenIndexes
-    tokenisers: Tokenisers = field(default_factory=Tokenisers)
-
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open a library to read.
-
-        Raises
-        ------
-        LibraryError
-        """
-        store = open_store(path)
-        return cls(path, store, OpenIndexes(path, store))
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = RLock()
+        self._store: Store | None = None
+        self._indexes: OpenIndexes | None = None
+        self._tokenisers: Tokenisers | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -58,10 +54,50 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Release the files."""
-        self.store.close()
+        """Release the files. What is asked for afterwards opens them again."""
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+            self._store = self._indexes = None
 
-    def index(self, name: str = DEFAULT) -> SubspaceIndex:
+    @property
+    def store(self) -> Store:
+        """The documents; each transaction sees one state.
+
+        Raises
+        ------
+        LibraryError
+        """
+        with self._lock:
+            if self._store is None:
+                self._store = open_store(self.path)
+            return self._store
+
+    @property
+    def indexes(self) -> OpenIndexes:
+        """The indexes; each is opened when it is first needed, and anew when it was rebuilt."""
+        from lpisearch.indexes.opening import OpenIndexes
+
+        with self._lock:
+            if self._indexes is None:
+                self._indexes = OpenIndexes(self.path, self.store)
+            return self._indexes
+
+    @property
+    def tokenisers(self) -> Tokenisers:
+        """What cuts words, by its settings."""
+        from lpisearch.terms.tokenisers import Tokenisers
+
+        with self._lock:
+            if self._tokenisers is None:
+                self._tokenisers = Tokenisers()
+            return self._tokenisers
+
+    def reading(self) -> AbstractContextManager[Snapshot]:
+        """Give one unchanging state of the documents."""
+        return self.store.reading()
+
+    def index(self, name: str = _DEFAULT) -> SubspaceIndex:
         """Return an index as it is now.
 
         Raises
@@ -75,4 +111,6 @@ class Session:
 
     def tokeniser_of(self, index: SubspaceIndex) -> Tokeniser:
         """Return what cut the words of an index."""
+        from lpisearch.terms.languages import TokeniserSettings
+
         return self.tokenisers.of(TokeniserSettings.from_dict(index.manifest.tokeniser))

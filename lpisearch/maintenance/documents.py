@@ -15,34 +15,35 @@ from lpisearch.storage import open_store, writer_lock
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from lpisearch.indexes.session import Session
     from lpisearch.records import Document, Entry
 
 EVERY = Filter()
 
 
 def list_documents(
-    library: Path, wanted: Filter = EVERY, limit: int = -1, offset: int = 0
+    session: Session, wanted: Filter = EVERY, limit: int = -1, offset: int = 0
 ) -> tuple[list[Entry], int]:
     """Return a page of the listing, and how many documents there are in all."""
-    with open_store(library) as store, store.reading() as snapshot:
+    with session.reading() as snapshot:
         found = snapshot.documents.entries(wanted, limit, offset)
         return found, snapshot.documents.count(wanted)
 
 
-def every_document(library: Path) -> Iterator[Document]:
+def every_document(session: Session) -> Iterator[Document]:
     """Yield all documents in the order of ingest, as they are now."""
-    with open_store(library) as store, store.reading() as snapshot:
+    with session.reading() as snapshot:
         yield from snapshot.documents.stream(EVERY)
 
 
-def show_document(library: Path, name: str) -> Document:
+def show_document(session: Session, name: str) -> Document:
     """Return a document by its id, or by the path of its file.
 
     Raises
     ------
     DocumentNotFound, SeveralDocuments
     """
-    with open_store(library) as store, store.reading() as snapshot:
+    with session.reading() as snapshot:
         return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
@@ -64,7 +65,7 @@ def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 
         return len(row_ids)
 
 
-def export_documents(library: Path, target: Path | IO[str], wanted: Filter = EVERY) -> int:
+def export_documents(session: Session, target: Path | IO[str], wanted: Filter = EVERY) -> int:
     """Write documents as JSON Lines, which an ingest turns into the same documents again.
 
     Returns
@@ -72,7 +73,7 @@ def export_documents(library: Path, target: Path | IO[str], wanted: Filter = EVE
     int
         How many were written. A file appears whole or not at all.
     """
-    with open_store(library) as store, store.reading() as snapshot:
+    with session.reading() as snapshot:
         found = snapshot.documents.stream(wanted)
         if isinstance(target, Path):
             with _whole_file(target) as stream:

@@ -12,6 +12,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, NotALibrary
+from lpisearch.indexes.session import Session
 from lpisearch.maintenance.copies import upgrade_library
 from lpisearch.maintenance.status import library_status
 from lpisearch.settings import shipped_folder
@@ -110,7 +111,7 @@ def test_an_older_library_is_upgraded_when_it_is_opened(
     ingest(folder(_NOTES))
     downgrade(library, "0001")
     before = content(library)
-    assert library_status(library)["documents"] == 2
+    assert library_status(Session(library))["documents"] == 2
     copy = library.with_name("library.db.before-0001")
     assert _found_revision(library) == HEAD
     assert _found_revision(copy) == "0001"
@@ -198,7 +199,7 @@ def test_a_missing_library_is_not_made_by_reading(library: Path) -> None:
 def test_an_empty_file_becomes_a_library(library: Path, sound: Callable[..., None]) -> None:
     """An empty file, as a kill at the first moment leaves it, is no obstacle."""
     library.touch()
-    assert library_status(library)["documents"] == 0
+    assert library_status(Session(library))["documents"] == 0
     sound()
 
 

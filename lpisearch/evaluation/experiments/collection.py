@@ -13,7 +13,7 @@ from lpisearch.errors import NothingToEvaluate
 from lpisearch.messages import Message, call
 from lpisearch.readers.matrices import read_matrix
 from lpisearch.records import Filter
-from lpisearch.storage import TOKENISER, open_store
+from lpisearch.storage import TOKENISER
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.terms.weighting import DEFAULT_WEIGHTING
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from lpisearch.indexes.session import Session
     from lpisearch.storage import Snapshot
 
     Rows = NDArray[np.integer[Any]]
@@ -92,7 +93,7 @@ class Collection:
         )
 
 
-def library_collection(library: Path) -> Collection:
+def library_collection(session: Session) -> Collection:
     """Count the terms of all documents of a library.
 
     Raises
@@ -110,7 +111,7 @@ def library_collection(library: Path) -> Collection:
             hashes.extend(shard.hashes)
             yield shard.tokens
 
-    with open_store(library) as store, store.reading() as snapshot:
+    with session.reading() as snapshot:
         terms, counted = count_all_terms(shards(snapshot))
         named = snapshot.labels.by_key(Filter())
         split = snapshot.labels.splits_by_key(Filter())
@@ -121,7 +122,7 @@ def library_collection(library: Path) -> Collection:
     labels = tuple(tuple(named.get(key, ())) for key in keys)
     splits = tuple(split.get(key, "") for key in keys)
     return Collection(
-        name=library.name,
+        name=session.path.name,
         counts=counts,
         labels=labels,
         splits=splits,

@@ -27,9 +27,9 @@ from lpisearch.settings import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from lpisearch.evaluation.experiments.cells import OnCell
+    from lpisearch.indexes.session import Session
     from lpisearch.records import Report
 
 ALL, RETRIEVAL = "all", "retrieval"
@@ -42,7 +42,7 @@ _LABELLED: dict[str, tuple[Any, type[Any]]] = {
 
 @contextmanager
 def evaluating(
-    library: Path,
+    session: Session,
     what: str,
     *,
     options: EvaluateOptions,
@@ -55,8 +55,8 @@ def evaluating(
 
     Parameters
     ----------
-    library
-        The database file.
+    session
+        The library.
     what
         "all", "similarity", "classify", "cluster" or "retrieval".
     options
@@ -78,14 +78,14 @@ def evaluating(
     if swept is None and what not in {ALL, RETRIEVAL, *_LABELLED}:
         raise BadOption("what", f"“{what}” is not an evaluation", [ALL, *_LABELLED, RETRIEVAL])
     chosen = _checked(what, wanted)
-    signed = _signature(what, library, options, swept, chosen) if keep else {}
+    signed = _signature(what, session, options, swept, chosen) if keep else {}
     with kept_cells(signed, on_cell) if keep else nullcontext(Cells(on_cell=on_cell)) as cells:
-        report = _report(library, what, options=options, swept=swept, wanted=chosen, cells=cells)
+        report = _report(session, what, options=options, swept=swept, wanted=chosen, cells=cells)
         yield replace(report, resumed=cells.found)
 
 
 def _report(
-    library: Path,
+    session: Session,
     what: str,
     *,
     options: EvaluateOptions,
@@ -94,24 +94,24 @@ def _report(
     cells: Cells,
 ) -> Report:
     if swept is not None:
-        return evaluate_sweep(library, options, swept, _parts(what, wanted), cells)
+        return evaluate_sweep(session, options, swept, _parts(what, wanted), cells)
     if what == ALL:
-        return evaluate_all(library, options, wanted, cells)
+        return evaluate_all(session, options, wanted, cells)
     if what == RETRIEVAL:
-        return evaluate_retrieval(library, options, wanted, cells)
+        return evaluate_retrieval(session, options, wanted, cells)
     report: Report = _LABELLED[what][0](
-        EvaluationInput.open(library, options), options, wanted, cells
+        EvaluationInput.open(session, options), options, wanted, cells
     )
     return report
 
 
 def _signature(
-    what: str, library: Path, options: EvaluateOptions, swept: SweepOptions | None, wanted: Any
+    what: str, session: Session, options: EvaluateOptions, swept: SweepOptions | None, wanted: Any
 ) -> dict[str, Any]:
     """Return what tells one run from another, so that only the same one is gone on with."""
     return {
         "kind": what,
-        "library": None if options.matrix else library_state(library),
+        "library": None if options.matrix else library_state(session),
         "options": [None if each is None else asdict(each) for each in (options, swept, wanted)],
         "versions": library_versions(),
     }

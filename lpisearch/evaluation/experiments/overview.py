@@ -20,9 +20,9 @@ from lpisearch.settings import CategoriesOptions, ClusterOptions, SimilarityOpti
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.indexes.session import Session
     from lpisearch.records import Cell, Report
     from lpisearch.settings import EvaluateOptions, RetrievalOptions
 
@@ -32,7 +32,7 @@ _CLUSTER = {"AC": "cluster_AC", "NMI": "cluster_NMI"}
 
 
 def evaluate_all(
-    library: Path, options: EvaluateOptions, retrieval: RetrievalOptions | None, cells: Cells
+    session: Session, options: EvaluateOptions, retrieval: RetrievalOptions | None, cells: Cells
 ) -> Report:
     """Compare the index of a library with plain terms and LSI in every way there is.
 
@@ -43,8 +43,8 @@ def evaluate_all(
     if retrieval is not None and options.matrix is not None:
         raise BadOption("queries", "a matrix has no texts for queries to find")
     if retrieval is not None:
-        read_questions(library, retrieval)  # what is wrong with them is said before the long part
-    source = EvaluationInput.open(library, options)
+        read_questions(session, retrieval)  # what is wrong with them is said before the long part
+    source = EvaluationInput.open(session, options)
     options, method = index_options(source, options)
     named = replace(
         options, methods=options.methods or (*BASELINES[: 1 + (method != "lsi")], method)
@@ -62,7 +62,7 @@ def evaluate_all(
         except NothingToEvaluate as error:
             reasons[name] = error
     if retrieval is not None:
-        found["retrieval"] = evaluate_retrieval(library, options, retrieval, cells)
+        found["retrieval"] = evaluate_retrieval(session, options, retrieval, cells)
     if not found:
         raise next(iter(reasons.values()))
     notes: list[str] = [Message(name, ": ", error.what) for name, error in reasons.items()]

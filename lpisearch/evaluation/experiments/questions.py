@@ -9,12 +9,10 @@ from lpisearch.errors import NothingToEvaluate
 from lpisearch.messages import Message, call
 from lpisearch.readers.judgements import Judgements, read_judgements
 from lpisearch.readers.queries import read_queries
-from lpisearch.storage import open_store
 from lpisearch.wording import are, counted, some
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from lpisearch.indexes.session import Session
     from lpisearch.settings import RetrievalOptions
 
 
@@ -61,7 +59,7 @@ class Questions:
         return found
 
 
-def read_questions(library: Path, wanted: RetrievalOptions) -> Questions:
+def read_questions(session: Session, wanted: RetrievalOptions) -> Questions:
     """Read queries and judgements, and find what does not fit.
 
     Raises
@@ -70,7 +68,7 @@ def read_questions(library: Path, wanted: RetrievalOptions) -> Questions:
     """
     queries = read_queries(wanted.queries)
     judgements = read_judgements(wanted.qrels)
-    with open_store(library) as store, store.reading() as snapshot:
+    with session.reading() as snapshot:
         known = set(snapshot.documents.ids().values())
     relevant = {query for query, own in judgements.items() if max(own.values()) > 0}
     asked = {name for name, _ in queries}

@@ -17,7 +17,6 @@ from lpisearch.evaluation.experiments.questions import Questions, read_questions
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import TERMS, check_options, chosen_methods
 from lpisearch.evaluation.experiments.sources import index_in_use
-from lpisearch.indexes.session import Session
 from lpisearch.messages import Message, Option, call
 from lpisearch.records import Table
 from lpisearch.search.engine import WAYS, Engine
@@ -27,10 +26,10 @@ from lpisearch.wording import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from lpisearch.evaluation import Measure
     from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.indexes.session import Session
     from lpisearch.records import Cell, Report
     from lpisearch.settings import EvaluateOptions, RetrievalOptions
 
@@ -41,7 +40,7 @@ Scores = dict[str, dict[str, float]]
 
 
 def evaluate_retrieval(
-    library: Path, options: EvaluateOptions, wanted: RetrievalOptions, cells: Cells
+    session: Session, options: EvaluateOptions, wanted: RetrievalOptions, cells: Cells
 ) -> Report:
     """Measure the ways to rank on judged queries, and compare them in pairs.
 
@@ -54,11 +53,11 @@ def evaluate_retrieval(
     check_options(options)
     measures = parse_measures(wanted.measures)
     ways = _ways(wanted)
-    questions = read_questions(library, wanted)
+    questions = read_questions(session, wanted)
     notes = questions.notes
     methods = _methods(options)
     if not options.methods:
-        in_use = index_in_use(library, options.index)
+        in_use = index_in_use(session, options.index)
         notes += in_use.notes if in_use is not None else ()
         if in_use is None:
             if wanted.by and set(ways) != {LEXICAL}:
@@ -68,7 +67,7 @@ def evaluate_retrieval(
     cells.total += len(methods)
     settings: dict[str, Scores] = {}
     rows: list[dict[str, Cell]] = []
-    judge = _Judge(library, options, wanted, ways, questions, measures)
+    judge = _Judge(session, options, wanted, ways, questions, measures)
     for method in methods:
         varied = (options.dims, options.alpha, options.neighbours)
         said = f"retrieval, {method or 'the index in use'}"
@@ -87,7 +86,7 @@ def evaluate_retrieval(
 class _Judge:
     """Answers the questions in each way, and scores the answers."""
 
-    library: Path
+    session: Session
     options: EvaluateOptions
     wanted: RetrievalOptions
     ways: Sequence[str]
@@ -98,19 +97,18 @@ class _Judge:
         """Score the ways to rank by the index of the library, or by one made for the method."""
         from lpisearch.evaluation import score_run
 
-        engine = None if method is None else _engine(self.library, self.options, method)
+        engine = None if method is None else _engine(self.session, self.options, method)
         found = {}
-        with Session.open(self.library) as session:
-            searcher = Searcher(session)
-            for by in self.ways:
-                search = SearchOptions(
-                    by=by,
-                    k=self.wanted.depth,
-                    index=self.options.index,
-                    semantic_weight=self.wanted.semantic_weight,
-                )
-                run = dict(searcher.batch(self.questions.queries, search, engine=engine))
-                found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
+        searcher = Searcher(self.session)
+        for by in self.ways:
+            search = SearchOptions(
+                by=by,
+                k=self.wanted.depth,
+                index=self.options.index,
+                semantic_weight=self.wanted.semantic_weight,
+            )
+            run = dict(searcher.batch(self.questions.queries, search, engine=engine))
+            found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
         return found
 
 
@@ -122,7 +120,7 @@ def _strict(run: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[tu
     }
 
 
-def _engine(library: Path, options: EvaluateOptions, method: str) -> Engine:
+def _engine(session: Session, options: EvaluateOptions, method: str) -> Engine:
     from lpisearch.indexes.build import fit_index
     from lpisearch.indexes.stages import Stages
 
@@ -138,7 +136,7 @@ def _engine(library: Path, options: EvaluateOptions, method: str) -> Engine:
         from dataclasses import replace
 
         wanted = replace(wanted, weighting=options.weighting)
-    return Engine(fit_index(library, wanted, Stages(lambda _name: None)))
+    return Engine(fit_index(session.path, wanted, Stages(lambda _name: None)))
 
 
 def _row(

@@ -13,21 +13,21 @@ from lpisearch.evaluation.experiments.collection import (
     library_collection,
     matrix_collection,
 )
-from lpisearch.indexes.opening import OpenIndexes, entry_named
+from lpisearch.indexes.opening import entry_named
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, call
 from lpisearch.records import Filter
-from lpisearch.storage import TOKENISER, fingerprint, open_store
+from lpisearch.storage import TOKENISER, fingerprint
 from lpisearch.wording import are
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from lpisearch.evaluation.experiments.collection import Collection
     from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.session import Session
     from lpisearch.settings import EvaluateOptions
     from lpisearch.storage import IndexEntry
 
@@ -76,20 +76,20 @@ class EvaluationInput:
 
     Attributes
     ----------
-    library
-        The database file.
+    session
+        The library.
     collection
         Its documents, or those of the file.
     has_index
         Whether it is a library: a file has no index.
     """
 
-    library: Path
+    session: Session
     collection: Collection
     has_index: bool
 
     @classmethod
-    def open(cls, library: Path, options: EvaluateOptions) -> EvaluationInput:
+    def open(cls, session: Session, options: EvaluateOptions) -> EvaluationInput:
         """Read the documents.
 
         Raises
@@ -97,8 +97,8 @@ class EvaluationInput:
         LibraryError, MatrixUnreadable, NothingToEvaluate
         """
         if options.matrix is not None:
-            return cls(library, matrix_collection(options.matrix), has_index=False)
-        return cls(library, library_collection(library), has_index=True)
+            return cls(session, matrix_collection(options.matrix), has_index=False)
+        return cls(session, library_collection(session), has_index=True)
 
     def entry(self, name: str) -> IndexEntry | None:
         """Return what the library says of an index; None if it has no default one.
@@ -109,7 +109,7 @@ class EvaluationInput:
         """
         if not self.has_index:
             return None
-        with open_store(self.library) as store, store.reading() as snapshot:
+        with self.session.reading() as snapshot:
             return entry_named(snapshot, name)
 
     def stored_vectors(self, name: str) -> StoredVectors | None:
@@ -119,7 +119,7 @@ class EvaluationInput:
         ------
         IndexNotFound, IndexDamaged, IndexTooNew
         """
-        found = index_in_use(self.library, name) if self.has_index else None
+        found = index_in_use(self.session, name) if self.has_index else None
         if found is None:
             return None
         index, notes = found.opened, list(found.notes)
@@ -139,17 +139,14 @@ class InUse(NamedTuple):
     notes: tuple[str, ...]
 
 
-def index_in_use(library: Path, name: str) -> InUse | None:
+def index_in_use(session: Session, name: str) -> InUse | None:
     """Open an index of a library; None if it has no default one.
 
     Raises
     ------
     IndexNotFound, IndexDamaged, IndexTooNew
     """
-    with (
-        open_store(library) as store,
-        OpenIndexes(library, store).reading(name) as reading,
-    ):
+    with session.indexes.reading(name) as reading:
         if reading.trouble is not None:
             raise reading.trouble
         if reading.opened is None:
@@ -167,14 +164,14 @@ def index_in_use(library: Path, name: str) -> InUse | None:
     return InUse(index, entry, notes)
 
 
-def library_state(library: Path) -> str:
+def library_state(session: Session) -> str:
     """Return a digest of all that an evaluation reads from a library.
 
     Raises
     ------
     LibraryError
     """
-    with open_store(library) as store, store.reading() as snapshot:
+    with session.reading() as snapshot:
         parts: list[object] = [
             sorted(snapshot.documents.ids().items()),
             sorted(snapshot.corpus.content_hashes(Filter()).items()),

@@ -24,9 +24,9 @@ from lpisearch.records import Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.indexes.session import Session
     from lpisearch.records import Cell, Report
     from lpisearch.settings import (
         CategoriesOptions,
@@ -76,7 +76,7 @@ class Parts:
 
 
 def evaluate_sweep(
-    library: Path, options: EvaluateOptions, wanted: SweepOptions, parts: Parts, cells: Cells
+    session: Session, options: EvaluateOptions, wanted: SweepOptions, parts: Parts, cells: Cells
 ) -> Report:
     """Measure several methods at several values of a parameter.
 
@@ -90,7 +90,7 @@ def evaluate_sweep(
     names = chosen_methods(options, PAPERS)
     if wanted.measure == "retrieval":
         names = tuple(name for name in names if name != TERMS)  # they make no index
-    run = _Runner(library, replace(options, methods=names), wanted, parts, cells)
+    run = _Runner(session, replace(options, methods=names), wanted, parts, cells)
     rows = run.rows()
     title = f"{wanted.measure.capitalize()} by {PARAMETERS[wanted.over][1]}"
     table = Table("sweep", title, tuple(rows), tuple(run.notes))
@@ -104,19 +104,19 @@ class _Runner:
 
     def __init__(
         self,
-        library: Path,
+        session: Session,
         options: EvaluateOptions,
         wanted: SweepOptions,
         parts: Parts,
         cells: Cells,
     ) -> None:
-        self._library = library
+        self._session = session
         self._options = options
         self._wanted = wanted
         self._parts = parts
         self._cells = cells
         self._source = (
-            None if wanted.measure == "retrieval" else EvaluationInput.open(library, options)
+            None if wanted.measure == "retrieval" else EvaluationInput.open(session, options)
         )
         self.collection = self._source.collection if self._source is not None else None
         self.notes: list[str] = []
@@ -195,7 +195,7 @@ class _Runner:
     def _retrieval(self, options: EvaluateOptions) -> Rows:
         assert self._parts.retrieval is not None  # noqa: S101 (it was checked)
         wanted = self._parts.retrieval
-        return self._taken(evaluate_retrieval(self._library, options, wanted, self._cells))
+        return self._taken(evaluate_retrieval(self._session, options, wanted, self._cells))
 
     def _taken(self, report: Report) -> Rows:
         table = report.tables[0]

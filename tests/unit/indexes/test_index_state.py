@@ -182,8 +182,8 @@ def test_an_index_of_some_documents_looks_at_those(library: Path, put: Put) -> N
 def test_status_needs_no_numbers(library: Path) -> None:
     """The state of an index is read without NumPy, SciPy or scikit-learn."""
     program = (
-        "import sys; from pathlib import Path; from lpisearch.maintenance import status as m; "
-        "assert m.library_status(Path(sys.argv[1]))['indexes'][0]['state'] == 'ready'; "
+        "import sys, lpisearch; library = lpisearch.open(sys.argv[1]); "
+        "assert library.status()['indexes'][0]['state'] == 'ready'; "
         "heavy = {'numpy', 'scipy', 'sklearn', 'alembic'} & set(sys.modules); "
         "sys.exit(', '.join(heavy) or 0)"
     )

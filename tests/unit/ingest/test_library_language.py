@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import BadOption
+from lpisearch.indexes.session import Session
 from lpisearch.maintenance.status import library_status
 from lpisearch.maintenance.tokens import retokenise
 
@@ -27,37 +28,37 @@ ENGLISH = "This is the dog, and it was not on the tree with a cat."
 def test_the_first_documents_tell_the_language(put: Ingest, library: Path) -> None:
     """A library of German documents is cut as German, and says so."""
     report = put([{"text": GERMAN}, {"text": "Ein Haus mit einem Garten ist nicht groß."}])
-    assert library_status(library)["language"] == "german"
-    assert report.notes == ["language: german (found in 2 documents; --language to set)"]
+    assert library_status(Session(library))["language"] == "german"
+    assert report.notes == ["language: german (found in 2 documents; language to set)"]
 
 
 def test_the_language_stays(put: Ingest, library: Path) -> None:
     """What later documents are in changes nothing, and nothing is said again."""
     put([{"text": GERMAN}])
     report = put([{"text": ENGLISH}] * 5, name="more", language="auto")
-    assert library_status(library)["language"] == "german"
+    assert library_status(Session(library))["language"] == "german"
     assert report.notes == []
 
 
 def test_a_named_language_holds(put: Ingest, library: Path) -> None:
     """Whatever the documents are in, --language is heeded, and nothing is looked for."""
     report = put([{"text": GERMAN}], language="fr")
-    assert library_status(library)["language"] == "french"
+    assert library_status(Session(library))["language"] == "french"
     assert report.notes == []
 
 
 def test_an_empty_folder_settles_nothing(put: Ingest, library: Path) -> None:
     """The language is found when the first document comes."""
     put([], name="nothing")
-    assert library_status(library)["language"] is None
+    assert library_status(Session(library))["language"] is None
     put([{"text": GERMAN}])
-    assert library_status(library)["language"] == "german"
+    assert library_status(Session(library))["language"] == "german"
 
 
 def test_documents_without_evidence_are_english(put: Ingest, library: Path) -> None:
     """Names and numbers are cut as English, and the note says that nothing told it."""
     report = put([{"text": "ship boat harbour"}])
-    assert library_status(library)["language"] == "english"
+    assert library_status(Session(library))["language"] == "english"
     assert "hardly a word" in report.notes[0]
 
 
@@ -65,10 +66,10 @@ def test_later_documents_may_say_otherwise(put: Ingest, library: Path) -> None:
     """Where most documents of the first ingest are in another language, the next step is told."""
     records = [{"text": ENGLISH}] + [{"text": f"{GERMAN} {number}"} for number in range(9)]
     report = put(records, batch_documents=1)
-    assert library_status(library)["language"] == "english"
-    assert report.notes[-1].endswith("Next: lpisearch db retokenise --language german")
+    assert library_status(Session(library))["language"] == "english"
+    assert report.notes[-1].endswith('Next: library.retokenise(language="german")')
     retokenise(library, "auto")
-    assert library_status(library)["language"] == "german"
+    assert library_status(Session(library))["language"] == "german"
 
 
 def test_an_unknown_language_is_refused(put: Ingest) -> None:

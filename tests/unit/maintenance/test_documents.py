@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
+from lpisearch.indexes.session import Session
 from lpisearch.maintenance.documents import delete_documents, list_documents, show_document
 
 if TYPE_CHECKING:
@@ -26,22 +27,22 @@ def test_a_document_is_shown_by_id_or_path(
     """The path may be absolute, or relative to the current folder."""
     monkeypatch.chdir(root)
     for name in ("a.txt", str(root / "a.txt"), "./a.txt"):
-        assert show_document(library, name).text.strip() == "A letter."
-    assert show_document(library, "b.jsonl#2").text == "two"
+        assert show_document(Session(library), name).text.strip() == "A letter."
+    assert show_document(Session(library), "b.jsonl#2").text == "two"
 
 
 def test_a_path_of_several_documents_is_stated(library: Path, root: Path) -> None:
     """The message says how many there are and how to list them; nothing is deleted."""
     path = str(root / "b.jsonl")
     with pytest.raises(SeveralDocuments, match="2 documents") as caught:
-        show_document(library, path)
+        show_document(Session(library), path)
     assert path in caught.value.next_step
     with pytest.raises(SeveralDocuments):
         delete_documents(library, ["a.txt", path])
-    assert list_documents(library)[1] == 3
+    assert list_documents(Session(library))[1] == 3
 
 
 def test_an_unknown_name_is_stated(library: Path, root: Path) -> None:
     """The message repeats the name."""
     with pytest.raises(DocumentNotFound, match=r"zzz"):
-        show_document(library, f"{root}/zzz")
+        show_document(Session(library), f"{root}/zzz")

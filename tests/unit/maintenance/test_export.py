@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpisearch.errors import LibraryUnwritable
+from lpisearch.indexes.session import Session
 from lpisearch.ingest.batches import BatchWriter, Incoming
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.maintenance.documents import export_documents
@@ -34,7 +35,7 @@ def _stored(library: Path, documents: list[Document]) -> None:
 
 def _export(library: Path) -> str:
     stream = io.StringIO()
-    export_documents(library, stream)
+    export_documents(Session(library), stream)
     return stream.getvalue()
 
 
@@ -73,7 +74,7 @@ def test_an_export_makes_the_same_library(
     folder = tmp_path_factory.mktemp("export")
     _stored(folder / "first.db", documents)
     exported = folder / "export.jsonl"
-    assert export_documents(folder / "first.db", exported) == len(documents)
+    assert export_documents(Session(folder / "first.db"), exported) == len(documents)
     report = run_ingest(folder / "second.db", [str(exported)], IngestOptions())
     assert (report.added, report.failures, report.warnings) == (len(documents), [], [])
     assert _export(folder / "second.db").encode() == exported.read_bytes()
@@ -94,7 +95,7 @@ def test_an_export_of_real_files_makes_the_same_library(
     )
     assert ingest(root).added == 6
     exported = tmp_path / "export.jsonl"
-    export_documents(library, exported)
+    export_documents(Session(library), exported)
     other = tmp_path / "other.db"
     assert ingest(exported, into=other).added == 6
     assert _export(other).encode() == exported.read_bytes()
@@ -108,7 +109,7 @@ def test_an_export_does_not_depend_on_its_folder(
     first, second = tmp_path / "first.db", tmp_path / "second.db"
     ingest(folder({"a.txt": "One."}), into=first)
     target = folder({"train/sea/keep.txt": ""}, "elsewhere") / "train" / "sea" / "e.jsonl"
-    export_documents(first, target)
+    export_documents(Session(first), target)
     report = ingest(target.parents[2] / "**" / "*.jsonl", into=second)
     assert report.added == 1
     assert _export(second).encode() == target.read_bytes()
@@ -122,7 +123,7 @@ def test_an_export_can_be_narrowed(
                    for label in "ab" for n in range(2)}))  # fmt: skip
     stream = io.StringIO()
     wanted = Filter(labels=("a",), split="train", path="*/1.txt")
-    assert export_documents(library, stream, wanted) == 1
+    assert export_documents(Session(library), stream, wanted) == 1
     assert json.loads(stream.getvalue())["id"] == "train/a/1.txt"
 
 
@@ -147,7 +148,7 @@ def test_an_export_appears_whole_or_not_at_all(
 
     monkeypatch.setattr("lpisearch.maintenance.documents.json.dumps", fail)
     with pytest.raises(LibraryUnwritable, match=f"{target}: No space left"):
-        export_documents(library, target)
+        export_documents(Session(library), target)
     assert target.read_text(encoding="utf-8") == "before"
     assert list(target.parent.iterdir()) == [target]
 
@@ -159,5 +160,5 @@ def test_an_export_has_the_rights_of_any_new_file(
     ingest(folder({"a.txt": "x"}))
     target, plain = tmp_path / "export.jsonl", tmp_path / "plain"
     plain.touch()
-    export_documents(library, target)
+    export_documents(Session(library), target)
     assert target.stat().st_mode == plain.stat().st_mode

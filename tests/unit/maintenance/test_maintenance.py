@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption, LibraryLocked
+from lpisearch.indexes.session import Session
 from lpisearch.maintenance.doctor import examine
 from lpisearch.maintenance.documents import delete_documents
 from lpisearch.maintenance.status import library_status
@@ -36,7 +37,7 @@ def test_retokenising_changes_the_language(
     """All tokens and FTS rows are made anew in the new language, and kept by later ingests."""
     before = sql("SELECT document_id, tokens FROM document_tokens")
     assert retokenise(library, "german") == 2
-    assert library_status(library)["language"] == "german"
+    assert library_status(Session(library))["language"] == "german"
     tokens = dict(sql("SELECT document_id, tokens FROM document_tokens"))
     assert tokens != dict(before)
     word = tokens[1].split()[0]
@@ -118,4 +119,4 @@ def test_the_language_is_set_by_the_first_ingest(
     with pytest.raises(BadOption, match="klingon"):
         ingest(folder({"a.txt": "x"}), language="klingon")
     ingest(folder({"a.txt": "x"}), language="german")
-    assert library_status(library)["language"] == "german"
+    assert library_status(Session(library))["language"] == "german"

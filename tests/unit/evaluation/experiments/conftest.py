@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from lpisearch.evaluation.experiments.collection import Collection
 from lpisearch.evaluation.experiments.sources import EvaluationInput
+from lpisearch.indexes.session import Session
 from lpisearch.terms.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def source(collect: Callable[..., Collection]) -> Callable[..., EvaluationInput]
     """Return a maker of sources without an index."""
 
     def make(*args: object, **options: object) -> EvaluationInput:
-        return EvaluationInput(Path("nowhere.db"), collect(*args, **options), has_index=False)
+        return EvaluationInput(
+            Session(Path("nowhere.db")), collect(*args, **options), has_index=False
+        )
 
     return make

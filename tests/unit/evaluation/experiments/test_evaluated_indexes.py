@@ -10,6 +10,7 @@ import pytest
 from lpisearch.errors import BadOption, IndexDamaged, IndexNotFound, LibraryError, NothingToEvaluate
 from lpisearch.evaluation.experiments.sources import library_state
 from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.session import Session
 from lpisearch.library import Library
 from lpisearch.records import Filter
 from lpisearch.settings import (
@@ -226,14 +227,14 @@ def test_the_state_of_a_library(
     indexed: Library, records: list[Record], put: Callable[..., Any]
 ) -> None:
     """A digest changes with documents, labels and indexes, and with nothing else."""
-    states = [library_state(indexed.path)]
-    assert library_state(indexed.path) == states[0]
+    states = [library_state(Session(indexed.path))]
+    assert library_state(Session(indexed.path)) == states[0]
     indexed.index("lsi")
-    states.append(library_state(indexed.path))
+    states.append(library_state(Session(indexed.path)))
     put([records[0] | {"labels": ["other"]}, *records[1:]])
-    states.append(library_state(indexed.path))
+    states.append(library_state(Session(indexed.path)))
     put([records[0] | {"text": "changed"}, *records[1:]])
-    states.append(library_state(indexed.path))
+    states.append(library_state(Session(indexed.path)))
     assert len(set(states)) == 4
 
 

@@ -11,6 +11,7 @@ from lpisearch.evaluation.experiments.cluster import evaluate_cluster
 from lpisearch.evaluation.experiments.collection import matrix_collection
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput
+from lpisearch.indexes.session import Session
 from lpisearch.readers.matrices import MatrixUnreadable
 from lpisearch.settings import ClusterOptions, EvaluateOptions, SimilarityOptions
 
@@ -74,7 +75,7 @@ def test_a_matrix_gives_what_its_counts_give_by_hand(
     """An .npz and an svmlight file of the same counts have the AP that the definition gives."""
     expected = _by_hand(counts)
     for path in (archive(), _svmlight(counts, tmp_path / "counts.txt")):
-        source = EvaluationInput.open(Path("nowhere.db"), EvaluateOptions(matrix=path))
+        source = EvaluationInput.open(Session(Path("nowhere.db")), EvaluateOptions(matrix=path))
         (row,) = evaluate_similarity(source, _TERMS, SimilarityOptions(), Cells()).tables[0].rows
         assert row["AP"] == pytest.approx(expected, abs=2e-3)  # ties in cosines
         assert (row["documents"], row["dims"]) == (36, 40)
@@ -99,7 +100,9 @@ def test_a_stored_zero_is_no_occurrence(archive: Callable[..., Path], counts: cs
     """Documents that hold only zeros have no word."""
     data = counts.data.copy()
     data[: counts.indptr[2]] = 0
-    source = EvaluationInput.open(Path("nowhere.db"), EvaluateOptions(matrix=archive(data=data)))
+    source = EvaluationInput.open(
+        Session(Path("nowhere.db")), EvaluateOptions(matrix=archive(data=data))
+    )
     table = evaluate_similarity(source, _TERMS, SimilarityOptions(), Cells()).tables[0]
     assert table.rows[0]["documents"] == 34
     assert table.notes == ("2 documents have no word: left out.",)
@@ -107,7 +110,7 @@ def test_a_stored_zero_is_no_occurrence(archive: Callable[..., Path], counts: cs
 
 def test_classes_are_found_in_a_matrix(archive: Callable[..., Path]) -> None:
     """Three classes that prefer other terms are found again by k-means."""
-    source = EvaluationInput.open(Path("nowhere.db"), EvaluateOptions(matrix=archive()))
+    source = EvaluationInput.open(Session(Path("nowhere.db")), EvaluateOptions(matrix=archive()))
     table = evaluate_cluster(source, _TERMS, ClusterOptions(), Cells()).tables[0]
     assert (table.rows[0]["AC"], table.rows[0]["classes"]) == (1.0, 3)
 

@@ -14,6 +14,7 @@ from lpisearch.evaluation.experiments.cells import Cells
 from lpisearch.evaluation.experiments.classifiers import judge
 from lpisearch.evaluation.experiments.classify import evaluate_classify
 from lpisearch.evaluation.experiments.representations import PAPERS, TermWeights, represent
+from lpisearch.indexes.session import Session
 from lpisearch.settings import CategoriesOptions, EvaluateOptions
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def test_a_library_without_its_test_documents_teaches_the_same(
     judged = []
     for text in ("", "ship bread star violin " * 3):
         put([one | {"text": one["text"] + text * (one["split"] == "test")} for one in records])
-        whole = single_labelled(library_collection(library))
+        whole = single_labelled(library_collection(Session(library)))
         train = whole.of([row for row, split in enumerate(whole.splits) if split == "train"])
         weights = TermWeights.learn(train, "")
         known = [term for term, stays in zip(whole.terms, weights.stays, strict=True) if stays]

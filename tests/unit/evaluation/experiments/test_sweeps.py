@@ -12,6 +12,7 @@ from lpisearch.evaluation.experiments.cluster import evaluate_cluster
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput
 from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
+from lpisearch.indexes.session import Session
 from lpisearch.settings import (
     CategoriesOptions,
     ClusterOptions,
@@ -37,7 +38,7 @@ def _sweep(
     library: Path, measure: str, over: str, values: tuple[float, ...], **options: Any
 ) -> Report:
     wanted = SweepOptions(measure, over, values)
-    return evaluate_sweep(library, replace(_OPTIONS, **options), wanted, _PARTS, Cells())
+    return evaluate_sweep(Session(library), replace(_OPTIONS, **options), wanted, _PARTS, Cells())
 
 
 def _points(rows: Sequence[Mapping[str, Cell]], over: str) -> list[tuple[Cell, Cell]]:
@@ -73,7 +74,7 @@ def test_methods_without_the_parameter_run_once(
 
 def test_a_point_is_what_the_measure_gives_there(shelf: Path) -> None:
     """A sweep has the figures that the measure gives at each value by itself."""
-    source = EvaluationInput.open(shelf, EvaluateOptions())
+    source = EvaluationInput.open(Session(shelf), EvaluateOptions())
     options = replace(_OPTIONS, methods=("lsi",))
     kinds: dict[str, tuple[Callable[..., Report], Any, str]] = {
         "similarity": (evaluate_similarity, SimilarityOptions(), "AP"),
@@ -109,7 +110,7 @@ def test_the_share_to_learn_from(shelf: Path) -> None:
     """Shares are drawn anew at each value, for all methods."""
     parts = replace(_PARTS, classify=replace(_CATEGORIES, split="auto", repeats=2))
     wanted = SweepOptions("classify", "train", (0.2, 0.5))
-    report = evaluate_sweep(shelf, _OPTIONS, wanted, parts, Cells())
+    report = evaluate_sweep(Session(shelf), _OPTIONS, wanted, parts, Cells())
     found = _points(report.tables[0].rows, "train")
     assert found == [(name, share) for share in (0.2, 0.5) for name in _OPTIONS.methods]
     assert all(line.spread is not None for line in report.figures[0].series)
@@ -126,7 +127,7 @@ def test_retrieval_is_swept_over_indexes_in_memory(tmp_path: Path) -> None:
     parts = replace(_PARTS, retrieval=files)
     wanted = SweepOptions("retrieval", "dims", (5, 30))
     options = replace(_OPTIONS, methods=("terms", "lsi"))
-    rows = evaluate_sweep(library.path, options, wanted, parts, Cells()).tables[0].rows
+    rows = evaluate_sweep(Session(library.path), options, wanted, parts, Cells()).tables[0].rows
     assert _points(rows, "dims") == [("lsi", 5), ("lsi", 30)]
     assert float(rows[0]["AP"] or 0) < float(rows[1]["AP"] or 0)
 
@@ -162,7 +163,7 @@ def test_queries_are_not_looked_for_in_a_matrix(library: Path, tmp_path: Path) -
     wanted = SweepOptions("retrieval", "dims", (5.0,))
     options = replace(_OPTIONS, matrix=tmp_path / "counts.npz")
     with pytest.raises(BadOption, match="matrix"):
-        evaluate_sweep(library, options, wanted, replace(_PARTS, retrieval=files), Cells())
+        evaluate_sweep(Session(library), options, wanted, replace(_PARTS, retrieval=files), Cells())
 
 
 def test_a_report_says_what_it_depends_on(shelf: Path) -> None:
@@ -190,5 +191,5 @@ def test_lines_are_named_by_what_tells_them_apart(shelf: Path) -> None:
     parts = replace(_PARTS, cluster=ClusterOptions((2, 3), draws=1))
     wanted = SweepOptions("cluster", "dims", (2,))
     options = replace(_OPTIONS, methods=("lsi",))
-    two = evaluate_sweep(shelf, options, wanted, parts, Cells()).figures[0]
+    two = evaluate_sweep(Session(shelf), options, wanted, parts, Cells()).figures[0]
     assert [line.name for line in two.series] == ["lsi 2 classes", "lsi 3 classes"]

@@ -11,6 +11,7 @@ from lpisearch.evaluation.experiments.collection import library_collection
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput
 from lpisearch.evaluation.experiments.subsets import word_subsets
+from lpisearch.indexes.session import Session
 from lpisearch.settings import EvaluateOptions, SimilarityOptions
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_a_subset_is_the_documents_that_hold_a_word(source: Make, counts: Any) -
 
 def test_words_are_stemmed_as_the_library_stems(shelf: Path) -> None:
     """A word is looked for as queries are: by its stem."""
-    collection = library_collection(shelf)
+    collection = library_collection(Session(shelf))
     (plain,), _ = word_subsets(collection, SimilarityOptions(words=("story",)))
     (plural,), _ = word_subsets(collection, SimilarityOptions(words=("Stories",)))
     assert (plain[0], plural[0]) == ("story", "Stories")
@@ -56,7 +57,7 @@ def test_unknown_words_are_all_named(source: Make, shelf: Path) -> None:
     """All words that no document has are named at once."""
     with pytest.raises(BadOption, match="“nowhere”, “term99”"):
         _run(source(), SimilarityOptions(words=("term1", "nowhere", "term99")))
-    in_library = EvaluationInput.open(shelf, EvaluateOptions())
+    in_library = EvaluationInput.open(Session(shelf), EvaluateOptions())
     with pytest.raises(BadOption, match="“zeppelin”, “\\[/b\\]”"):
         _run(in_library, SimilarityOptions(words=("zeppelin", "star", "[/b]")))
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from lpisearch.errors import BadOption, LibraryUnwritable
+from lpisearch.indexes.session import Session
 from lpisearch.maintenance.copies import back_up_library
 from lpisearch.maintenance.status import library_status
 from lpisearch.storage.sqlite.backup import back_up
@@ -29,7 +30,7 @@ def test_a_copy_is_a_library(library: Path, copy: Path, sound: Callable[..., Non
     """The copy is one file that opens and holds the same documents."""
     assert back_up_library(library, copy) == copy
     assert not copy.with_name("copy.db-wal").exists()
-    assert library_status(copy)["documents"] == 2
+    assert library_status(Session(copy))["documents"] == 2
     sound(copy)
 
 
@@ -40,8 +41,8 @@ def test_a_copy_while_a_writer_is_active(
     with create_library(library) as database, database.writing() as connection:
         connection.execute(text("DELETE FROM documents"))
         back_up_library(library, copy)
-    assert library_status(copy)["documents"] == 2
-    assert library_status(library)["documents"] == 0
+    assert library_status(Session(copy))["documents"] == 2
+    assert library_status(Session(library))["documents"] == 0
     sound(copy)
 
 
