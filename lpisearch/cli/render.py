@@ -144,8 +144,10 @@ def semantic_weight(calibration: dict[str, Any]) -> str:
     """Say how much the subspace counts beside the words."""
     if not calibration or calibration["safe"]:
         return "1, the safe value: too little to learn from"
-    weights = [f"{weight:.2g} at {length}" for length, weight in calibration["weights"].items()]
-    return f"{', '.join(weights)} words, learned from {calibration['documents']:,} documents"
+    shown = {length: f"{weight:.2g}" for length, weight in calibration["weights"].items()}
+    weights = [f"{weight} at {length}" for length, weight in shown.items()]
+    said = f"{', '.join(weights)} words" if len({*shown.values()}) > 1 else min(shown.values())
+    return f"{said}, learned from {calibration['documents']:,} documents"
 
 
 def size(number: float) -> str:
