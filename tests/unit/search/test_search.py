@@ -6,13 +6,17 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import lpisearch
 from lpisearch.errors import BadOption, DocumentNotFound, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.calibration import SAFE_WEIGHT
+from lpisearch.indexes.index import SubspaceIndex
+from lpisearch.indexes.opening import open_index
 from lpisearch.records import Document, Filter
+from lpisearch.search.engine import Engine
 from lpisearch.settings import IndexOptions, SearchOptions, index_folder
 from tests.searching import run_batch, run_feedback, run_search, run_similar
 
@@ -278,3 +282,20 @@ def test_a_query_imports_no_heavy_library(notes: Path) -> None:
         "print({'scipy', 'sklearn', 'alembic'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+def test_a_word_that_the_map_does_not_know_keeps_its_say(notes: Path) -> None:
+    """Of two words the one without a column is not outvoted by the place of the other."""
+    index = open_index(notes)
+    columns = np.array(index.postings.lexicon_columns)
+    columns[index.postings.find("salt")] = -1
+    engine = Engine(SubspaceIndex(index.manifest, index.arrays | {"lexicon_columns": columns}))
+    question = engine.ask(["salt", "oven"])
+    assert engine.ask(["oven"]).known == 1
+    assert 0 < question.known < 1
+    assert engine.ask(["oven", "zebra"]).known < engine.ask(["oven", "ship"]).known == 1
+    found = engine.scores(question, "hybrid")
+    (first,) = np.flatnonzero(engine.scores(engine.ask(["salt"]), "lexical").by)
+    assert found.by.argmax() == first
+    assert found.cosines is not None
+    assert found.cosines.argmax() != first
