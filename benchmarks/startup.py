@@ -37,7 +37,7 @@ def main() -> None:
             for name, command in commands.items():
                 best[name] = min(best[name], seconds(command))
     base = best['python -c "import typer"']
-    print(f"best of {ROUNDS} alternating runs; asked: --help at most 2.5 × import typer")
+    print(f"best of {ROUNDS} alternating runs; the last column is × import typer")
     for name, value in best.items():
         print(f"  {name:42} {value:6.3f} s  {value / base:6.2f}")
 
