@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
+from lpisearch.compute.rows import unit_rows
 from lpisearch.evaluation import (
     cluster_documents,
     clustering_accuracy,
@@ -29,7 +30,6 @@ from lpisearch.evaluation import (
     score_run,
 )
 from lpisearch.graphs import nearest
-from lpisearch.graphs.base import unit_rows
 from lpisearch.projections.eigen import graph_vectors
 from lpisearch.projections.least_squares import ridge
 from lpisearch.projections.lsi import LSI

@@ -25,9 +25,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
+from lpisearch.compute.rows import unit_rows
 from lpisearch.evaluation import pair_precision
 from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.graphs.base import unit_rows
 from lpisearch.projections.document_space import whole_space
 from lpisearch.projections.olpi import OLPI, graph_grams
 from lpisearch.projections.orthogonal import orthogonal_directions

@@ -15,28 +15,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.projections.catalogue import CATALOGUE
+
 if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.library import open_library as open  # noqa: A004 (lpisearch.open reads best)
-    from lpisearch.projections.registry import (
-        FSSL,
-        KRLPI,
-        LPFL,
-        LPI,
-        LPP,
-        LSI,
-        LSLPI,
-        NMF,
-        OLPI,
-        PCA,
-        PLSI,
-        RLPI,
-        SLPI,
-        SPCA,
-        SPG,
-        Eigenmaps,
-        LaplacianScore,
-    )
+    from lpisearch.projections.eigenmaps import Eigenmaps
+    from lpisearch.projections.fsslpi import FSSL
+    from lpisearch.projections.krlpi import KRLPI
+    from lpisearch.projections.laplacian_score import LaplacianScore
+    from lpisearch.projections.lpfl import LPFL
+    from lpisearch.projections.lpi import LPI
+    from lpisearch.projections.lpp import LPP
+    from lpisearch.projections.ls_lpi import LSLPI
+    from lpisearch.projections.lsi import LSI
+    from lpisearch.projections.nmf import NMF
+    from lpisearch.projections.olpi import OLPI
+    from lpisearch.projections.pca import PCA
+    from lpisearch.projections.plsi import PLSI
+    from lpisearch.projections.rlpi import RLPI
+    from lpisearch.projections.slpi import SLPI
+    from lpisearch.projections.spca import SPCA
+    from lpisearch.projections.spg import SPG
     from lpisearch.records import (
         Document,
         Entry,
@@ -102,10 +102,7 @@ __all__ = [
 
 _HOMES = {
     "lpisearch.library": ("Library",),
-    "lpisearch.projections.registry": (
-        *("Eigenmaps", "FSSL", "KRLPI", "LPFL", "LPI", "LPP", "LSI", "LSLPI", "LaplacianScore"),
-        *("NMF", "OLPI", "PCA", "PLSI", "RLPI", "SLPI", "SPCA", "SPG"),
-    ),
+    **{method.module: (method.class_name,) for method in CATALOGUE.values()},
     "lpisearch.records": (
         *("Document", "Entry", "Filter", "Finding", "Hit", "IndexReport", "IngestReport"),
         "Report",

@@ -15,16 +15,15 @@ from lpisearch.cli.render import (
     size,
     stage_line,
 )
+from lpisearch.projections.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from lpisearch.records import IndexPlan, IndexReport
 
 Number = TypeVar("Number", int, float)
 
-_METHODS = (
-    "rlpi, olpi, lpi, lsi, pca, lpp, laplacian-score, ls+lpi, slpi, fsslpi, lpfl, spg, spca, "
-    "plsi, nmf, eigenmaps or krlpi."
-)
+*_OTHERS, _LAST = CATALOGUE
+_METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
 
 
 def index(

@@ -1,18 +1,27 @@
-"""Who is a neighbour of whom: affinity graphs over documents (rows of X)."""
+"""Who is a neighbour of whom: affinity graphs over documents (rows of X).
+
+Names are imported when they are first used: who only asks which graphs there are needs no SciPy.
+"""
 
 from __future__ import annotations
 
-from lpisearch.graphs.affinity import Affinity, as_affinity
-from lpisearch.graphs.base import EDGE_WEIGHTS, GraphOptions
-from lpisearch.graphs.complete import complete
-from lpisearch.graphs.labels import blend, memberships, same_label
-from lpisearch.graphs.neighbours import ball, nearest
-from lpisearch.graphs.registry import GRAPHS
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lpisearch.graphs.affinity import Affinity, as_affinity
+    from lpisearch.graphs.base import Graph
+    from lpisearch.graphs.inner_products import complete
+    from lpisearch.graphs.labels import blend, memberships, same_label
+    from lpisearch.graphs.neighbours import ball, nearest
+    from lpisearch.graphs.options import EDGE_WEIGHTS, GraphOptions
+    from lpisearch.graphs.registry import GRAPHS
 
 __all__ = [
     "EDGE_WEIGHTS",
     "GRAPHS",
     "Affinity",
+    "Graph",
     "GraphOptions",
     "as_affinity",
     "ball",
@@ -22,3 +31,20 @@ __all__ = [
     "nearest",
     "same_label",
 ]
+
+_HOMES = {
+    "affinity": ("Affinity", "as_affinity"),
+    "base": ("Graph",),
+    "inner_products": ("complete",),
+    "labels": ("blend", "memberships", "same_label"),
+    "neighbours": ("ball", "nearest"),
+    "options": ("EDGE_WEIGHTS", "GraphOptions"),
+    "registry": ("GRAPHS",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'lpisearch.graphs' has no attribute {name!r}")
+    return getattr(import_module(f"lpisearch.graphs.{_HOME_OF[name]}"), name)

@@ -1,99 +1,64 @@
-"""What the graph builders share: their options, edge weights, and rows at unit length.
+"""The contract of a graph, and how every builder weighs its edges.
 
-A builder takes documents as rows of X (and labels, if it uses them) and gives an `Affinity`.
+A graph is built from documents (rows of X) and perhaps their labels: an `Affinity` W that is
+symmetric, has no negative entry, and is never n x n in memory. The same documents give the same W,
+sparse or dense, in whatever order they come; only which of several equal cosines is kept at a
+limit is not specified. A document that nothing joins to another has degree 0, or an edge to
+itself alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy import sparse
+from lpisearch.graphs.options import GraphOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from lpisearch.graphs.affinity import Affinity, Floats, Matrix
-
-EDGE_WEIGHTS = ("cosine", "binary", "heat")
-UNIT_TOLERANCE = 1e-5
+    from lpisearch.graphs.affinity import Affinity, Matrix
 
 
 @dataclass(frozen=True, slots=True)
-class GraphOptions:
-    """How neighbours are found and weighted.
+class Graph:
+    """One entry of the registry: what a graph joins, what it needs, and where it is built.
 
     Attributes
     ----------
-    n_neighbors
-        p: the nearest documents that each document names. An edge is there if either names
-        the other.
-    radius
-        ε of the ball graph: largest Euclidean distance between unit rows, from 0 to √2.
-    edge_weights
-        "cosine"; "binary", all edges 1; or "heat", exp(-distance² / heat_scale).
-    heat_scale
-        t of the heat kernel.
+    name, summary
+        As options and help have them.
+    home
+        "module:function" below `lpisearch.graphs`; it takes X, labels and options.
+    needs_labels
+        Whether it is built from labels.
+    has_ball
+        Whether neighbours are all documents within `radius`, not a number of them.
+    is_complete
+        Whether every document is a neighbour of every other.
     """
 
-    n_neighbors: int = 15
-    radius: float = 1.2
-    edge_weights: str = "cosine"
-    heat_scale: float = 1.0
+    name: str
+    summary: str
+    home: str
+    needs_labels: bool = False
+    has_ball: bool = False
+    is_complete: bool = False
 
-    def __post_init__(self) -> None:
-        if self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be at least 1, not {self.n_neighbors}.")
-        if not 0 < self.radius <= np.sqrt(2):
-            raise ValueError(f"radius must be above 0 and at most √2, not {self.radius}.")
-        if self.edge_weights not in EDGE_WEIGHTS:
-            known = ", ".join(EDGE_WEIGHTS)
-            raise ValueError(f"edge_weights must be one of {known}, not {self.edge_weights!r}.")
-        if not self.heat_scale > 0:
-            raise ValueError(f"heat_scale must be above 0, not {self.heat_scale}.")
-
-
-class GraphBuilder(Protocol):
-    """Documents (and perhaps labels) in, an affinity out."""
-
-    def __call__(
-        self, X: Matrix, labels: Sequence[Any] | None, options: GraphOptions, /
+    def build(
+        self, X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
     ) -> Affinity:
-        """Build the graph."""
+        """Build the graph of these documents.
 
+        Raises
+        ------
+        ValueError
+            If it needs labels and there is not one for each document.
+        """
+        from lpisearch.compute.rows import each_term_once
 
-def unit_rows(X: Matrix) -> Matrix:
-    """Scale each row to length one; rows of zeros stay as they are."""
-    lengths = row_lengths(X)
-    if np.all((np.abs(lengths - 1) < UNIT_TOLERANCE) | (lengths == 0)):
-        return X
-    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    if sparse.issparse(X):
-        scaled = np.repeat(scale, np.diff(X.indptr)) * X.data
-        return sparse.csr_array((scaled, X.indices, X.indptr), shape=X.shape)
-    return X * scale[:, np.newaxis]
-
-
-def row_lengths(X: Matrix) -> Floats:
-    """Return the Euclidean length of each row."""
-    if sparse.issparse(X):
-        squares = sparse.csr_array((X.data**2, X.indices, X.indptr), shape=X.shape)
-        return np.asarray(np.sqrt(squares.sum(axis=1))).ravel()
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", X, X)))
-
-
-def symmetric_edges(cosines: sparse.csr_array, options: GraphOptions) -> sparse.csr_array:
-    """Turn directed cosines (without diagonal) into weighted edges: kept if either end names it."""
-    W = sparse.csr_array(cosines.maximum(cosines.T))
-    W.data = edge_weight(W.data, options)
-    return W
-
-
-def edge_weight(cosine: Floats, options: GraphOptions) -> Floats:
-    """Give the weight of an edge from the cosine of its ends."""
-    if options.edge_weights == "binary":
-        return np.ones_like(cosine)
-    if options.edge_weights == "heat":
-        return np.exp((2 * np.minimum(cosine, 1) - 2) / cosine.dtype.type(options.heat_scale))
-    return np.minimum(cosine, 1)
+        module, function = self.home.split(":")
+        builder: Callable[..., Affinity]
+        builder = getattr(import_module(f"lpisearch.graphs.{module}"), function)
+        return builder(each_term_once(X), labels, options or GraphOptions())

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from lpisearch.graphs.affinity import Affinity
-from lpisearch.graphs.base import GraphOptions
 from lpisearch.graphs.neighbours import nearest
+from lpisearch.graphs.options import GraphOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

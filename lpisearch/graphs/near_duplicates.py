@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from lpisearch.graphs.base import unit_rows
+from lpisearch.compute.rows import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs.affinity import Affinity
-from lpisearch.graphs.base import GraphOptions, symmetric_edges, unit_rows
 from lpisearch.graphs.cosines import map_cosines
+from lpisearch.graphs.edges import symmetric_edges
+from lpisearch.graphs.options import GraphOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +66,7 @@ def ball(
     """
     del labels
     options = options or GraphOptions()
-    least = max(1 - options.radius**2 / 2, 0)
+    least = options.least_cosine
 
     def select(cosines: Floats, start: int) -> sparse.csr_array:
         del start

@@ -1,22 +1,20 @@
-"""The one list of graphs, by the name that options use."""
+"""The one list of graphs, by the name that options use. SciPy waits until one is built."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpisearch.graphs.complete import complete
-from lpisearch.graphs.labels import blend, same_label
-from lpisearch.graphs.neighbours import ball, nearest
+from lpisearch.graphs.base import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpisearch.graphs.base import GraphBuilder
+_GRAPHS = (
+    Graph("nearest", "the nearest by cosine", "neighbours:nearest"),
+    Graph("ball", "all within a distance", "neighbours:ball", has_ball=True),
+    Graph("complete", "every pair, by inner product", "inner_products:complete", is_complete=True),
+    Graph("label", "those of the same label", "labels:same_label", needs_labels=True),
+    Graph("blend", "by label where known, else the nearest", "labels:blend", needs_labels=True),
+)
 
-GRAPHS: Mapping[str, GraphBuilder] = {
-    "nearest": nearest,
-    "ball": ball,
-    "complete": complete,
-    "same_label": same_label,
-    "blend": blend,
-}
+GRAPHS: Mapping[str, Graph] = {graph.name: graph for graph in _GRAPHS}

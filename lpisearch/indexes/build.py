@@ -136,7 +136,7 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
     from lpisearch.indexes.manifest import Manifest
 
     projection, weighting = fitted.projection, fitted.weighting
-    alpha = getattr(projection, "alpha_", None)
+    alpha = projection.alpha_
     manifest = Manifest(
         spec=spec,
         tokeniser=documents.tokeniser,
@@ -151,8 +151,8 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
             alpha=None if alpha is None else float(alpha),
             documents=len(documents.rows),
             terms=len(fitted.vocabulary),
-            components=getattr(projection, "n_graph_components_", None),
-            isolated=getattr(projection, "n_isolated_", None),
+            components=projection.n_graph_components_,
+            isolated=projection.n_isolated_,
             learned_from=fitted.learned_from,
             unknown_rate=round(fitted.unknown_rate, 6),
             classifier=fitted.classifier.facts,
@@ -162,7 +162,7 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
         fingerprint=fingerprint(zip(documents.rows, documents.hashes, strict=True)),
         versions=library_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        placement=getattr(projection, "placement", ""),
+        placement=projection.placement,
     )
     arrays: dict[str, Any] = {
         "terms": term_array(fitted.vocabulary),
@@ -195,7 +195,7 @@ def _map_arrays(projection: DocumentTransformer) -> dict[str, Any]:
     from lpisearch.indexes.manifest import PLACEMENT
     from lpisearch.projections.embedding import Embedding
 
-    spectrum = getattr(projection, "eigenvalues_", None)
+    spectrum = projection.eigenvalues_
     arrays = {} if spectrum is None else {"eigenvalues": spectrum}
     if isinstance(projection, Embedding):
         own = projection.placement_arrays()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.messages import Message, call
-from lpisearch.projections.methods import MethodOptions, make_method, parameters
+from lpisearch.projections.catalogue import CATALOGUE
+from lpisearch.projections.methods import MethodOptions, make_method
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
@@ -109,13 +110,12 @@ def check_options(options: IndexSpec) -> None:
     ------
     BadOption
     """
-    from lpisearch.projections.registry import METHODS
     from lpisearch.terms.weighting import weighting_scheme
 
-    if options.method not in METHODS:
-        hint = nearest(options.method, METHODS)
-        raise BadOption("method", f"there is no method “{options.method}”{hint}", METHODS)
-    known = parameters(METHODS[options.method])
+    if options.method not in CATALOGUE:
+        hint = nearest(options.method, CATALOGUE)
+        raise BadOption("method", f"there is no method “{options.method}”{hint}", CATALOGUE)
+    method = CATALOGUE[options.method]
     if options.labels not in _LABEL_CHOICES:
         raise BadOption("labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
     if options.dims is not None and options.dims < 1:
@@ -124,9 +124,9 @@ def check_options(options: IndexSpec) -> None:
         raise BadOption("neighbours", f"{options.neighbours} is not a number of neighbours")
     if options.alpha is not None and not 0 <= options.alpha <= _LARGEST_ALPHA:
         raise BadOption("alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
-    if options.alpha is not None and "alpha" not in known:
+    if options.alpha is not None and "alpha" not in method.parameters:
         raise BadOption("alpha", f"{options.method} has no α")
-    if options.labels == "use" and "graph" not in known:
+    if options.labels == "use" and not method.has_graph:
         raise BadOption("labels", f"{options.method} takes no notice of labels")
     if not 0 <= options.seed <= _LARGEST_SEED:
         raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
@@ -215,11 +215,11 @@ def _fit_projection(
     projection = make_method(options.method, wanted, X.shape[0])
     affinity = None
     try:
-        if labels is None and "n_neighbors" in parameters(type(projection)):
+        if labels is None and projection.about.has_graph:
             with stages.stage("linking neighbours"):
                 if isinstance(projection, Projection):  # it can place the others
                     X = X[documents_to_learn_from(X, options.seed)]
-                affinity = GRAPHS["nearest"](X, None, GraphOptions(options.neighbours))
+                affinity = GRAPHS["nearest"].build(X, None, GraphOptions(options.neighbours))
         with (
             stages.stage("projecting"),
             one_thread_if_small(X.shape[0]),

@@ -27,13 +27,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lpisearch.compute.rows import each_term_once, unit_rows
 from lpisearch.graphs import GRAPHS, Affinity, GraphOptions, as_affinity, memberships
-from lpisearch.graphs.base import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from lpisearch.graphs.affinity import Floats, Matrix
+    from lpisearch.projections.catalogue import Method
 
 
 class FewerDimensions(UserWarning):
@@ -51,18 +54,26 @@ class NotConverged(UserWarning):
 
 
 class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
-    """What linear maps and other embeddings share: documents in, places out."""
+    """What linear maps and other embeddings share: documents in, places out.
+
+    What a method needs, costs and can do stands in its entry of the catalogue, `about`.
+    """
+
+    about: ClassVar[Method]
+    # The name of the rule that places documents; "" for a linear map.
+    placement: ClassVar[str] = ""
 
     n_components_: int
+    # What only some methods find out; None where there is no such thing.
+    alpha_: float | None = None
+    eigenvalues_: Floats | None = None
+    n_graph_components_: int | None = None
+    n_isolated_: int | None = None
 
-    # Parameters that the class can choose by itself, given as "auto".
-    chooses: ClassVar[frozenset[str]] = frozenset()
-    # Whether the first d dimensions of a fit are those of a fit with d dimensions.
-    nested: ClassVar[bool] = False
-    # Whether a dimension is one term.
-    selects_terms: ClassVar[bool] = False
-    # Whether most loadings are exactly 0, so that a dimension can be read by its few words.
-    few_words: ClassVar[bool] = False
+    @property
+    def clusters_(self) -> NDArray[np.intp] | None:
+        """The cluster of each fitted document, where the method itself finds clusters."""
+        return None
 
     @abstractmethod
     def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
@@ -115,7 +126,7 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             ensure_min_samples=2 if reset else 1,
         )
         is_sparse: bool = sparse.issparse(checked)
-        matrix: Matrix = sparse.csr_array(checked) if is_sparse else checked
+        matrix: Matrix = each_term_once(sparse.csr_array(checked)) if is_sparse else checked
         if reset and not (matrix.data if sparse.issparse(matrix) else matrix).any():
             raise ValueError(f"None of the {matrix.shape[0]} documents has a term: X is all zeros.")
         return matrix
@@ -175,6 +186,8 @@ class GraphTransformer(DocumentTransformer):
     heat_scale: float
     eigenvalue_power: float
     eigenvalues_: Floats
+    n_graph_components_: int
+    n_isolated_: int
 
     @property
     def scales_(self) -> Floats:
@@ -195,7 +208,7 @@ class GraphTransformer(DocumentTransformer):
         if affinity is not None:
             W = as_affinity(affinity, X.shape[0])
         else:
-            W = GRAPHS[self._graph_name(y, X.shape[0])](X, y, options)
+            W = GRAPHS[self._graph_name(y, X.shape[0])].build(X, y, options)
         self.n_graph_components_ = W.n_components
         self.n_isolated_ = W.n_isolated
         return W
@@ -210,7 +223,7 @@ class GraphTransformer(DocumentTransformer):
         if y is None:
             return "nearest"
         shares, _ = memberships(y, n_documents)
-        return "same_label" if np.diff(shares.indptr).all() else "blend"
+        return "label" if np.diff(shares.indptr).all() else "blend"
 
 
 class GraphProjection(GraphTransformer, Projection):

@@ -7,13 +7,12 @@ bits do not depend on them.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg, sparse
-from threadpoolctl import threadpool_limits
+
+from lpisearch.compute.threads import THREADS, map_threads, one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-THREADS = min(4, os.cpu_count() or 1)
 # Below this many multiplications a second thread costs more than it brings.
 THREADED_WORK = 2_000_000
 ROWS = 2048
@@ -40,8 +38,7 @@ def product(A: Any, block: Floats) -> Floats:
     def rows(start: int, stop: int) -> None:
         out[start:stop] = A[start:stop] @ block
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(rows, cuts[:-1], cuts[1:]))
+    map_threads(rows, cuts[:-1], cuts[1:])
     return out
 
 
@@ -102,5 +99,5 @@ def _by_rows(part: Callable[[int], T], n: int) -> list[T]:
     The parts do not depend on the number of threads, so neither do the bits.
     """
     starts = range(0, n, ROWS)
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(part, starts))
+    with one_blas_thread():
+        return map_threads(part, starts)

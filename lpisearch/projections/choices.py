@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import linalg
 
-from lpisearch.graphs.base import row_lengths
+from lpisearch.compute.rows import row_lengths
 from lpisearch.projections.blocks import product, transposed
 
 if TYPE_CHECKING:

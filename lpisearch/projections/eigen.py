@@ -9,15 +9,14 @@ entries are 0.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
-from threadpoolctl import threadpool_limits
 
-from lpisearch.projections.blocks import THREADS, combined, gram, product, whitening
+from lpisearch.compute.threads import map_threads, one_blas_thread
+from lpisearch.projections.blocks import combined, gram, product, whitening
 from lpisearch.projections.normalised import NormalisedGraph
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def graph_vectors(
         values, vectors = _arpack(graph, count, rng)
     else:
         # The threads are ours; BLAS threads would wait for each other on every small matrix.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             block = _first_block(graph, start, width, rng)
             values, vectors, rounds = _filtered(graph, block, count, power, tolerance)
     return _responses(graph, values, vectors, rounds)
@@ -209,8 +208,7 @@ def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float) -
         now /= np.maximum(linalg.norm(now, axis=0), np.finfo(now.dtype).tiny)
         out[:, start:stop] = now
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(run, cuts[:-1], cuts[1:]))
+    map_threads(run, cuts[:-1], cuts[1:])
     return out
 
 

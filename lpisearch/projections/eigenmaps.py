@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lpisearch.graphs import GRAPHS
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import (
     check_count,
     check_not_negative,
     generator,
     with_fixed_signs,
 )
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.embedding import Embedding
 from lpisearch.projections.inverted import InvertedRows
 from lpisearch.projections.nystrom_step import SAME
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lpisearch.graphs import Graph
     from lpisearch.graphs.affinity import Floats
+    from lpisearch.projections.catalogue import Method
 
 
 class Eigenmaps(ResponseTransformer, Embedding):
@@ -44,7 +49,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
 
         y(x) = (1 / λ) Σᵢ w(x, i) y_i / Σᵢ w(x, i)
 
-    It has no label, so with `graph` "same_label" or "blend", or a ready graph, its neighbours
+    It has no label, so with `graph` "label" or "blend", or a ready graph, its neighbours
     are the nearest. A document in the direction of a fitted one takes the place of that one.
 
     Parameters
@@ -106,20 +111,19 @@ class Eigenmaps(ResponseTransformer, Embedding):
     array([[-1.]])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components"})
+    about: ClassVar[Method] = CATALOGUE["eigenmaps"]
     placement: ClassVar[str] = "nystrom"
-    nested: ClassVar[bool] = True
 
     def __init__(
         self,
-        n_components: int | str = 150,
+        n_components: int | str = DIMENSIONS,
         *,
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         solver: str = "auto",
         tolerance: float = 0.05,
         random_state: Any = 0,
@@ -157,8 +161,8 @@ class Eigenmaps(ResponseTransformer, Embedding):
         self._keep_places(with_fixed_signs(places.T).T, responses.asked)
         self.eigenvalues_ = responses.values
         self._fitted = InvertedRows.of_rows(rows)
-        named = None if affinity is not None else self._graph_name(y, X.shape[0])
-        self._edges = self._edge_arrays(named, X.shape[0])
+        name = "nearest" if affinity is not None else self._graph_name(y, X.shape[0])
+        self._edges = self._edge_arrays(GRAPHS[name], X.shape[0])
         return self
 
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
@@ -166,12 +170,12 @@ class Eigenmaps(ResponseTransformer, Embedding):
         places = {"places": self.embedding_, "eigenvalues": self.eigenvalues_}
         return places | self._edges | self._fitted.arrays()
 
-    def _edge_arrays(self, graph: str | None, n_documents: int) -> dict[str, NDArray[Any]]:
+    def _edge_arrays(self, graph: Graph, n_documents: int) -> dict[str, NDArray[Any]]:
         """Say how a new document finds its neighbours, and how the edges weigh."""
         most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
-        if graph == "ball":
-            most, least = n_documents, max(1 - self.radius**2 / 2, 0.0)
-        elif graph == "complete":
+        if graph.has_ball:
+            most, least = n_documents, self._graph_options().least_cosine
+        elif graph.is_complete:
             most, edge_weights = n_documents, "cosine"
         return {
             "edge_weights": np.array([edge_weights]),

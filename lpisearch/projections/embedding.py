@@ -20,7 +20,7 @@ A cosine here has no exact explanation by pairs of terms: that takes a linear ma
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -43,7 +43,6 @@ class Embedding(DocumentTransformer):
     """
 
     embedding_: Floats
-    placement: ClassVar[str]
 
     def transform(self, X: Any) -> Floats:
         """Place documents (rows) by the rule that `placement` names."""

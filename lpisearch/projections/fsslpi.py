@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import NotConverged, check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.group_lasso import group_lasso, vanishing_penalty
 from lpisearch.projections.least_squares import ridge
 from lpisearch.projections.responses import ResponseProjection
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpisearch.graphs.affinity import Floats, Matrix
+    from lpisearch.projections.catalogue import Method
 
 # The usual end of a path of penalties where there are more terms than documents.
 AUTO_SHARE = 0.01
@@ -88,20 +91,19 @@ class FSSL(ResponseProjection):
     array([0, 1])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "mu"})
-    few_words: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["fsslpi"]
 
     def __init__(
         self,
-        n_components: int | str = 150,
+        n_components: int | str = DIMENSIONS,
         *,
         mu: float | str = "auto",
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         tol: float = 1e-3,
         max_iter: int = 2000,
         random_state: Any = 0,

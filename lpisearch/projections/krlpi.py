@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import (
+    CATALOGUE,
+    DIMENSIONS,
+    EIGENVALUE_POWER,
+    EXACT_DOCUMENTS,
+    LANDMARKS,
+)
 from lpisearch.projections.embedding import Embedding
 from lpisearch.projections.inverted import InvertedRows
 from lpisearch.projections.kernel_expansion import KERNELS
@@ -20,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from lpisearch.projections.catalogue import Method
 
 
 class KRLPI(ResponseTransformer, Embedding):
@@ -109,29 +119,28 @@ class KRLPI(ResponseTransformer, Embedding):
     array([ 0.9,  0.9, -0.9, -0.9])
     """
 
-    # An α of "auto" may end at the largest there is: off the diagonal, the kernels of a small
-    # corpus hardly differ. So it is chosen only where that is asked for.
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components"})
-    nested: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["krlpi"]
     placement: ClassVar[str] = "kernel"
+
+    alpha_: float
 
     def __init__(
         self,
-        n_components: int | str = 150,
+        n_components: int | str = DIMENSIONS,
         *,
         kernel: str = "rbf",
         gamma: float = 1.0,
         coef0: float = 1.0,
         degree: int = 2,
         alpha: float | str = 1.0,
-        exact_documents: int = 5000,
-        landmarks: int = 2000,
+        exact_documents: int = EXACT_DOCUMENTS,
+        landmarks: int = LANDMARKS,
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         solver: str = "auto",
         tolerance: float = 0.05,
         random_state: Any = 0,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.selection import best_terms, laplacian_scores
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats
+    from lpisearch.projections.catalogue import Method
 
 
 class LaplacianScore(GraphProjection):
@@ -72,20 +75,19 @@ class LaplacianScore(GraphProjection):
     array([0, 3])
     """
 
-    nested: ClassVar[bool] = True
-    selects_terms: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["laplacian-score"]
 
     def __init__(
         self,
-        n_components: int = 150,
+        n_components: int = DIMENSIONS,
         *,
         centred: bool = True,
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
     ) -> None:
         self.n_components = n_components
         self.centred = centred

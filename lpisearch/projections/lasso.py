@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from lpisearch.compute.threads import map_threads, one_blas_thread
 from lpisearch.projections.base import NotConverged, check_count
-from lpisearch.projections.blocks import THREADS
 from lpisearch.projections.lasso_path import NO_MOVE, End, Path, Terms
 
 if TYPE_CHECKING:
@@ -74,8 +72,8 @@ def lasso(
         path = Path(terms, Y[:, column].astype(np.float64), noise)
         return path.follow(most, float(least[column]))
 
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(THREADS) as pool:
-        ends = list(pool.map(follow, range(Y.shape[1])))
+    with one_blas_thread():
+        ends = map_threads(follow, range(Y.shape[1]))
     coefficients = np.zeros((X.shape[1], Y.shape[1]), dtype=X.dtype)
     for column, end in enumerate(ends):
         coefficients[end.columns, column] = end.values

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from lpisearch.graphs.base import row_lengths
+from lpisearch.compute.rows import row_lengths
 from lpisearch.projections.active_set import ActiveSet
 
 if TYPE_CHECKING:

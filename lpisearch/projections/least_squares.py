@@ -7,14 +7,13 @@ A = (Xᵀ X + αI)⁻¹ Xᵀ Y. The one on the smaller side is solved.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from threadpoolctl import threadpool_limits
 
-from lpisearch.projections.blocks import THREADS, product, transposed, whitening
+from lpisearch.compute.threads import map_threads, one_blas_thread
+from lpisearch.projections.blocks import product, transposed, whitening
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,8 +81,8 @@ def ridge(
     # number of threads, so neither do the bits.
     count = -(-Y.shape[1] // PANEL)
     cuts = np.linspace(0, Y.shape[1], count + 1).astype(int)
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(THREADS) as pool:
-        solved = list(pool.map(solve, map(slice, cuts[:-1], cuts[1:])))
+    with one_blas_thread():
+        solved = map_threads(solve, map(slice, cuts[:-1], cuts[1:]))
     solution = np.concatenate([part for part, _ in solved], axis=1)
     steps = max(steps for _, steps in solved)
     return Ridge(product(second, solution) if dual else solution, steps)

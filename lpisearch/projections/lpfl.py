@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.alternating import Alternation, alternating_directions
 from lpisearch.projections.base import NotConverged, check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.responses import ResponseProjection
 from lpisearch.projections.selection import given_count, sufficient_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class LPFL(ResponseProjection):
@@ -98,22 +102,21 @@ class LPFL(ResponseProjection):
            [ 1. ]])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "n_selected"})
-    few_words: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["lpfl"]
 
     def __init__(
         self,
-        n_components: int | str = 150,
+        n_components: int | str = DIMENSIONS,
         *,
         n_selected: int | str = "auto",
         mu: float = 1e-4,
         rho: float = 1.5,
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         tol: float = 1e-4,
         max_iter: int = 200,
         random_state: Any = 0,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.locality import locality_directions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class LPI(GraphProjection):
@@ -66,19 +70,19 @@ class LPI(GraphProjection):
     array([1.])
     """
 
-    nested: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["lpi"]
 
     def __init__(
         self,
-        n_components: int = 150,
+        n_components: int = DIMENSIONS,
         *,
         svd_components: int | str | None = "auto",
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.locality import locality_directions
 from lpisearch.projections.selection import best_terms, given_count, laplacian_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class LSLPI(GraphProjection):
@@ -67,21 +71,21 @@ class LSLPI(GraphProjection):
     (array([0, 3]), array([[ 1.26, -0.4 ]]))
     """
 
-    nested: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["ls+lpi"]
 
     def __init__(
         self,
-        n_components: int = 150,
+        n_components: int = DIMENSIONS,
         *,
         n_selected: int | str = "auto",
         centred: bool = True,
         svd_components: int | str | None = "auto",
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lpisearch.projections.base import Projection, check_count, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.projections.singular import truncated_svd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class LSI(Projection):
@@ -50,10 +53,10 @@ class LSI(Projection):
            [2.]])
     """
 
-    nested: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["lsi"]
 
     def __init__(
-        self, n_components: int = 150, *, solver: str = "auto", random_state: Any = 0
+        self, n_components: int = DIMENSIONS, *, solver: str = "auto", random_state: Any = 0
     ) -> None:
         self.n_components = n_components
         self.solver = solver

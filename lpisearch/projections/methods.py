@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lpisearch.projections.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from lpisearch.projections.base import DocumentTransformer
-
-DIMENSIONS = 150
-_DOCUMENTS_A_TOPIC = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,44 +39,15 @@ def make_method(name: str, options: MethodOptions, n_documents: int) -> Document
 
     A method that can choose its α does, if none is asked for; others keep their own.
     """
-    cls = method_class(name)
+    method = CATALOGUE[name]
     wanted = {
-        "n_components": options.dims or usual_dimensions(cls, n_documents),
+        "n_components": options.dims or method.usual_dimensions(n_documents),
         "alpha": options.alpha if options.alpha is not None else "auto",
         "n_neighbors": options.neighbours,
         "random_state": options.seed,
         "eigenvalue_power": options.scale,
     }
-    known = parameters(cls)
-    if options.alpha is None and "alpha" not in cls.chooses:
-        known -= {"alpha"}
-    return cls(**{each: value for each, value in wanted.items() if each in known})
-
-
-def method_class(name: str) -> type[DocumentTransformer]:
-    """Return the estimator class of a method."""
-    from lpisearch.projections.registry import METHODS
-
-    return METHODS[name]
-
-
-def usual_dimensions(cls: type[DocumentTransformer], n_documents: int) -> int | str:
-    """Return how many dimensions a method gets if none are asked for.
-
-    Those that choose by a rule of their own do. Dimensions of PLSI and NMF are topics, and a
-    topic of a few documents is one of chance: they get a tenth of the documents. All are 150 at
-    most.
-    """
-    from lpisearch.projections.embedding import Embedding
-
-    if "n_components" in cls.chooses:
-        return "auto"
-    is_embedding = issubclass(cls, Embedding)
-    most = max(min(DIMENSIONS, n_documents - 1), 1)
-    return min(most, max(n_documents // _DOCUMENTS_A_TOPIC, 2)) if is_embedding else most
-
-
-def parameters(cls: type[DocumentTransformer]) -> set[str]:
-    """Return the names of what a method can be told."""
-    found: dict[str, Any] = cls().get_params()
-    return set(found)
+    known = set(method.parameters)
+    if options.alpha is None and "alpha" not in method.chooses:
+        known.discard("alpha")
+    return method.load()(**{each: value for each, value in wanted.items() if each in known})

@@ -23,6 +23,7 @@ from scipy import sparse
 
 from lpisearch.projections.base import NotConverged, generator
 from lpisearch.projections.blocks import product, transposed
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.projections.nmf_folding import sweep
 from lpisearch.projections.shares import FactorShares, warn_of_fewer
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats, Matrix
+    from lpisearch.projections.catalogue import Method
 
 WEIGHTINGS = ("ncw", "none")
 # The products with X cost more than sweeps with what they give, so there are some sweeps to each.
@@ -96,11 +98,12 @@ class NMF(FactorShares):
            [0., 1.]])
     """
 
+    about: ClassVar[Method] = CATALOGUE["nmf"]
     placement: ClassVar[str] = "nmf"
 
     def __init__(
         self,
-        n_components: int = 150,
+        n_components: int = DIMENSIONS,
         *,
         weighting: str = "ncw",
         solver: str = "hals",

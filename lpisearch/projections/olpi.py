@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.document_space import document_space
 from lpisearch.projections.orthogonal import orthogonal_directions
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from lpisearch.graphs import Affinity
     from lpisearch.graphs.affinity import Floats
+    from lpisearch.projections.catalogue import Method
 
 # Columns of the document space that are multiplied by the graph at a time.
 _COLUMNS = 64
@@ -42,7 +45,7 @@ class OLPI(GraphProjection):
         all of it up to 1,000, else 300, or half as many again as `n_components`. Beyond 1,000
         the leading part is found by a few steps of iteration from a random start.
     graph
-        "nearest", "ball", "complete", "same_label", "blend", or "auto": by label where documents
+        "nearest", "ball", "complete", "label", "blend", or "auto": by label where documents
         have one, by nearness elsewhere.
     n_neighbors, radius, edge_weights, heat_scale
         Options of the graph: see `GraphOptions`. The paper's experiments use 7 neighbours.
@@ -92,20 +95,19 @@ class OLPI(GraphProjection):
     array([1., 1.])
     """
 
-    nested: ClassVar[bool] = True
-    keeps_constant: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["olpi"]
 
     def __init__(
         self,
-        n_components: int = 150,
+        n_components: int = DIMENSIONS,
         *,
         svd_components: int | str | None = "auto",
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
-from threadpoolctl import threadpool_limits
 
+from lpisearch.compute.threads import one_blas_thread
 from lpisearch.projections.constrained import ConstrainedDiagonal
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def orthogonal_directions(
         values, basis = _diagonalise(pencil, taken)
         # The steps are many small products: more threads than one wait for each other, and
         # where the cores are busy with other work that wait was measured at ten times the work.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             taken = _take_some(values, basis, taken, missing)
     seen = taken[:, unseen.shape[1] :]
     values = np.concatenate([pencil.quotients(seen), np.zeros(n_directions - n_seen)])

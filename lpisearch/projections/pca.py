@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lpisearch.graphs.base import row_lengths
+from lpisearch.compute.rows import row_lengths
 from lpisearch.projections.base import Projection, check_count, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.projections.singular import truncated_svd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class PCA(Projection):
@@ -60,10 +63,10 @@ class PCA(Projection):
            [3.]])
     """
 
-    nested: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["pca"]
 
     def __init__(
-        self, n_components: int = 150, *, solver: str = "auto", random_state: Any = 0
+        self, n_components: int = DIMENSIONS, *, solver: str = "auto", random_state: Any = 0
     ) -> None:
         self.n_components = n_components
         self.solver = solver

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from lpisearch.projections.base import NotConverged, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.projections.plsi_steps import (
     Observed,
     em_step,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
+    from lpisearch.projections.catalogue import Method
     from lpisearch.projections.plsi_steps import Factors
 
 
@@ -101,12 +103,12 @@ class PLSI(FactorShares):
     True
     """
 
+    about: ClassVar[Method] = CATALOGUE["plsi"]
     placement: ClassVar[str] = "plsi"
-    chooses: ClassVar[frozenset[str]] = frozenset({"beta"})
 
     def __init__(
         self,
-        n_components: int = 150,
+        n_components: int = DIMENSIONS,
         *,
         beta: float | str = 1.0,
         held_out: float = 0.1,

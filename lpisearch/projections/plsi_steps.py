@@ -12,13 +12,13 @@ B ∘ (Sᵀ A).
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from lpisearch.projections.blocks import THREADS, product
+from lpisearch.compute.threads import map_threads
+from lpisearch.projections.blocks import product
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,8 +118,7 @@ def mixtures(seen: Observed, A: Floats, B: Floats) -> Floats:
         right = B.take(seen.X.indices[some], axis=0, mode="clip")
         np.einsum("ij,ij->i", left, right, out=out[some])
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(part, range(0, len(out), size)))
+    map_threads(part, range(0, len(out), size))
     return out
 
 

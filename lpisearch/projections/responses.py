@@ -62,7 +62,7 @@ class ResponseTransformer(GraphTransformer):
     ) -> Responses:
         """Find the responses by label or by graph; store what the graph is like, and the times."""
         began = perf_counter()
-        if affinity is None and self._graph_name(y, X.shape[0]) == "same_label":
+        if affinity is None and self._graph_name(y, X.shape[0]) == "label":
             found = label_responses(y, X.shape[0], X.dtype)
             count = wanted_dimensions(self.n_components, found.values, self.eigenvalue_power)
             self.n_graph_components_ = found.vectors.shape[1] + 1

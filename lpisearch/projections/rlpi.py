@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.choices import choose_alpha
 from lpisearch.projections.label_alpha import choose_label_alpha
 from lpisearch.projections.least_squares import ridge
@@ -15,6 +17,8 @@ from lpisearch.projections.responses import ResponseProjection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class RLPI(ResponseProjection):
@@ -91,21 +95,21 @@ class RLPI(ResponseProjection):
            [-0.6]])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "alpha"})
+    about: ClassVar[Method] = CATALOGUE["rlpi"]
 
-    nested: ClassVar[bool] = True
+    alpha_: float
 
     def __init__(
         self,
-        n_components: int | str = 150,
+        n_components: int | str = DIMENSIONS,
         *,
         alpha: float | str = 1.0,
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         solver: str = "auto",
         tolerance: float = 0.05,
         random_state: Any = 0,

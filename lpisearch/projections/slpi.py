@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lpisearch.graphs.base import row_lengths
+from lpisearch.compute.rows import row_lengths
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.lasso import largest_penalties, lasso
 from lpisearch.projections.responses import ResponseProjection
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Matrix
+    from lpisearch.projections.catalogue import Method
 
 # With it, tens of terms are left in a dimension of a few hundred to a few thousand documents.
 BETA_A_DOCUMENT = 0.001
@@ -105,21 +108,19 @@ class SLPI(ResponseProjection):
     array([[ 1. ,  0. , -0.9]])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "beta"})
-    nested: ClassVar[bool] = True
-    few_words: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["slpi"]
 
     def __init__(
         self,
-        n_components: int | str = 150,
+        n_components: int | str = DIMENSIONS,
         *,
         beta: float | str = "auto",
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         solver: str = "auto",
         tolerance: float = 0.05,
         random_state: Any = 0,

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lpisearch.graphs.base import row_lengths
+from lpisearch.compute.rows import row_lengths
 from lpisearch.projections.base import Projection, check_count, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.projections.lasso import cardinality_for, lasso
 from lpisearch.projections.singular import truncated_svd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class SPCA(Projection):
@@ -71,13 +74,11 @@ class SPCA(Projection):
     array([[1., 0., 0.]])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"cardinality"})
-    nested: ClassVar[bool] = True
-    few_words: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["spca"]
 
     def __init__(
         self,
-        n_components: int = 150,
+        n_components: int = DIMENSIONS,
         *,
         cardinality: int | str = "auto",
         solver: str = "auto",

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import check_count, check_not_negative, generator
+from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.lasso import cardinality_for, lasso
 from lpisearch.projections.responses import ResponseProjection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpisearch.projections.catalogue import Method
 
 
 class SPG(ResponseProjection):
@@ -91,21 +95,19 @@ class SPG(ResponseProjection):
     array([[ 1.2,  0. , -1. ]])
     """
 
-    chooses: ClassVar[frozenset[str]] = frozenset({"n_components", "cardinality"})
-    nested: ClassVar[bool] = True
-    few_words: ClassVar[bool] = True
+    about: ClassVar[Method] = CATALOGUE["spg"]
 
     def __init__(
         self,
-        n_components: int | str = 150,
+        n_components: int | str = DIMENSIONS,
         *,
         cardinality: int | str = "auto",
         graph: str = "auto",
-        n_neighbors: int = 15,
-        radius: float = 1.2,
-        edge_weights: str = "cosine",
-        heat_scale: float = 1.0,
-        eigenvalue_power: float = 2.0,
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
         solver: str = "auto",
         tolerance: float = 0.05,
         random_state: Any = 0,

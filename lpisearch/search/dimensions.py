@@ -11,6 +11,7 @@ from lpisearch.errors import BadOption
 from lpisearch.indexes.build import fit_index
 from lpisearch.indexes.opening import entry_named
 from lpisearch.indexes.stages import Stages
+from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
 from lpisearch.search.explain import surface_forms
 from lpisearch.settings import IndexOptions
@@ -64,10 +65,8 @@ def show_dimensions(
 
 
 def _check(options: DimensionOptions) -> None:
-    from lpisearch.projections.registry import METHODS
-
-    readable = [name for name, cls in METHODS.items() if cls.few_words]
-    if options.method not in METHODS:
+    readable = [name for name, method in CATALOGUE.items() if method.has_few_words]
+    if options.method not in CATALOGUE:
         raise BadOption("method", f"there is no method “{options.method}”", readable)
     if options.method not in readable:
         raise BadOption("method", f"{options.method} has no dimensions of few words", readable)

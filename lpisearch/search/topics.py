@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import BadOption
+from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
 from lpisearch.search import clusters
 from lpisearch.settings import TopicOptions
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from lpisearch.terms.tokeniser import Tokeniser
 
 _DEFAULTS = TopicOptions()
-# Dimensions of these methods begin with the constant direction, or with what is nearest to it; the
-# others leave it out, so that K clusters need K - 1 dimensions.
-_WITH_CONSTANT = ("lsi", "olpi")
-# A dimension of these is a word: K - 1 of them do not part K clusters.
-_OF_WORDS = ("laplacian-score",)
 # How a stem is written is looked up in so many typical documents of its topic, in the beginning
 # of each.
 _READ_DOCUMENTS = 24
@@ -91,12 +87,13 @@ def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
             "number",
             f"{options.number} topics need as many documents with known words, not {placed:,}",
         )
-    method = index.manifest.method
-    if index.eigenvalues is None or method in _OF_WORDS:
+    method = CATALOGUE[index.manifest.method]
+    if index.eigenvalues is None or method.selects_terms:
         # No spectrum tells a number, and no dimension comes before another: all take part.
         number = options.number or clusters.usual_number(placed)
         return clusters.cluster(vectors, number, vectors.shape[1], options.seed)
-    constant = 1 if method in _WITH_CONSTANT else 0
+    # Without a constant direction, or what is nearest to it, K clusters need K - 1 dimensions.
+    constant = 1 if method.keeps_constant else 0
     spectrum = index.eigenvalues[constant:]
     number = options.number or clusters.choose_number(spectrum, placed)
     dims = number - 1 + constant

@@ -25,14 +25,14 @@ def documents(n: int = 40, n_terms: int = 30, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("graph", ["nearest", "ball", "complete", "same_label", "blend"])
+@pytest.mark.parametrize("graph", ["nearest", "ball", "complete", "label", "blend"])
 def test_scores_by_definition(graph: str, centred: bool) -> None:  # noqa: FBT001 -- a case
     """For every graph, sparse or dense, each score is that of the formula, term by term."""
     X = documents()
     labels = [0 if i < 20 else 1 for i in range(40)]
     if graph == "blend":
         labels[::3] = [-1] * len(labels[::3])
-    affinity = GRAPHS[graph](X, labels, GraphOptions(n_neighbors=4))
+    affinity = GRAPHS[graph].build(X, labels, GraphOptions(n_neighbors=4))
     W = affinity.toarray()
     D = np.diag(W.sum(axis=1))
     for j, f in enumerate(X.T):
@@ -46,9 +46,9 @@ def test_scores_by_definition(graph: str, centred: bool) -> None:  # noqa: FBT00
 def test_scores_of_a_factor_kept_sparse() -> None:
     """The complete graph of sparse documents is never multiplied out, and scores are the same."""
     X = documents()
-    full = laplacian_scores(X, GRAPHS["complete"](X, None, GraphOptions()))
+    full = laplacian_scores(X, GRAPHS["complete"].build(X, None, GraphOptions()))
     X_sparse = sparse.csr_array(X)
-    kept = laplacian_scores(X_sparse, GRAPHS["complete"](X_sparse, None, GraphOptions()))
+    kept = laplacian_scores(X_sparse, GRAPHS["complete"].build(X_sparse, None, GraphOptions()))
     np.testing.assert_allclose(kept, full, atol=1e-10)
 
 
@@ -102,7 +102,7 @@ def test_the_selection_matrix_is_made_on_demand() -> None:
 def test_lpi_of_the_best_terms(m: int) -> None:
     """LS+LPI is LPI on the selected columns, over the graph of all terms, and zero elsewhere."""
     X = documents()
-    affinity = GRAPHS["nearest"](X, None, GraphOptions(5))
+    affinity = GRAPHS["nearest"].build(X, None, GraphOptions(5))
     found = LSLPI(3, n_selected=m).fit(X, affinity=affinity)
     best = np.sort(LaplacianScore(m).fit(X, affinity=affinity).selected_)
     np.testing.assert_array_equal(found.selected_, best)
@@ -123,7 +123,7 @@ def test_terms_that_neighbours_share_by_default() -> None:
 def test_a_term_at_random_scores_about_1() -> None:
     """Where a term has nothing to do with the graph, neighbours differ as much as all do."""
     X = documents(200, 30)
-    affinity = GRAPHS["nearest"](X, None, GraphOptions(8))
+    affinity = GRAPHS["nearest"].build(X, None, GraphOptions(8))
     chance = np.random.default_rng(1).random((200, 40))
     assert laplacian_scores(chance, affinity).mean() == pytest.approx(1, abs=0.03)
 

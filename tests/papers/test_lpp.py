@@ -132,7 +132,7 @@ def test_lpp_solves_equation_4_about_the_mean(graph: str) -> None:
     """
     X = spread_documents(120)
     options = GraphOptions(n_neighbors=6, radius=0.08)
-    W = GRAPHS[graph](X, None, options).toarray()
+    W = GRAPHS[graph].build(X, None, options).toarray()
     D = np.diag(W.sum(axis=1))
     assert (np.diagonal(D) > 0).all()
     axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2]

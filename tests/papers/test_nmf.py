@@ -119,7 +119,7 @@ def test_tdt2(data: Path) -> None:
     """On tdt2, 30 factors share as much with the 30 classes as rlpi-2007 found (.670)."""
     from sklearn.metrics import normalized_mutual_info_score
 
-    from lpisearch.graphs.base import unit_rows
+    from lpisearch.compute.rows import unit_rows
 
     stored = np.load(data / "tdt2" / "tdt2.npz")
     parts = (stored["data"].astype(np.float32), stored["indices"], stored["indptr"])

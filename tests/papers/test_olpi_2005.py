@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from scipy.linalg import eig, eigh
 
+from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.graphs.base import unit_rows
 from lpisearch.projections.olpi import OLPI
 
 if TYPE_CHECKING:

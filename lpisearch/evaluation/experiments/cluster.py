@@ -81,7 +81,7 @@ def measure_clusters(name: str, collection: Collection, options: EvaluateOptions
     learned = represent(name, X, options, dims=class_dimensions(name, number))
     began = time.perf_counter()
     with one_thread_if_small(len(labels)):
-        own = getattr(learned.estimator, "clusters_", None)
+        own: Any = None if learned.estimator is None else learned.estimator.clusters_
         if own is None:
             places = learned.places(X)
             own = cluster_documents(places, number, random_state=options.seed).assignments

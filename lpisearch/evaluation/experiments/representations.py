@@ -16,13 +16,14 @@ import numpy as np
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.indexes.learn import one_thread_if_small
 from lpisearch.messages import Message, Option, call
-from lpisearch.projections.methods import MethodOptions, make_method, method_class, parameters
+from lpisearch.projections.catalogue import CATALOGUE
+from lpisearch.projections.methods import MethodOptions, make_method
 from lpisearch.terms.counts import narrow
 from lpisearch.terms.weighting import Weighting, normalise_rows, weighting_scheme
 from lpisearch.wording import nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -88,7 +89,7 @@ class Represented:
     @property
     def alpha(self) -> float | None:
         """The strength of the ridge, where there is one."""
-        alpha = getattr(self.estimator, "alpha_", None)
+        alpha = None if self.estimator is None else self.estimator.alpha_
         return None if alpha is None else float(alpha)
 
     def places(self, X: csr_array) -> Rows:
@@ -167,7 +168,7 @@ def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str,
     BadOption
         All unknown names at once.
     """
-    known = [TERMS, *_registry()]
+    known = [TERMS, *CATALOGUE]
     if EVERY in options.methods:
         return tuple(known)
     unknown = [name for name in options.methods if name not in known]
@@ -179,22 +180,22 @@ def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str,
 
 def takes_labels(name: str) -> bool:
     """Tell whether a method can learn from labels."""
-    return name != TERMS and "graph" in parameters(method_class(name))
+    return name != TERMS and CATALOGUE[name].has_graph
 
 
 def leaves_out_constant(name: str) -> bool:
     """Tell whether a method drops the constant direction, so that c classes take c - 1."""
-    return takes_labels(name) and not getattr(method_class(name), "keeps_constant", False)
+    return takes_labels(name) and not CATALOGUE[name].keeps_constant
 
 
 def is_nested(name: str) -> bool:
     """Tell whether fewer dimensions are the first of more, so that one fit serves them all."""
-    return name != TERMS and method_class(name).nested
+    return name != TERMS and CATALOGUE[name].is_nested
 
 
 def depends_on(name: str, parameter: str) -> bool:
     """Tell whether a representation has a parameter of that name."""
-    return name != TERMS and parameter in parameters(method_class(name))
+    return name != TERMS and parameter in CATALOGUE[name].parameters
 
 
 def class_dimensions(name: str, n_classes: int) -> int:
@@ -202,7 +203,7 @@ def class_dimensions(name: str, n_classes: int) -> int:
 
     Where a dimension is a term, the least that lpfl-2012 keeps: a thousand.
     """
-    if name != TERMS and method_class(name).selects_terms:
+    if name != TERMS and CATALOGUE[name].selects_terms:
         return FEWEST_TERMS
     return max(n_classes - 1, 1) if leaves_out_constant(name) else n_classes
 
@@ -228,9 +229,3 @@ def check_options(options: EvaluateOptions) -> None:
         raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED:,}")
     if options.largest is not None and options.largest < 2:  # noqa: PLR2004 (the least to tell apart)
         raise BadOption("largest", f"{options.largest} is not a number of classes to tell apart")
-
-
-def _registry() -> Mapping[str, type[DocumentTransformer]]:
-    from lpisearch.projections.registry import METHODS
-
-    return METHODS

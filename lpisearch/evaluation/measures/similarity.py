@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from lpisearch.compute.rows import row_lengths
 from lpisearch.evaluation.measures.labelling import Labelling, as_matrix
 from lpisearch.evaluation.measures.pairs import STEPS, count_pairs, grid_steps, sample_pairs
-from lpisearch.graphs.base import row_lengths
 from lpisearch.graphs.cosines import map_cosines
 from lpisearch.projections.base import check_count, generator
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from lpisearch.graphs.base import unit_rows
+from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs.near_duplicates import LIST_LENGTH, near_duplicate_groups
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pytest
 from lpisearch.errors import BadOption, SubspaceError
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
-from lpisearch.projections.methods import usual_dimensions
-from lpisearch.projections.registry import EMBEDDINGS, METHODS
+from lpisearch.projections.catalogue import CATALOGUE
+from lpisearch.projections.registry import EMBEDDINGS
 from lpisearch.search.engine import Engine
 from lpisearch.settings import IndexOptions, SearchOptions, TopicOptions
 from lpisearch.terms.counts import count_terms
@@ -191,4 +191,4 @@ def test_options_that_a_method_has_not_are_refused(shelf: Path) -> None:
 )
 def test_how_many_dimensions_a_method_gets(method: str, n: int, dims: int | str) -> None:
     """Chosen by the method; else 150, or a tenth of the documents where they are topics."""
-    assert usual_dimensions(METHODS[method], n) == dims
+    assert CATALOGUE[method].usual_dimensions(n) == dims

@@ -71,11 +71,6 @@ def test_what_cannot_be_built_is_refused_by_the_plan(
         plan(**options)
 
 
-def test_every_method_has_a_cost_of_its_own() -> None:
-    """No method is guessed at by the cost of another."""
-    assert planning._COSTS.keys() == METHODS.keys()
-
-
 def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
     """KRLPI is said to take far more for 5,000 documents, and less again by landmarks."""
 

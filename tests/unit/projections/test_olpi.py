@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.linalg import eigh, qr, svd
 
+from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.graphs.base import unit_rows
 from lpisearch.projections import document_space as space_module
 from lpisearch.projections.base import FewerDimensions
 from lpisearch.projections.olpi import OLPI

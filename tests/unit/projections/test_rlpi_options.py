@@ -91,7 +91,7 @@ def test_labels_may_be_ignored() -> None:
 def test_labels_asked_for_must_be_there() -> None:
     """A graph by label without labels is a stated error."""
     X, _ = corpus()
-    for graph in ("same_label", "blend"):
+    for graph in ("label", "blend"):
         with pytest.raises(ValueError, match="needs labels"):
             RLPI(5, graph=graph).fit(X)
     with pytest.raises(ValueError, match="No document has a label"):
@@ -102,7 +102,7 @@ def test_same_label_with_unlabelled_documents() -> None:
     """Asked for by name, the graph by label leaves unlabelled documents out."""
     X, y = corpus()
     some: Any = np.where(np.arange(240) < 120, y, -1)
-    rlpi = RLPI(graph="same_label").fit(X, some)
+    rlpi = RLPI(graph="label").fit(X, some)
     assert rlpi.n_isolated_ == 120
     assert rlpi.n_components_ == 5
 

@@ -220,7 +220,7 @@ def test_tdt2(data: Path) -> None:
     """On tdt2, 30 clusters in RLPI's leading 29 dimensions agree with the 30 classes."""
     from scipy.sparse import csr_array
 
-    from lpisearch.graphs.base import unit_rows
+    from lpisearch.compute.rows import unit_rows
     from lpisearch.projections.rlpi import RLPI
     from lpisearch.search import clusters
 

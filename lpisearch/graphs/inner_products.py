@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpisearch.graphs.affinity import Matrix
-    from lpisearch.graphs.base import GraphOptions
+    from lpisearch.graphs.options import GraphOptions
 
 
 def complete(

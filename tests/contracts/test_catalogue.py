@@ -1,0 +1,105 @@
+"""What the catalogue says of each method is true of its class."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lpisearch
+from lpisearch.projections.base import GraphTransformer, Projection
+from lpisearch.projections.catalogue import CATALOGUE
+from lpisearch.projections.registry import EMBEDDINGS, METHODS, PROJECTIONS
+
+every_method = pytest.mark.parametrize("name", list(CATALOGUE))
+
+
+def corpus() -> Any:
+    """Make 50 documents of 80 terms without negative weights, of three topics."""
+    rng = np.random.default_rng(0)
+    topics = rng.random((3, 80)) ** 6
+    X = rng.poisson(4 * topics[rng.integers(3, size=50)]).astype(float)
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+@every_method
+def test_the_class_knows_its_entry(name: str) -> None:
+    """`about` of a class is its entry, and the class can be imported from the package."""
+    cls = METHODS[name]
+    assert cls.about is CATALOGUE[name]
+    assert getattr(lpisearch, CATALOGUE[name].class_name) is cls
+    assert CATALOGUE[name].class_name in lpisearch.__all__
+
+
+@every_method
+def test_needs_are_those_of_the_class(name: str) -> None:
+    """Parameters, graph and linearity are what the class has."""
+    method, cls = CATALOGUE[name], METHODS[name]
+    assert sorted(method.parameters) == sorted(cls().get_params())
+    assert method.has_graph == issubclass(cls, GraphTransformer)
+    assert method.is_linear == issubclass(cls, Projection)
+    assert (method.is_linear, not method.is_linear) == (name in PROJECTIONS, name in EMBEDDINGS)
+    assert bool(cls.placement) != method.is_linear
+    assert method.chooses <= set(method.parameters)
+
+
+@every_method
+def test_what_it_chooses_may_be_auto(name: str) -> None:
+    """Each parameter that a method chooses takes "auto"."""
+    for parameter in CATALOGUE[name].chooses:
+        estimator: Any = METHODS[name](n_components=3).set_params(**{parameter: "auto"})
+        assert estimator.fit(corpus()).n_components_ >= 1
+
+
+@every_method
+def test_nested_means_that_fewer_dimensions_are_the_first_of_more(name: str) -> None:
+    """Three dimensions are the first three of five exactly where the catalogue says so."""
+    three, five = (
+        np.asarray(METHODS[name](n_components=count).fit(corpus()).transform(corpus()))
+        for count in (3, 5)
+    )
+    alike = np.allclose(three, five[:, :3], atol=1e-8)
+    assert alike or not CATALOGUE[name].is_nested
+
+
+@pytest.mark.parametrize("name", sorted(PROJECTIONS.keys() - {"ls+lpi"}))
+def test_few_words_are_few(name: str) -> None:
+    """Loadings are exactly 0 where the catalogue says so, and nowhere else.
+
+    `ls+lpi` leaves out terms too, but how many is up to their scores.
+    """
+    options = {"n_selected": 20} if name == "lpfl" else {}
+    fitted = PROJECTIONS[name](n_components=4, **options).fit(corpus())
+    zeros = float(np.mean(fitted.components_ == 0))
+    few = CATALOGUE[name].has_few_words or CATALOGUE[name].selects_terms
+    assert zeros > 0.4 if few else zeros < 0.1
+    if CATALOGUE[name].selects_terms:
+        assert (np.count_nonzero(fitted.components_, axis=1) == 1).all()
+
+
+@every_method
+def test_clusters_are_found_where_it_says_so(name: str) -> None:
+    """A method that finds clusters gives one to each document; the others give none."""
+    clusters = METHODS[name](n_components=3).fit(corpus()).clusters_
+    assert (clusters is not None) == CATALOGUE[name].finds_clusters
+    assert clusters is None or len(clusters) == len(corpus())
+
+
+@every_method
+@pytest.mark.parametrize("n_documents", [2, 30, 10_000])
+def test_usual_dimensions_are_possible(name: str, n_documents: int) -> None:
+    """By default there is at least one dimension, and fewer than documents."""
+    usual = CATALOGUE[name].usual_dimensions(n_documents)
+    assert usual == "auto" or (isinstance(usual, int) and 1 <= usual <= max(n_documents - 1, 2))
+
+
+def test_the_catalogue_needs_no_numpy() -> None:
+    """A command's help and a plan list the methods without a slow import."""
+    code = (
+        "import sys; from lpisearch.projections.catalogue import CATALOGUE; assert CATALOGUE;"
+        "sys.exit(any(each in sys.modules for each in ('numpy', 'scipy', 'sklearn')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
