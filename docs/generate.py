@@ -1,7 +1,8 @@
 """Write the generated parts of the documentation, or check that they are in step.
 
 Run `make docs` to write, `make check` to check. Generated: docs/cli.md from the help of every
-verb, the table of formats from the list of readers. Checked too: that links lead somewhere.
+verb, the tables of formats and methods from the lists of readers and methods. Checked too: that
+links lead somewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def main() -> None:
     check = sys.argv[1:] == ["--check"]
     wanted = {ROOT / "docs/cli.md": cli_page()}
     readme = ROOT / "README.md"
-    wanted[readme] = with_part(readme.read_text(encoding="utf-8"), "formats", formats_table())
+    wanted[readme] = with_part(readme, "formats", formats_table())
+    methods = ROOT / "docs/projections.md"
+    wanted[methods] = with_part(methods, "methods", methods_table())
     stale = [path for path, text in wanted.items() if not same(path, text)]
     if not check:
         for path in stale:
@@ -83,13 +86,26 @@ def formats_table() -> str:
     return "\n".join(rows)
 
 
-def with_part(page: str, name: str, text: str) -> str:
+def methods_table() -> str:
+    """Return the catalogue of methods as a table."""
+    from lpisearch.projections.catalogue import CATALOGUE
+
+    rows = ["| name | computes | graph | linear | chooses |", "|---|---|---|---|---|"]
+    for method in CATALOGUE.values():
+        graph, linear = ("yes" if each else "no" for each in (method.has_graph, method.is_linear))
+        chooses = ", ".join(f"`{each}`" for each in sorted(method.chooses))
+        rows.append(f"| `{method.name}` | {method.computes} | {graph} | {linear} | {chooses} |")
+    return "\n".join(rows)
+
+
+def with_part(path: Path, name: str, text: str) -> str:
     """Return a page with the part between its two marks replaced."""
+    page = path.read_text(encoding="utf-8")
     begin, end = f"<!-- {name}: written by make docs -->", f"<!-- end of {name} -->"
     before, mark, rest = page.partition(begin)
     _, other, after = rest.partition(end)
     if not (mark and other):
-        sys.exit(f"README.md lacks the marks of the part “{name}”.")
+        sys.exit(f"{path.name} lacks the marks of the part “{name}”.")
     return f"{before}{begin}\n{text}\n{end}{after}"
 
 

@@ -64,7 +64,7 @@ class Method:
     own
         Its parameters beside `n_components` and, with a graph, `GRAPH_PARAMETERS`.
     chooses
-        Parameters that it chooses by itself if nothing is asked for: they are then "auto".
+        Parameters that are left to the method, "auto", where nothing is asked for.
     has_graph
         Whether it learns from who is a neighbour of whom, and so from labels.
     has_kernel
@@ -271,7 +271,6 @@ _METHODS = (
         "P(w given d) = Σ_z P(z given d) P(w given z) by EM (Hofmann, 1999)",
         Cost(3, rounds=20),
         own=("beta", "held_out", "cooling", "n_init", "max_iter", "tolerance", "random_state"),
-        chooses=frozenset({"beta"}),
         is_linear=False,
         finds_clusters=True,
         # A dimension is a topic, and a topic of a few documents is one of chance.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,14 @@ def test_usual_dimensions_are_possible(name: str, n_documents: int) -> None:
     """By default there is at least one dimension, and fewer than documents."""
     usual = CATALOGUE[name].usual_dimensions(n_documents)
     assert usual == "auto" or (isinstance(usual, int) and 1 <= usual <= max(n_documents - 1, 2))
+
+
+def test_the_contract_on_imports_names_every_method() -> None:
+    """Methods must not import each other: import-linter holds that for all of the catalogue."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    independent = next(each for each in contracts if each["type"] == "independence")
+    assert independent["modules"] == sorted(method.module for method in CATALOGUE.values())
 
 
 def test_the_catalogue_needs_no_numpy() -> None:
