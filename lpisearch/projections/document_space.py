@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from lpisearch.projections.blocks import orthonormal, product, transposed
+from lpisearch.projections.blocks import product, transposed
+from lpisearch.projections.singular import centre_gram, truncated_svd
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Floats, Matrix
@@ -20,24 +21,28 @@ if TYPE_CHECKING:
 # Singular values below this share of the largest are taken for rounding: single precision writes
 # two equal documents of different length this far apart.
 RANK_TOLERANCE = 1e-5
-OVERSAMPLING = 20
-# More steps come nearer to the singular vectors; the maps learned in the space did not gain.
-POWER_STEPS = 2
-
 
 # Up to this many documents (or terms) "auto" keeps all of the space, as the papers do.
-FULL_SPACE = 1000
+FULL_SPACE = 3000
+# The same where directions are sought one after the other, which takes far longer.
+FULL_SPACE_ORTHOGONAL = 1000
 # Beyond, this much of it, or 1.5 times the dimensions asked for if that is more.
 LEADING_SPACE = 300
 
 
-def kept_dimensions(asked: int | str | None, most: int, n_components: int) -> int:
-    """Resolve `svd_components` for documents that have `most` dimensions or fewer."""
+def kept_dimensions(
+    asked: int | str | None, most: int, n_components: int, full: int | None = None
+) -> int:
+    """Resolve `svd_components` for documents that have `most` dimensions or fewer.
+
+    "auto" is all of them up to `full`.
+    """
     if asked is None:
         return most
     if asked != "auto":
         return min(int(asked), most)
-    return most if most <= FULL_SPACE else max(LEADING_SPACE, n_components * 3 // 2)
+    limit = FULL_SPACE if full is None else full
+    return most if most <= limit else min(max(LEADING_SPACE, n_components * 3 // 2), most)
 
 
 class DocumentSpace(NamedTuple):
@@ -51,12 +56,15 @@ class DocumentSpace(NamedTuple):
         The singular values, largest first.
     span, mixing
         Columns over the terms, and the combinations of them that are orthonormal.
+    mean
+        What is to be taken from each column of the span, or None.
     """
 
     documents: Floats
     scales: Floats
     span: Any
     mixing: Floats
+    mean: Floats | None = None
 
     def leading(self, dimensions: int) -> DocumentSpace:
         """Give the part with the largest singular values."""
@@ -66,57 +74,74 @@ class DocumentSpace(NamedTuple):
             mixing=self.mixing[:, :dimensions],
         )
 
+    def over_terms(self, vectors: Floats) -> Floats:
+        """Give columns over the dimensions as columns over the terms."""
+        columns = self.mixing @ vectors
+        image = product(self.span, columns)
+        return image if self.mean is None else image - np.outer(self.mean, columns.sum(axis=0))
+
     def to_terms(self, vectors: Floats) -> Floats:
         """Give orthonormal columns over the dimensions as orthonormal rows over the terms."""
-        rows = product(self.span, self.mixing @ vectors)
+        rows = self.over_terms(vectors)
         # What the implicit basis lost to rounding is regained by one more triangular step,
         # in which a row changes only by rows before it.
         return np.asarray(solve_triangular(cholesky(rows.T @ rows), rows.T, trans="T"))
 
 
 def document_space(
-    X: Matrix, asked: int | str | None, n_components: int, rng: np.random.Generator
+    X: Matrix,
+    asked: int | str | None,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    mean: Floats | None = None,
+    full: int | None = None,
 ) -> DocumentSpace:
-    """Give the part of the space that `svd_components` asks for, cut from all of it if small."""
+    """Give the part of the space that `svd_components` asks for, cut from all of it if small.
+
+    With a mean, documents are taken about it. `full` is as in `kept_dimensions`.
+    """
     most = min(X.shape)
-    limit = kept_dimensions(asked, most, n_components)
-    if limit >= most or most <= FULL_SPACE:
-        return whole_space(X).leading(limit)
-    return leading_space(X, limit, rng)
+    limit = kept_dimensions(asked, most, n_components, full)
+    if limit >= most or most <= (FULL_SPACE_ORTHOGONAL if full is None else full):
+        return whole_space(X, mean).leading(limit)
+    return leading_space(X, limit, rng, mean)
 
 
-def whole_space(X: Matrix) -> DocumentSpace:
+def whole_space(X: Matrix, mean: Floats | None = None) -> DocumentSpace:
     """Give all the space that the documents span, in time cubic in the smaller side of X."""
     double: Any = X.astype(np.float64)  # the stubs of scipy and numpy have no common name for it
-    if X.shape[0] > X.shape[1]:
-        scales, basis = _decompose(_dense(double.T @ double))
-        return DocumentSpace(product(double, basis) / scales, scales, basis, np.eye(len(scales)))
-    gram = _dense(double @ double.T)
+    wide = X.shape[0] <= X.shape[1]
+    gram = _dense(double @ double.T if wide else double.T @ double)
+    if mean is not None:
+        mean = mean.astype(np.float64)
+        centre_gram(gram, np.asarray(double @ mean), mean, wide=wide)
     scales, U = _decompose(gram)
+    if not wide:
+        places = product(double, U) - (0 if mean is None else mean @ U)
+        return DocumentSpace(places / scales, scales, U, np.eye(len(scales)))
     mixing = U / scales
     coordinates = gram @ mixing
     # The basis Xᵀ @ mixing is orthonormal but for rounding, which grows with 1 / scales².
     triangle = cholesky(mixing.T @ coordinates)
     mixing = solve_triangular(triangle, mixing.T, trans="T").T
     documents = solve_triangular(triangle, coordinates.T, trans="T").T / scales
-    return DocumentSpace(documents, scales, transposed(double), mixing)
+    return DocumentSpace(documents, scales, transposed(double), mixing, mean)
 
 
-def leading_space(X: Matrix, dimensions: int, rng: np.random.Generator) -> DocumentSpace:
+def leading_space(
+    X: Matrix, dimensions: int, rng: np.random.Generator, mean: Floats | None = None
+) -> DocumentSpace:
     """Give nearly the part of the space that the leading singular vectors span.
 
-    A random block is multiplied by Xᵀ X a few times. The documents are then projected on what it
-    spans, so that all that follows is exact in that space.
+    The documents are projected on what the vectors found span, so that all that follows is exact
+    in that space.
     """
-    Xt = transposed(X)
-    width = min(dimensions + OVERSAMPLING, *X.shape)
-    block = rng.standard_normal((X.shape[1], width)).astype(X.dtype)
-    for _ in range(POWER_STEPS):
-        block = product(Xt, orthonormal(product(X, block)))
-    span = block.astype(np.float64)
+    found = truncated_svd(X, dimensions, rng=rng, solver="block", mean=mean)
+    span = found.terms.T.astype(np.float64)
     lengths, turn = _decompose(span.T @ span)
     whitening = turn / lengths
-    coordinates = product(X, span)
+    coordinates = product(X, span) - (0 if mean is None else mean @ span)
     scales, rotation = _decompose(whitening.T @ (coordinates.T @ coordinates) @ whitening)
     scales, mixing = scales[:dimensions], whitening @ rotation[:, :dimensions]
     return DocumentSpace(coordinates @ (mixing / scales), scales, span, mixing)

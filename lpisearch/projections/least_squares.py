@@ -23,16 +23,37 @@ if TYPE_CHECKING:
 SOLVERS = ("auto", "cg", "dense")
 # Up to this many documents or terms, the Gram matrix is factorised.
 DENSE_SIDE = 2000
+# At least so many steps, and so many for each digit of the accuracy asked for.
 MAX_STEPS = 50
+STEPS_A_DIGIT = 200
+# Where block conjugate gradients stop by default. Less was measured to bring nothing:
+# docs/projections.md.
+REGRESSION_TOLERANCE = 0.03
+# The same where there is no penalty, and so nothing to be gained by stopping early.
+LEAST_SQUARES_TOLERANCE = 1e-6
+# What single precision can reach.
+ROUNDING = 1e-5
 # Columns that are solved together, on one thread.
 PANEL = 40
 
 
 class Ridge(NamedTuple):
-    """The map A, terms x responses, and the steps it took (0: solved directly)."""
+    """The map A, terms x responses, the steps it took (0: solved directly), and what was left.
+
+    The residual is measured as the tolerance is.
+    """
 
     coefficients: Floats
     steps: int
+    residual: float
+
+
+class _Solved(NamedTuple):
+    """Some columns of the solution, the steps, and the weighted sum of what is left."""
+
+    solution: Floats
+    steps: int
+    left: float
 
 
 def ridge(
@@ -41,7 +62,7 @@ def ridge(
     alpha: float,
     *,
     weights: Floats | None = None,
-    tolerance: float = 0.03,
+    tolerance: float = REGRESSION_TOLERANCE,
     solver: str = "auto",
 ) -> Ridge:
     """Regress all responses on the documents together.
@@ -56,13 +77,15 @@ def ridge(
         Block conjugate gradients stop when the residuals, each as a share of its response, have a
         weighted root mean square below this.
     solver
-        "cg", "dense" (Cholesky), or "auto": dense when the smaller side is at most 2,000.
+        "cg", "dense" (Cholesky), or "auto": dense when the smaller side is at most 2,000, or
+        nothing is tolerated.
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
     dual = X.shape[0] <= X.shape[1]
-    if solver == "dense" or (solver == "auto" and min(X.shape) <= DENSE_SIDE):
-        return Ridge(_direct(X, Y, alpha, dual=dual), 0)
+    small = min(X.shape) <= DENSE_SIDE or tolerance == 0
+    if solver == "dense" or (solver == "auto" and small):
+        return Ridge(_direct(X, Y, alpha, dual=dual), 0, 0.0)
     first, second = (X, transposed(X)) if dual else (transposed(X), X)
     right = Y if dual else product(first, Y)
     importance = np.ones(Y.shape[1]) if weights is None else weights
@@ -72,7 +95,7 @@ def ridge(
         image += X.dtype.type(alpha) * block
         return image
 
-    def solve(columns: slice) -> tuple[Floats, int]:
+    def solve(columns: slice) -> _Solved:
         goal = tolerance**2 * importance[columns].sum()
         part, importances = right[:, columns], importance[columns]
         return _block_conjugate_gradients(shifted, part, importances, goal)
@@ -83,9 +106,10 @@ def ridge(
     cuts = np.linspace(0, Y.shape[1], count + 1).astype(int)
     with one_blas_thread():
         solved = map_threads(solve, map(slice, cuts[:-1], cuts[1:]))
-    solution = np.concatenate([part for part, _ in solved], axis=1)
-    steps = max(steps for _, steps in solved)
-    return Ridge(product(second, solution) if dual else solution, steps)
+    solution = np.concatenate([part.solution for part in solved], axis=1)
+    steps = max(part.steps for part in solved)
+    residual = np.sqrt(sum(part.left for part in solved) / importance.sum())
+    return Ridge(product(second, solution) if dual else solution, steps, float(residual))
 
 
 def solve_shifted(gram: Floats, right: Floats, alpha: float) -> Floats:
@@ -119,7 +143,7 @@ def _direct(X: Matrix, Y: Floats, alpha: float, *, dual: bool) -> Floats:
 
 def _block_conjugate_gradients(
     multiply: Callable[[Floats], Floats], right: Floats, weights: Floats, goal: float
-) -> tuple[Floats, int]:
+) -> _Solved:
     """Solve a positive definite system for all columns together.
 
     Every column is improved in the directions of all, so that far fewer steps are needed than
@@ -132,8 +156,11 @@ def _block_conjugate_gradients(
     whole = _squares(residual)
     direction = residual
     least = 100 * np.finfo(right.dtype).eps
-    steps = 0
-    while steps < MAX_STEPS and np.sum(weights * _ratio(_squares(residual), whole)) > goal:
+    steps, left = 0, float(np.sum(weights * _ratio(_squares(residual), whole)))
+    # Single precision cannot go below its rounding, whatever is asked.
+    goal = max(goal, float(np.square(10 * np.finfo(right.dtype).eps) * weights.sum()))
+    limit = max(MAX_STEPS, STEPS_A_DIGIT * max(0, -np.log10(goal / max(weights.sum(), goal)) / 2))
+    while steps < limit and left > goal:
         turn = whitening(_gram(direction, direction), least)
         direction = direction @ turn.astype(right.dtype)
         image = multiply(direction)
@@ -144,8 +171,9 @@ def _block_conjugate_gradients(
         residual = residual - image @ length
         back = (inverse @ _gram(image, residual)).astype(right.dtype)
         direction = residual - direction @ back
+        left = float(np.sum(weights * _ratio(_squares(residual), whole)))
         steps += 1
-    return solution, steps
+    return _Solved(solution, steps, left)
 
 
 def _gram(A: Floats, B: Floats) -> Floats:

@@ -5,7 +5,8 @@ Z = U S, the maximising form of the problem (rlpi-2007, equation 6) is
 
     Zᵀ W Z b = λ Zᵀ D Z b,    a = V b,
 
-solved for the largest λ, in time cubic in the dimensions of that space.
+solved for the largest λ, in time cubic in the dimensions of that space. The scales S cancel, so it
+is solved for U b' with b' = S b.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from lpisearch.projections.document_space import kept_dimensions
-from lpisearch.projections.singular import full_svd, truncated_svd
+from lpisearch.projections.document_space import document_space
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
 
 # The share of the largest eigenvalue below which a constraint direction counts as absent.
 RANK_TOLERANCE = 1e-10
-CONSTANT_TOLERANCE = 1e-6
+# What is nearest to the constant is taken out where its share of the weight is above this: always,
+# but for rounding; of documents about their mean only where a direction is constant.
+CONSTANT_SHARE = 1e-10
+CENTRED_CONSTANT_SHARE = 1 - 1e-6
 
 
 class LocalityDirections(NamedTuple):
@@ -51,13 +54,11 @@ def locality_directions(
     `svd_components` says how much of the space is worked in (see `kept_dimensions`). With a
     mean, documents are taken about it.
     """
-    most = min(X.shape)
-    limit = kept_dimensions(svd_components, most, count)
-    whole = limit == most
-    svd = full_svd(X, mean=mean) if whole else truncated_svd(X, limit, rng=rng, mean=mean)
-    Z = (svd.documents * svd.values).astype(np.float64)
-    values, B = _maximise(Z, W, count)
-    return LocalityDirections((B.T @ svd.terms).astype(X.dtype), values)
+    space = document_space(X, svd_components, count, rng, mean=mean)
+    constant = CONSTANT_SHARE if mean is None else CENTRED_CONSTANT_SHARE
+    values, b = _maximise(space.documents, W, count, constant)
+    coefficients = b / space.scales[:, np.newaxis]
+    return LocalityDirections(space.over_terms(coefficients).T.astype(X.dtype), values)
 
 
 def participating_degrees(W: Affinity) -> Floats:
@@ -65,27 +66,41 @@ def participating_degrees(W: Affinity) -> Floats:
     return np.asarray(np.where(W.component_labels >= 0, W.degrees, 0))
 
 
-def _maximise(Z: Floats, W: Affinity, count: int) -> tuple[Floats, Floats]:
-    """Solve Zᵀ W Z b = λ Zᵀ D Z b for the largest λ, the direction of the constant taken out.
+def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floats, Floats]:
+    """Solve Uᵀ W U b = λ Uᵀ D U b for the largest λ; those with 1ᵀ D U b = 0, if not centred.
 
-    The constraint Zᵀ D Z is diagonalised first, so that directions in which only isolated
-    documents lie, and no other, drop out rather than divide by zero.
+    Every eigenvector y of W y = λ D y but the constant one has 1ᵀ D y = 0, so here, too, what is
+    nearest to the constant is taken out. Where the space holds less than all of the documents no
+    direction is quite constant; the one that nearly is would come first and tell nothing.
+    `constant` is the share of the weight that the nearest must have to be taken out.
     """
     degrees = participating_degrees(W)
-    Z = Z * (degrees > 0)[:, np.newaxis]
-    weighted = Z * np.sqrt(degrees)[:, np.newaxis]
+    U = U * (degrees > 0)[:, np.newaxis]
+    total = max(float(degrees.sum()), np.finfo(float).tiny)
+    white = _whitened(U, degrees)
+    moment = white.T @ (U.T @ degrees)
+    objective = white.T @ (U.T @ (W @ (U @ white)))
+    objective = (objective + objective.T) / 2
+    if moment @ moment > constant * total:
+        moment /= linalg.norm(moment)
+        shared = objective @ moment
+        # P (objective) P with P = I - m mᵀ, and the value of m itself moved below all others.
+        objective -= np.outer(moment, shared) + np.outer(shared, moment)
+        objective += (moment @ shared - 3) * np.outer(moment, moment)
+    last = len(objective) - 1
+    wanted = (max(last - count + 1, 0), last)
+    values, vectors = linalg.eigh(objective, subset_by_index=wanted, driver="evr")
+    top = np.flatnonzero(values > len(objective) * np.finfo(np.float64).eps)[::-1]
+    return values[top], (white @ vectors[:, top]) * np.sqrt(total)
+
+
+def _whitened(U: Floats, degrees: Floats) -> Floats:
+    """Give T with Tᵀ Uᵀ D U T = I.
+
+    Directions in which only isolated documents lie, and no other, drop out rather than divide by
+    zero.
+    """
+    weighted = U * np.sqrt(degrees)[:, np.newaxis]
     variances, directions = linalg.eigh(weighted.T @ weighted)
     kept = variances > RANK_TOLERANCE * variances[-1:].max(initial=0)
-    white = directions[:, kept] / np.sqrt(variances[kept])
-    moment = white.T @ (Z.T @ degrees)
-    # Where some direction maps every document to one number, it is `moment`, and its share of
-    # the total weight is 1: the squared length of `moment` over the sum of the degrees.
-    total = max(float(degrees.sum()), np.finfo(float).tiny)
-    objective = white.T @ (Z.T @ (W @ (Z @ white)))
-    objective = (objective + objective.T) / 2
-    if moment @ moment > (1 - CONSTANT_TOLERANCE) * total:
-        objective -= 3 * np.outer(moment, moment) / (moment @ moment)
-    values, vectors = linalg.eigh(objective)
-    least = len(values) * np.finfo(np.float64).eps
-    top = np.flatnonzero(values > least)[::-1][:count]
-    return values[top], (white @ vectors[:, top]) * np.sqrt(total)
+    return np.asarray(directions[:, kept] / np.sqrt(variances[kept]))

@@ -32,7 +32,7 @@ class LPI(GraphProjection):
     svd_components
         How much of the SVD space, its leading part, is worked in. None: all of it, in time cubic
         in the number of documents (or terms), whichever is smaller. "auto": all of it up to
-        1,000, else 300, or half as many again as `n_components`.
+        3,000, else 300, or half as many again as `n_components`.
     graph, n_neighbors, radius, edge_weights, heat_scale
         See `RLPI`.
     eigenvalue_power
@@ -52,8 +52,9 @@ class LPI(GraphProjection):
 
     Notes
     -----
-    If a linear map takes all documents to one number, it has λ = 1 and says nothing. That
-    direction is taken out, as the constant eigenvector is in `RLPI`.
+    A linear map that takes all documents to one number has λ = 1 and says nothing. What is nearest
+    to it, exactly or not, is taken out, as the constant eigenvector is in `RLPI`: the places of
+    the documents, counted by degree, have mean 0 in every dimension.
 
     References
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
 from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
-from lpisearch.projections.document_space import document_space
+from lpisearch.projections.document_space import FULL_SPACE_ORTHOGONAL, document_space
 from lpisearch.projections.orthogonal import orthogonal_directions
 
 if TYPE_CHECKING:
@@ -131,7 +131,9 @@ class OLPI(GraphProjection):
         W = self._affinity(X, y, affinity)
         linked = perf_counter()
         rng = generator(self.random_state)
-        space = document_space(X, self.svd_components, self.n_components, rng)
+        space = document_space(
+            X, self.svd_components, self.n_components, rng, full=FULL_SPACE_ORTHOGONAL
+        )
         placed = perf_counter()
         affinity_gram, degree_gram = graph_grams(space.documents, W)
         found = orthogonal_directions(

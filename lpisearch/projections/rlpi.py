@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
-from lpisearch.projections.base import check_count, check_not_negative, generator
+from lpisearch.projections.base import NotConverged, check_count, check_not_negative, generator
 from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
 from lpisearch.projections.choices import choose_alpha
 from lpisearch.projections.label_alpha import choose_label_alpha
-from lpisearch.projections.least_squares import ridge
+from lpisearch.projections.least_squares import (
+    LEAST_SQUARES_TOLERANCE,
+    REGRESSION_TOLERANCE,
+    ROUNDING,
+    ridge,
+)
 from lpisearch.projections.responses import ResponseProjection
 
 if TYPE_CHECKING:
@@ -55,6 +61,10 @@ class RLPI(ResponseProjection):
     tolerance
         The block solver stops when another round would move the scaled subspace by less than
         this share.
+    regression_tolerance
+        Beyond 2,000 documents and terms the regression is iterated until its residuals, each
+        as a share of its response and weighted, have a root mean square below this. 0 factorises,
+        however large X is. "auto" is 0.03; where α is 0 it is 1e-6: least squares was asked for.
     random_state
         Seed of the block's start.
 
@@ -70,6 +80,8 @@ class RLPI(ResponseProjection):
         The strength used.
     n_graph_components_, n_isolated_
         Connected parts of the graph, and documents without a neighbour.
+    regression_residual_
+        What the regression was left at, measured as `regression_tolerance` is; 0 if factorised.
     seconds_
         Time of the stages: "graph", "eigenvectors", "regression".
 
@@ -112,6 +124,7 @@ class RLPI(ResponseProjection):
         eigenvalue_power: float = EIGENVALUE_POWER,
         solver: str = "auto",
         tolerance: float = 0.05,
+        regression_tolerance: float | str = "auto",
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -124,6 +137,7 @@ class RLPI(ResponseProjection):
         self.eigenvalue_power = eigenvalue_power
         self.solver = solver
         self.tolerance = tolerance
+        self.regression_tolerance = regression_tolerance
         self.random_state = random_state
 
     def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
@@ -142,6 +156,7 @@ class RLPI(ResponseProjection):
         check_not_negative("alpha", self.alpha, auto=True)
         check_not_negative("eigenvalue_power", self.eigenvalue_power)
         check_not_negative("tolerance", self.tolerance)
+        check_not_negative("regression_tolerance", self.regression_tolerance, auto=True)
         X = self._documents(X)
         rng = generator(self.random_state)
         responses = self._responses(X, y, affinity, rng)
@@ -153,7 +168,20 @@ class RLPI(ResponseProjection):
             self.alpha_ = choose_label_alpha(X, responses.vectors, responses.shares, rng)
         else:
             self.alpha_ = choose_alpha(X, responses.vectors, weights, rng)
-        solved = ridge(X, responses.vectors, self.alpha_, weights=weights)
+        tolerance = self._regression_tolerance()
+        solved = ridge(X, responses.vectors, self.alpha_, weights=weights, tolerance=tolerance)
+        self.regression_residual_ = solved.residual
+        if solved.residual > max(tolerance, ROUNDING):
+            warnings.warn(
+                NotConverged("The regression", solved.steps, solved.residual, tolerance),
+                stacklevel=2,
+            )
         self.seconds_["regression"] = perf_counter() - began
         self._keep(solved.coefficients.T, responses.values, responses.asked)
         return self
+
+    def _regression_tolerance(self) -> float:
+        """Resolve "auto" for the α that is used."""
+        if not isinstance(self.regression_tolerance, str):
+            return float(self.regression_tolerance)
+        return REGRESSION_TOLERANCE if self.alpha_ > 0 else LEAST_SQUARES_TOLERANCE

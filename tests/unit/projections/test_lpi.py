@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lpisearch.graphs import nearest
 from lpisearch.projections import document_space
 from lpisearch.projections.lpi import LPI
 
@@ -37,3 +38,20 @@ def test_a_useless_limit_is_refused(asked: object) -> None:
     """The message names the parameter."""
     with pytest.raises(ValueError, match="svd_components must be"):
         LPI(n_components=2, svd_components=asked).fit(documents())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("svd_components", [6, 40, None])
+def test_no_dimension_is_nearly_constant(svd_components: int | None) -> None:
+    """Each dimension has mean 0, documents counted by degree, however much of the space is used."""
+    X = documents()
+    W = nearest(X)
+    places = LPI(n_components=3, svd_components=svd_components).fit(X, affinity=W).transform(X)
+    lengths = np.sqrt(W.degrees @ places**2 * W.degrees.sum())
+    np.testing.assert_allclose(W.degrees @ places / lengths, 0, atol=1e-7)
+
+
+def test_the_exact_space_reaches_to_thousands_of_documents() -> None:
+    """Two thousand documents are worked on whole, so that nothing is lost by default."""
+    assert document_space.kept_dimensions("auto", 2500, 10) == 2500
+    assert document_space.kept_dimensions("auto", 5000, 10) == 300
+    assert document_space.kept_dimensions("auto", 5000, 400) == 600

@@ -10,6 +10,7 @@ from scipy.linalg import eigh, qr, svd
 from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs import GraphOptions, nearest
 from lpisearch.projections import document_space as space_module
+from lpisearch.projections import olpi as olpi_module
 from lpisearch.projections.base import FewerDimensions
 from lpisearch.projections.olpi import OLPI
 
@@ -227,7 +228,7 @@ def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.Monk
     random = np.random.default_rng(7)
     X = random.random((60, 8)) @ random.random((8, 90)) + 1e-4 * random.random((60, 90))
     exact = OLPI(n_components=4, svd_components=8).fit(X)
-    monkeypatch.setattr(space_module, "FULL_SPACE", 20)
+    monkeypatch.setattr(olpi_module, "FULL_SPACE_ORTHOGONAL", 20)
     monkeypatch.setattr(space_module, "LEADING_SPACE", 8)
     found = OLPI(n_components=4).fit(X)
     np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, atol=1e-4)
@@ -239,7 +240,7 @@ def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.Monk
 
 def test_more_dimensions_than_the_leading_space_widen_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The automatic limit never leaves fewer dimensions than are asked for."""
-    monkeypatch.setattr(space_module, "FULL_SPACE", 20)
+    monkeypatch.setattr(olpi_module, "FULL_SPACE_ORTHOGONAL", 20)
     monkeypatch.setattr(space_module, "LEADING_SPACE", 10)
     assert OLPI(n_components=20).fit(topics(60, 90)).n_components_ == 20
 
