@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from lpisearch.projections.catalogue import Method
 
 
+# The largest number to this power, and its inverse, bound the largest weight of the documents.
+LARGEST_POWER = 0.2
+
+
 class FewerDimensions(UserWarning):
     """The documents do not have as many dimensions as were asked for."""
 
@@ -127,8 +131,8 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         )
         is_sparse: bool = sparse.issparse(checked)
         matrix: Matrix = each_term_once(sparse.csr_array(checked)) if is_sparse else checked
-        if reset and not (matrix.data if sparse.issparse(matrix) else matrix).any():
-            raise ValueError(f"None of the {matrix.shape[0]} documents has a term: X is all zeros.")
+        if reset:
+            _check_size(matrix)
         return matrix
 
     def _check_found(self, found: int, asked: int, n_terms: int) -> None:
@@ -228,6 +232,23 @@ class GraphTransformer(DocumentTransformer):
 
 class GraphProjection(GraphTransformer, Projection):
     """A linear map that learns from who is a neighbour of whom."""
+
+
+def _check_size(X: Matrix) -> None:
+    """Refuse weights that are all 0, or so large or small that their fourth powers are no numbers.
+
+    Gram matrices and their squares would be infinite, or 0, and the map wrong without a word.
+    """
+    entries = X.data if sparse.issparse(X) else X
+    largest = float(np.abs(entries).max(initial=0))
+    if largest == 0:
+        raise ValueError(f"None of the {X.shape[0]} documents has a term: X is all zeros.")
+    bound = float(np.finfo(X.dtype).max) ** LARGEST_POWER
+    if not 1 / bound < largest < bound:
+        raise ValueError(
+            f"The largest weight is {largest:.3g}, and in {X.dtype} it must be between "
+            f"{1 / bound:.0e} and {bound:.0e}. Bring the documents to unit length first."
+        )
 
 
 def with_fixed_signs(components: Floats) -> Floats:

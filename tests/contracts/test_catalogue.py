@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.linalg import subspace_angles
 
 import lpisearch
 from lpisearch.projections.base import GraphTransformer, Projection
 from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.projections.registry import EMBEDDINGS, METHODS, PROJECTIONS
+
+SCALES = [(np.float32, 1e-6), (np.float32, 1e6), (np.float64, 1e-40), (np.float64, 1e40)]
 
 every_method = pytest.mark.parametrize("name", list(CATALOGUE))
 
@@ -96,6 +100,39 @@ def test_usual_dimensions_are_possible(name: str, n_documents: int) -> None:
     """By default there is at least one dimension, and fewer than documents."""
     usual = CATALOGUE[name].usual_dimensions(n_documents)
     assert usual == "auto" or (isinstance(usual, int) and 1 <= usual <= max(n_documents - 1, 2))
+
+
+@every_method
+@pytest.mark.parametrize(("dtype", "factor"), [*SCALES, (np.float32, 1e20), (np.float64, 1e-160)])
+def test_the_length_of_all_documents_is_no_matter_or_refused(
+    name: str, dtype: Any, factor: float
+) -> None:
+    """Documents that are all longer or shorter give the same places, or the reason why not."""
+    options: dict[str, Any] = {"n_selected": 20} if name == "lpfl" else {}
+    X = sparse.csr_array(corpus())
+    usual = METHODS[name](n_components=3, **options).fit(X).transform(X)
+    if name == "rlpi":
+        options = {"alpha": factor**2}
+    scaled = sparse.csr_array((X * factor).astype(dtype))
+    estimator = METHODS[name](n_components=3, **options)
+    if (dtype, factor) not in SCALES:
+        with pytest.raises(ValueError, match="Bring the documents to unit length"):
+            estimator.fit(scaled)
+        return
+    places = np.asarray(estimator.fit(scaled).transform(scaled), dtype=float)
+    places /= np.abs(places).max()
+    assert np.degrees(subspace_angles(places, usual).max()) < 2
+
+
+@every_method
+def test_a_term_may_come_twice(name: str) -> None:
+    """Sparse rows that name a term twice are the documents with the sum."""
+    X = sparse.csr_array(corpus())
+    parts = (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr)
+    twice = sparse.csr_array(parts, shape=X.shape)
+    once, again = (METHODS[name](n_components=3).fit(each).transform(X) for each in (X, twice))
+    np.testing.assert_allclose(again, once, atol=1e-8)
+    assert twice.nnz == 2 * X.nnz
 
 
 def test_the_contract_on_imports_names_every_method() -> None:
