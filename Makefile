@@ -48,8 +48,9 @@ bench: $(VENV)/.installed-dev   ## measure speed and memory, side by side with p
 results: $(VENV)/.installed-dev   ## write docs/results.md from public collections
 	$(BIN)/python benchmarks/results.py
 
-papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew, in about ten minutes
-	$(BIN)/python -m benchmarks.papers
+# All of it takes a night; it can be interrupted and goes on where it was.
+papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew (SHORT=1: in ten minutes)
+	$(BIN)/python -m benchmarks.papers $(if $(SHORT),--short,--full)
 
 clean:          ## remove the environment and all caches
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -104,7 +104,8 @@ class Categories:
             rows = [row for row in SHARES if (row, label) in comparison.here and SHARES[row]]
             y = tuple(round(comparison.here[row, label].mean, 2) for row in rows)
             lines.append(Series(label, tuple(100 * SHARES[row] for row in rows), y))
-        title = "Categories of 20 Newsgroups by nearest centroid"
+        by = comparison.title.partition(",")[0]
+        title = f"Categories of 20 Newsgroups: {by[0].lower() + by[1:]}"
         return Figure(comparison.name, title, "training documents in %", "accuracy in %",
                       tuple(lines))  # fmt: skip
 

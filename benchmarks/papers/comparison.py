@@ -66,12 +66,13 @@ class Comparison:
                         "difference": paper and here and round(here.mean - paper.mean, _PLACES),
                         "paper_spread": paper and paper.spread,
                         "measured_spread": here and here.spread and round(here.spread, _PLACES),
+                        "draws": here and here.draws,
                     }
                 )
         return Table(self.name, self.title, tuple(rows), self.notes)
 
     def side_by_side(self) -> Table:
-        """Return the shape of the paper, each cell “paper / measured / difference”."""
+        """Return the shape of the paper, each cell “paper / measured ± sd (draws) / difference”."""
         rows = [
             {self.corner: row} | {column: self._cell(row, column) for column in self.columns}
             for row in self.rows
@@ -91,6 +92,8 @@ class Comparison:
             f"{value.mean:.{self.digits}f}" if value is not None else MISSING
             for value in (paper, here)
         ]
+        if here is not None and here.spread is not None:
+            said[1] += f" ± {here.spread:.{self.digits}f} ({here.draws})"
         if paper is not None and here is not None:
             said.append(f"{here.mean - paper.mean:+.{self.digits}f}".replace("-", "−"))
         return " / ".join(said)
@@ -98,7 +101,7 @@ class Comparison:
 
 def averaged(values: Sequence[float]) -> Value:
     """Return the mean over draws and how far they spread."""
-    return Value(fmean(values), stdev(values) if len(values) > 1 else None)
+    return Value(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
 
 
 def with_average(

@@ -123,7 +123,11 @@ def figures_found(form: str, results: Results) -> Findings:
     bounds = BOUNDS[form]
     figures = [_eigenvalues(form, results)]
     figures += [_similarity(form, results, *named) for named in _MEASURES]
-    figures += [_clusters(form, results, number) for number in bounds.classes]
+    figures += [
+        _clusters(form, results, number, what)
+        for number in bounds.classes
+        for what in ("AC", "NMI")
+    ]
     tables = [_as_table(figure) for figure in figures]
     sizes = [results[part]["documents"] for (label, _), part in similarity_parts(form).items()
              if label == "Baseline" and "documents" in results.get(part, {})]  # fmt: skip
@@ -165,23 +169,25 @@ def _similarity(form: str, results: Results, name: str, what: str, title: str) -
     return Figure(f"olpi-2005-{name}", title, "dimensions in % of all", what, tuple(lines), True)  # noqa: FBT003 (log_x)
 
 
-def _clusters(form: str, results: Results, number: int) -> Figure:
+def _clusters(form: str, results: Results, number: int, what: str) -> Figure:
     measured: dict[tuple[str, int], list[float]] = {}
     for (label, classes, _), part in cluster_parts(form).items():
         if classes != number or part not in results:
             continue
         found = results[part]
-        if "AC" in found:
-            measured.setdefault((label, 1), []).append(found["AC"])
+        if what in found:
+            measured.setdefault((label, 1), []).append(found[what])
         for dims, own in found.get("by_dims", {}).items():
-            measured.setdefault((label, int(dims)), []).append(own["AC"])
+            measured.setdefault((label, int(dims)), []).append(own[what])
     lines = []
     for label in dict.fromkeys(label for label, _ in measured):
         means = {d: averaged(own).mean for (each, d), own in measured.items() if each == label}
         y = tuple(round(mean, 2) for mean in means.values())
         lines.append(Series(label, tuple(map(float, means)), y))
-    title = f"Figure 4: accuracy of clusters, {number} classes"
-    return Figure(f"olpi-2005-figure4-{number}", title, "dimensions", "AC in %", tuple(lines))
+    said = {"AC": "accuracy", "NMI": "normalised mutual information"}[what]
+    title = f"Figure 4: {said} of clusters, {number} classes"
+    name = f"olpi-2005-figure4-{number}" + ("" if what == "AC" else f"-{what}")
+    return Figure(name, title, "dimensions", f"{what} in %", tuple(lines))
 
 
 def _as_table(figure: Figure) -> Table:

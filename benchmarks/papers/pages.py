@@ -46,8 +46,8 @@ def write_overview(folder: Path, papers: tuple[Paper, ...]) -> None:
 def page_text(paper: Paper, sections: dict[str, str]) -> str:
     """Return the page of a paper, its tables in order."""
     how = (
-        "Written by `make papers`. Every cell of a comparison is *paper / measured / difference*; "
-        "– stands for what is not there."
+        "Written by `make papers`. Every cell of a comparison is *paper / measured ± standard "
+        "deviation (draws) / difference*; – stands for what is not there."
     )
     parts = [f"# {paper.title}", paper.source, how, paper.protocol.strip()]
     parts += [

@@ -15,10 +15,11 @@ _NOTHING = ("", "—*")
 
 
 class Value(NamedTuple):
-    """A number, and how far the draws spread about it (None for a single one)."""
+    """A number, how far the draws spread about it (None for a single one), and how many."""
 
     mean: float
     spread: float | None = None
+    draws: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,9 +102,15 @@ def times_found(form: str, results: Results) -> Findings:
         for key, value in fits.items()
         if key[1] in {"LSI", "PLSI", "LPI", "RLPI"}
     }
+    clustered = {
+        (row, {"RLPI": "LPI/RLPI"}.get(label, label)): Value(value.mean)
+        for (row, label), value in clusters.items()
+        if label in {"Baseline", "LSI", "RLPI", "NMF-NCW"}
+    }
     comparisons = []
     for what, said, here in (
         ("reduction", "Dimension reduction", reduction),
+        ("clustering", "Clustering", clustered),
         ("overall", "Overall", overall),
     ):
         published = Published.read(f"rlpi-2007-3-{what}")
@@ -159,7 +165,8 @@ def categories_found(form: str, results: Results) -> Findings:
         f"{experiment.splits} random split(s) of each share (paper: 10); "
         f"PLSI takes {PLSI_STEPS[form]} steps at most."
     )
-    return Findings(extent, tuple(comparisons), tuple(times), (experiment.figure(comparisons[0]),))
+    figures = tuple(map(experiment.figure, comparisons))
+    return Findings(extent, tuple(comparisons), tuple(times), figures)
 
 
 def reduction_found(form: str, results: Results) -> Findings:

@@ -18,7 +18,7 @@ from benchmarks.papers.comparison import averaged, with_average
 from benchmarks.papers.measures import Measure
 from benchmarks.papers.methods import Method
 from benchmarks.papers.pages import write_overview, write_table
-from benchmarks.papers.published import AVERAGE, Published, Value
+from benchmarks.papers.published import AVERAGE, FOLDER, Published, Value
 from benchmarks.papers.tables import FORMS, Findings, Paper, PaperTable
 from lpisearch.evaluation.experiments.cells import Cells
 from lpisearch.evaluation.experiments.collection import Collection
@@ -105,7 +105,7 @@ def test_a_page_puts_paper_and_measurement_side_by_side(tiny: Clustering, tmp_pa
     write_table(tmp_path, paper, table, "short", _found("short", results))
     write_overview(tmp_path, (paper,))
     page = (tmp_path / "tiny.md").read_text("utf-8")
-    assert "90.0 / 100.0 / +10.0" in page
+    assert "90.0 / 100.0 ± 0.0 (2) / +10.0" in page
     assert "Unheard: the method is missing here." in page
     assert "- Small." in page
     assert "[tiny](tiny.md)" in (tmp_path / "README.md").read_text("utf-8")
@@ -150,6 +150,23 @@ def test_an_interrupted_run_goes_on(
     results = protocol.run(tiny.parts(), Cells(path), jobs=1)
     assert set(results) == set(known)
     assert sorted(measured.values()) == [1] * (len(known) - 1) + [2]
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.tsv"))])
+def test_what_the_papers_print_is_in_range(name: str) -> None:
+    """Shares are up to 1, per cents up to 100, averages are those of their columns."""
+    if name.endswith("-times"):
+        return  # pairs of seconds, shown as they are printed
+    published = Published.read(name)
+    most = 1 if name.startswith("lpp") else 100
+    if ("-3-" in name and name.startswith("rlpi")) or name in {"rlpi-2007-5", "spg-2008-2"}:
+        most = 200_000  # seconds, documents or terms
+    assert all(0 < value.mean <= most for value in published.cells.values())
+    for column in published.columns:
+        keys = [(row, column) for row in published.rows if row not in {AVERAGE, "30"}]
+        if (AVERAGE, column) in published.cells and published.cells.keys() >= set(keys):
+            mean = sum(published.cells[key].mean for key in keys) / len(keys)
+            assert published.cells[AVERAGE, column].mean == pytest.approx(mean, abs=0.011 * most)
 
 
 def test_averages_are_over_what_was_measured() -> None:
