@@ -28,8 +28,8 @@ from threadpoolctl import threadpool_limits
 from lpisearch.compute.rows import unit_rows
 from lpisearch.evaluation import pair_precision
 from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.projections.document_space import whole_space
-from lpisearch.projections.olpi import OLPI, graph_grams
+from lpisearch.projections.document_space import graph_grams, whole_space
+from lpisearch.projections.olpi import OLPI
 from lpisearch.projections.orthogonal import orthogonal_directions
 
 if TYPE_CHECKING:

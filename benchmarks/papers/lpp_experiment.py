@@ -45,6 +45,8 @@ class Bounds:
     neighbours: tuple[int, ...]
 
 
+# LPP as section 4.1 of the paper writes it, beside LPP about the mean.
+UNCENTRED = "LPP, not centred"
 BOUNDS = {
     "short": Bounds(
         tuple(range(2, 11)), 2, (1, 2, 3, 4, 5, 7, 9, 12, 20, 30), (1500, 600), 200,
@@ -85,6 +87,9 @@ class Experiment:
             "Kmeans": clusters(Method.of("terms"), subset),
             "PCA": by_dimension(Method.of("pca", **most), subset, dims),
             "LPP": by_dimension(Method.of("lpp", **most, **exact, **graph), subset, dims),
+            UNCENTRED: clusters(
+                Method.of("lpp", centred=False, n_components=number - 1, **exact, **graph), subset
+            ),
             "LE": clusters(Method.of("eigenmaps", **graph), subset),
             "NMF-NCW": clusters(Method.of("nmf", max_iter=self.bounds.steps), subset),
         }

@@ -116,10 +116,11 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _documents(self, X: Any, *, reset: bool = True) -> Matrix:
+    def _documents(self, X: Any, *, reset: bool = True, any_size: bool = False) -> Matrix:
         """Validate X and give it as an array or a csr_array, float32 or float64.
 
-        For fitting there must be two documents, one of them with a term.
+        For fitting there must be two documents, one of them with a term, and weights that can be
+        squared, unless those of `any_size` are taken.
         """
         checked: Any = validate_data(
             self,
@@ -132,7 +133,7 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         is_sparse: bool = sparse.issparse(checked)
         matrix: Matrix = each_term_once(sparse.csr_array(checked)) if is_sparse else checked
         if reset:
-            _check_size(matrix)
+            _check_size(matrix, any_size=any_size)
         return matrix
 
     def _check_found(self, found: int, asked: int, n_terms: int) -> None:
@@ -234,7 +235,7 @@ class GraphProjection(GraphTransformer, Projection):
     """A linear map that learns from who is a neighbour of whom."""
 
 
-def _check_size(X: Matrix) -> None:
+def _check_size(X: Matrix, *, any_size: bool) -> None:
     """Refuse weights that are all 0, or so large or small that their fourth powers are no numbers.
 
     Gram matrices and their squares would be infinite, or 0, and the map wrong without a word.
@@ -244,7 +245,7 @@ def _check_size(X: Matrix) -> None:
     if largest == 0:
         raise ValueError(f"None of the {X.shape[0]} documents has a term: X is all zeros.")
     bound = float(np.finfo(X.dtype).max) ** LARGEST_POWER
-    if not 1 / bound < largest < bound:
+    if not (any_size or 1 / bound < largest < bound):
         raise ValueError(
             f"The largest weight is {largest:.3g}, and in {X.dtype} it must be between "
             f"{1 / bound:.0e} and {bound:.0e}. Bring the documents to unit length first."

@@ -188,7 +188,7 @@ _METHODS = (
         "as `lpi`, about the mean: over a complete graph of equal degrees it is PCA "
         "(lpp-analysis-2005)",
         Cost(7, 200),
-        own=("svd_components", "random_state"),
+        own=("centred", "svd_components", "random_state"),
         has_graph=True,
         is_nested=True,
     ),
@@ -269,7 +269,7 @@ _METHODS = (
         "plsi",
         "plsi:PLSI",
         "P(w given d) = Σ_z P(z given d) P(w given z) by EM (Hofmann, 1999)",
-        Cost(3, rounds=20),
+        Cost(3, rounds=80),
         own=("beta", "held_out", "cooling", "n_init", "max_iter", "tolerance", "random_state"),
         is_linear=False,
         finds_clusters=True,
@@ -281,7 +281,7 @@ _METHODS = (
         "nmf:NMF",
         "X' ≈ V Uᵀ without negative entries, weighted as for a normalised cut (Xu, Liu, Gong, "
         "2003)",
-        Cost(7, rounds=20),
+        Cost(7, rounds=25),
         own=("weighting", "solver", "n_init", "max_iter", "tolerance", "random_state"),
         is_linear=False,
         finds_clusters=True,

@@ -16,11 +16,13 @@ from lpisearch.projections.blocks import product, transposed
 from lpisearch.projections.singular import centre_gram, truncated_svd
 
 if TYPE_CHECKING:
-    from lpisearch.graphs.affinity import Floats, Matrix
+    from lpisearch.graphs.affinity import Affinity, Floats, Matrix
 
 # Singular values below this share of the largest are taken for rounding: single precision writes
 # two equal documents of different length this far apart.
 RANK_TOLERANCE = 1e-5
+# Columns that are multiplied by the graph at a time.
+COLUMNS = 64
 
 # Up to this many documents (or terms) "auto" keeps all of the space, as the papers do.
 FULL_SPACE = 3000
@@ -145,6 +147,24 @@ def leading_space(
     scales, rotation = _decompose(whitening.T @ (coordinates.T @ coordinates) @ whitening)
     scales, mixing = scales[:dimensions], whitening @ rotation[:, :dimensions]
     return DocumentSpace(coordinates @ (mixing / scales), scales, span, mixing)
+
+
+def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
+    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held.
+
+    Documents without a neighbour take no part, even where they are their own.
+    """
+    if W.n_isolated:
+        U = np.where(W.component_labels[:, None] >= 0, U, 0)
+    degrees = W.degrees[:, None]
+    rank = U.shape[1]
+    affinity_gram, degree_gram = np.empty((rank, rank)), np.empty((rank, rank))
+    for start in range(0, rank, COLUMNS):
+        columns = slice(start, start + COLUMNS)
+        block = np.ascontiguousarray(U[:, columns])
+        affinity_gram[:, columns] = U.T @ (W @ block)
+        degree_gram[:, columns] = U.T @ (degrees * block)
+    return (affinity_gram + affinity_gram.T) / 2, (degree_gram + degree_gram.T) / 2
 
 
 def _decompose(gram: Floats) -> tuple[Floats, Floats]:

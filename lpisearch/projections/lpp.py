@@ -14,6 +14,7 @@ from lpisearch.projections.locality import locality_directions, participating_de
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpisearch.graphs.affinity import Affinity, Floats, Matrix
     from lpisearch.projections.catalogue import Method
 
 
@@ -39,6 +40,10 @@ class LPP(GraphProjection):
     ----------
     n_components
         Dimensions to keep.
+    centred
+        Whether documents are taken about their mean. Section 4.1 of lpp-analysis-2005 takes them as
+        they are: then, where they are linearly independent, the places are those of `Eigenmaps`
+        (proposition 4.1), and the map is that of `LPI`.
     svd_components
         How many principal components are worked in. None: all, in time cubic in the number of
         documents (or terms), whichever is smaller. "auto": all of them up to 1,000, else 300, or
@@ -87,6 +92,7 @@ class LPP(GraphProjection):
         self,
         n_components: int = DIMENSIONS,
         *,
+        centred: bool = True,
         svd_components: int | str | None = "auto",
         graph: str = "auto",
         n_neighbors: int = NEIGHBOURS,
@@ -97,6 +103,7 @@ class LPP(GraphProjection):
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
+        self.centred = centred
         self.svd_components = svd_components
         self.graph = graph
         self.n_neighbors = n_neighbors
@@ -114,16 +121,22 @@ class LPP(GraphProjection):
             check_count("svd_components", self.svd_components, auto=True)
         X = self._documents(X)
         W = self._affinity(X, y, affinity)
-        linked = np.flatnonzero(participating_degrees(W))
-        documents = X[linked] if len(linked) else X
-        self.mean_ = np.asarray(documents.mean(axis=0, dtype=np.float64)).ravel().astype(X.dtype)
+        self.mean_ = self._mean(X, W)
         found = locality_directions(
             X,
             W,
             self.n_components,
             rng=generator(self.random_state),
             svd_components=self.svd_components,
-            mean=self.mean_,
+            mean=self.mean_ if self.centred else None,
         )
         self._keep(found.components, found.values, self.n_components)
         return self
+
+    def _mean(self, X: Matrix, W: Affinity) -> Floats:
+        """Return the mean of the documents with a neighbour; zeros where none is taken."""
+        if not self.centred:
+            return np.zeros(X.shape[1], X.dtype)
+        linked = np.flatnonzero(participating_degrees(W))
+        documents = X[linked] if len(linked) else X
+        return np.asarray(documents.mean(axis=0, dtype=np.float64)).ravel().astype(X.dtype)

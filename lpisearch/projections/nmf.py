@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 WEIGHTINGS = ("ncw", "none")
 # The products with X cost more than sweeps with what they give, so there are some sweeps to each.
 SWEEPS = 2
+# Rounds linger on plateaus: gains are averaged over so many.
+PATIENCE = 3
+# Rounds that each start takes before the best goes on.
+RACE_ROUNDS = 5
 
 
 class NMF(FactorShares):
@@ -54,11 +58,12 @@ class NMF(FactorShares):
     solver
         "hals" (coordinate descent) or "multiplicative" (the updates of the paper, slower).
     n_init
-        Starts; the one with the least J is kept.
+        Starts. Each takes some rounds, and the one with the least J goes on.
     max_iter
         Rounds at most; each improves V, then U.
     tolerance
-        It has converged when a round lowers J by less than this share of |X'|².
+        It has converged when the last rounds lowered J, on average, by less than this share of
+        |X'|².
     random_state
         Seed of the starts: random U.
 
@@ -107,7 +112,7 @@ class NMF(FactorShares):
         *,
         weighting: str = "ncw",
         solver: str = "hals",
-        n_init: int = 1,
+        n_init: int = 3,
         max_iter: int = 500,
         tolerance: float = 1e-5,
         random_state: Any = 0,
@@ -129,8 +134,7 @@ class NMF(FactorShares):
         rng = generator(self.random_state)
         weighted = normalised_cut(X) if self.weighting == "ncw" else X
         scale = weighted.data.max()  # squares of very small weights would be 0
-        runs = (self._run(weighted / scale, n_factors, rng) for _ in range(self.n_init))
-        run = min(runs, key=lambda run: run.objectives[-1])
+        run = self._raced(weighted / scale, n_factors, rng)
         lengths = np.sqrt(np.einsum("ij,ij->i", run.factors, run.factors))
         kept = lengths > 0
         self.n_components_ = int(np.count_nonzero(kept))
@@ -142,22 +146,39 @@ class NMF(FactorShares):
         if not run.gain <= self.tolerance:
             warnings.warn(NotConverged("NMF", self.n_iter_, run.gain, self.tolerance), stacklevel=3)
 
-    def _run(self, X: sparse.csr_array, n_factors: int, rng: np.random.Generator) -> _Run:
-        """Improve V and U in turn until J hardly falls. Both are kept with a row a factor."""
+    def _raced(self, X: sparse.csr_array, n_factors: int, rng: np.random.Generator) -> _Run:
+        """Let every start take some rounds, and the best of them go on to the end."""
+        starts = (self._start(X, n_factors, rng) for _ in range(self.n_init))
+        if self.n_init == 1:
+            return self._run(X, next(starts), self.max_iter)
+        rounds = min(RACE_ROUNDS, self.max_iter)
+        best = min((self._run(X, start, rounds) for start in starts), key=_last_objective)
+        return self._run(X, best, self.max_iter)
+
+    def _start(self, X: sparse.csr_array, n_factors: int, rng: np.random.Generator) -> _Run:
+        """Draw a random U. Both factors are kept with a row a factor."""
+        U = rng.random((n_factors, X.shape[1])).astype(X.dtype)
+        return _Run(U, np.ones((n_factors, X.shape[0]), dtype=X.dtype), [], np.inf)
+
+    def _run(self, X: sparse.csr_array, start: _Run, rounds: int) -> _Run:
+        """Improve V and U in turn until J hardly falls, or there were so many rounds in all."""
         improve = SOLVERS[self.solver]
         Xt = transposed(X)
         whole = float(np.dot(X.data, X.data.astype(np.float64)))
-        U = rng.random((n_factors, X.shape[1])).astype(X.dtype)
-        V = np.ones((n_factors, X.shape[0]), dtype=X.dtype)
-        objectives: list[float] = []
-        gain, last = np.inf, whole
-        while gain > self.tolerance and len(objectives) < self.max_iter:
+        U, V, objectives, gain = (
+            start.factors.copy(),
+            start.parts.copy(),
+            [*start.objectives],
+            np.inf,
+        )
+        while gain > self.tolerance and len(objectives) < rounds:
             improve(V, U @ U.T, _products(X, U))
             gram, target = V @ V.T, _products(Xt, V)
             improve(U, gram, target)
             objectives.append(whole + _quadratic(U, gram, target))
-            gain, last = (last - objectives[-1]) / whole, objectives[-1]
-        return _Run(U, objectives, gain)
+            before = objectives[-1 - PATIENCE] if len(objectives) > PATIENCE else whole
+            gain = (before - objectives[-1]) / whole / min(PATIENCE, len(objectives))
+        return _Run(U, V, objectives, gain)
 
     def _check(self) -> None:
         super()._check()
@@ -168,11 +189,16 @@ class NMF(FactorShares):
 
 
 class _Run(NamedTuple):
-    """Uᵀ, J after each round, and by what share of |X'|² the last one lowered it."""
+    """Uᵀ, Vᵀ, J after each round, and by what share of |X'|² the last ones lowered it."""
 
     factors: Floats
+    parts: Floats
     objectives: list[float]
     gain: float
+
+
+def _last_objective(run: _Run) -> float:
+    return run.objectives[-1]
 
 
 def normalised_cut(X: sparse.csr_array) -> sparse.csr_array:

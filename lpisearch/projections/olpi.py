@@ -10,18 +10,18 @@ import numpy as np
 from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.projections.base import GraphProjection, check_count, check_not_negative, generator
 from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
-from lpisearch.projections.document_space import FULL_SPACE_ORTHOGONAL, document_space
+from lpisearch.projections.document_space import (
+    FULL_SPACE_ORTHOGONAL,
+    document_space,
+    graph_grams,
+)
 from lpisearch.projections.orthogonal import orthogonal_directions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpisearch.graphs import Affinity
     from lpisearch.graphs.affinity import Floats
     from lpisearch.projections.catalogue import Method
-
-# Columns of the document space that are multiplied by the graph at a time.
-_COLUMNS = 64
 
 
 class OLPI(GraphProjection):
@@ -152,21 +152,3 @@ class OLPI(GraphProjection):
     def locality_(self) -> Floats:
         """The paper's eigenvalues, f of each component: 1 - `eigenvalues_`, smallest first."""
         return np.asarray(1 - self.eigenvalues_)
-
-
-def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
-    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held.
-
-    Documents without a neighbour take no part, even where they are their own.
-    """
-    if W.n_isolated:
-        U = np.where(W.component_labels[:, None] >= 0, U, 0)
-    degrees = W.degrees[:, None]
-    rank = U.shape[1]
-    affinity_gram, degree_gram = np.empty((rank, rank)), np.empty((rank, rank))
-    for start in range(0, rank, _COLUMNS):
-        columns = slice(start, start + _COLUMNS)
-        block = np.ascontiguousarray(U[:, columns])
-        affinity_gram[:, columns] = U.T @ (W @ block)
-        degree_gram[:, columns] = U.T @ (degrees * block)
-    return (affinity_gram + affinity_gram.T) / 2, (degree_gram + degree_gram.T) / 2

@@ -30,11 +30,18 @@ from lpisearch.projections.plsi_steps import (
 from lpisearch.projections.shares import FactorShares
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
     from scipy import sparse
 
     from lpisearch.projections.catalogue import Method
     from lpisearch.projections.plsi_steps import Factors
+
+
+# Steps of EM that each start takes before the best goes on, and over how many gains are averaged.
+RACE_STEPS = 20
+PATIENCE = 5
 
 
 class PLSI(FactorShares):
@@ -54,12 +61,14 @@ class PLSI(FactorShares):
     held_out, cooling
         The share that is held out, and the factor of β, where β is "auto".
     n_init
-        Starts; the best is kept (by L, or by the perplexity of what was held out).
+        Starts. Each takes some steps, and the one with the largest L goes on; where β is "auto",
+        all go to their end, and the least perplexity of what was held out decides. From a single
+        start the clusters of a few hundred documents were 60 to 100 % right; L tells which.
     max_iter
         Steps of EM at most.
     tolerance
-        EM has converged when a step gains less than this in L / Σ x, the logarithm of the
-        perplexity.
+        EM has converged when the last steps gained less than this, on average, in L / Σ x, the
+        logarithm of the perplexity.
     random_state
         Seed of the starts: equal shares, random terms.
 
@@ -113,9 +122,9 @@ class PLSI(FactorShares):
         beta: float | str = 1.0,
         held_out: float = 0.1,
         cooling: float = 0.9,
-        n_init: int = 1,
+        n_init: int = 5,
         max_iter: int = 500,
-        tolerance: float = 1e-4,
+        tolerance: float = 1e-5,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -149,8 +158,7 @@ class PLSI(FactorShares):
             run = self._run(seen, best.factors)
         else:
             self.beta_ = float(self.beta)
-            runs = (self._run(seen, start) for start in starts)
-            run = max(runs, key=lambda run: run.objectives[-1])
+            run = self._raced(seen, starts)
         self.factors_ = np.ascontiguousarray(run.factors.terms.T)
         self.prior_ = run.factors.prior
         self.log_likelihoods_ = np.array(run.objectives)
@@ -161,16 +169,29 @@ class PLSI(FactorShares):
                 NotConverged("EM of PLSI", self.n_iter_, run.gain, self.tolerance), stacklevel=3
             )
 
-    def _run(self, seen: Observed, factors: Factors) -> _Run:
-        """Take steps of EM at one β until they gain next to nothing."""
-        total = seen.total
+    def _raced(self, seen: Observed, starts: Iterable[Factors]) -> _Run:
+        """Let every start take some steps, and the best of them go on to the end."""
+        if self.n_init == 1:
+            return self._run(seen, next(iter(starts)))
+        races = (self._run(seen, start, min(RACE_STEPS, self.max_iter)) for start in starts)
+        best = max(races, key=lambda run: run.objectives[-1])
+        rest = self._run(seen, best.factors, self.max_iter - len(best.objectives) + 1)
+        return rest._replace(objectives=[*best.objectives[:-1], *rest.objectives])
+
+    def _run(self, seen: Observed, factors: Factors, steps: int | None = None) -> _Run:
+        """Take steps of EM at one β until they gain next to nothing.
+
+        EM lingers on plateaus, so what counts is the mean gain of the last few steps.
+        """
+        total, limit = seen.total, self.max_iter if steps is None else steps
         improved, objective = em_step(seen, factors, self.beta_)
         objectives, gain = [objective], np.inf
-        while gain > self.tolerance and len(objectives) <= self.max_iter:
+        while gain > self.tolerance and len(objectives) <= limit:
             factors = improved
             improved, objective = em_step(seen, factors, self.beta_)
-            gain = (objective - objectives[-1]) / total
             objectives.append(objective)
+            before = objectives[max(0, len(objectives) - 1 - PATIENCE)]
+            gain = (objective - before) / total / min(PATIENCE, len(objectives) - 1)
         return _Run(factors, objectives, gain)
 
     def _cooled(self, kept: Observed, held: Observed, factors: Factors) -> _Cooled:

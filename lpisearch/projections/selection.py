@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from lpisearch.projections.blocks import transposed
+from lpisearch.projections.document_space import graph_grams, whole_space
 from lpisearch.projections.locality import participating_degrees
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
@@ -75,6 +78,48 @@ def sufficient_count(n_linked: int, n_terms: int) -> int:
     than the number of documents with a neighbour, which is taken in its place.
     """
     return max(1, min(n_linked, n_terms))
+
+
+def term_bounds(X: Matrix, W: Affinity, n_components: int, counts: Sequence[int]) -> Floats:
+    """Bound what the best m terms can reach, before they are chosen (lpfl-2012, theorem 3).
+
+    J is the least sum of `n_components` values of aᵀ Xᵀ L X a / aᵀ Xᵀ D X a with m of the terms.
+    With all eigenvalues of the pencil in ascending order, Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, where r is the rank
+    of the documents with a neighbour: see `sufficient_count`. All the space of the documents is
+    needed, in time cubic in their number: take a few thousand.
+
+    Parameters
+    ----------
+    X
+        Documents as rows.
+    W
+        Their graph.
+    n_components
+        l, how many values are summed up.
+    counts
+        Numbers of terms m, at least `n_components` each.
+
+    Returns
+    -------
+    numpy.ndarray
+        A row for each m: the lower and the upper bound.
+    """
+    linked = np.flatnonzero(participating_degrees(W))
+    space = whole_space(X[linked])
+    U = np.zeros((X.shape[0], len(space.scales)))
+    U[linked] = space.documents
+    affinity_gram, degree_gram = graph_grams(U, W)
+    values = np.maximum(linalg.eigh(degree_gram - affinity_gram, degree_gram, eigvals_only=True), 0)
+    rank = len(values)
+    if min(counts) < n_components or rank < n_components:
+        raise ValueError(
+            f"{n_components} dimensions need as many terms and as many independent documents; "
+            f"there are {min(counts)} and {rank}."
+        )
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    lower = sums[n_components]
+    first = np.maximum(rank - np.asarray(counts), 0)
+    return np.column_stack([np.full(len(first), lower), sums[first + n_components] - sums[first]])
 
 
 def _affinities(X: Any, W: Affinity) -> Floats:

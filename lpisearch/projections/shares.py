@@ -79,7 +79,7 @@ class FactorShares(Embedding):
 
     def _weights(self, X: Any, *, reset: bool = True) -> sparse.csr_array:
         """Validate X and give it as a csr_array of positive entries."""
-        documents = self._documents(X, reset=reset)
+        documents = self._documents(X, reset=reset, any_size=True)
         name = type(self).__name__
         check_non_negative(documents, f"{name}.fit" if reset else f"{name}.transform")
         weights = sparse.csr_array(documents)

@@ -115,7 +115,7 @@ def test_the_length_of_all_documents_is_no_matter_or_refused(
         options = {"alpha": factor**2}
     scaled = sparse.csr_array((X * factor).astype(dtype))
     estimator = METHODS[name](n_components=3, **options)
-    if (dtype, factor) not in SCALES:
+    if (dtype, factor) not in SCALES and not CATALOGUE[name].finds_clusters:
         with pytest.raises(ValueError, match="Bring the documents to unit length"):
             estimator.fit(scaled)
         return

@@ -16,6 +16,7 @@ from lpisearch.graphs import GraphOptions, nearest
 from lpisearch.projections.alternating import alternating_directions, longest_rows
 from lpisearch.projections.base import NotConverged
 from lpisearch.projections.lpfl import LPFL
+from lpisearch.projections.selection import term_bounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,6 +105,19 @@ def test_theorem_3_counts_independent_terms() -> None:
     np.testing.assert_allclose(sums[14], values[:3].sum(), atol=1e-9)
     assert values[:3].sum() + 1e-3 < min(sums[12])
     assert max(sums[12]) <= values[2:5].sum() + 1e-9
+
+
+def test_theorem_3_is_computed() -> None:
+    """`term_bounds` gives the two sums of the theorem for each m, of linked documents."""
+    X = np.vstack([documents(40, 12), np.zeros(12)])
+    W = nearest(X, None, GraphOptions(5))
+    values = spectrum(X[:40], W.toarray()[:40, :40])
+    bounds = term_bounds(X, W, 3, [6, 9, 12, 20])
+    np.testing.assert_allclose(bounds[:, 0], values[:3].sum(), atol=1e-9)
+    upper = [values[r : r + 3].sum() for r in (6, 3, 0, 0)]
+    np.testing.assert_allclose(bounds[:, 1], upper, atol=1e-9)
+    with pytest.raises(ValueError, match="3 dimensions need as many terms"):
+        term_bounds(X, W, 3, [2])
 
 
 @pytest.mark.parametrize("m", [5, 20, 60])

@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import eigh, subspace_angles
 
 from lpisearch.graphs import GRAPHS, GraphOptions, ball, complete, nearest
+from lpisearch.projections.eigenmaps import Eigenmaps
 from lpisearch.projections.lpi import LPI
 from lpisearch.projections.lpp import LPP
 from lpisearch.projections.lsi import LSI
@@ -196,3 +197,14 @@ def test_lpp_and_lpi_differ_by_the_mean() -> None:
     centred = X - X.mean(axis=0)
     both = [cls(3).fit(centred, affinity=W).components_.T for cls in (LPP, LPI)]
     assert subspace_angles(*both).max() < 1e-6
+
+
+def test_lpp_as_section_4_1_has_it_is_laplacian_eigenmaps() -> None:
+    """Not centred, and with independent documents, LPP and eigenmaps give the same places."""
+    X = np.random.default_rng(3).random((60, 90)) ** 6
+    W = nearest(X)
+    places = LPP(4, centred=False).fit(X, affinity=W).transform(X)
+    maps = Eigenmaps(4).fit(X, affinity=W).embedding_
+    assert subspace_angles(places, maps).max() < 1e-6
+    centred = LPP(4).fit(X, affinity=W).transform(X)
+    assert subspace_angles(centred, maps).max() > 1e-3

@@ -56,7 +56,7 @@ def coordinates(X: Any, V: Any, U: Any) -> None:
 def test_rounds_equal_those_of_the_formulas(solver: str, weighting: str, update: Any) -> None:
     """Both solvers give the objective and the factors of the updates as they are written."""
     X = corpus()
-    nmf = NMF(4, weighting=weighting, solver=solver, max_iter=ROUNDS, tolerance=0)
+    nmf = NMF(4, weighting=weighting, solver=solver, max_iter=ROUNDS, tolerance=0, n_init=1)
     with pytest.warns(NotConverged, match=f"NMF did not converge in {ROUNDS} steps"):
         nmf.fit(X)
     weighted = cut(X) if weighting == "ncw" else X

@@ -91,11 +91,11 @@ def test_the_unit_of_the_weights_makes_no_difference(method: Any, scale: float) 
 def test_more_starts_are_no_worse(method: Any) -> None:
     """The best of several starts is kept: the first of them is one start alone."""
     X = counts(40, 30)
-    one, more = method(6).fit(X), method(6, n_init=6).fit(X)
+    one, more = (method(6, n_init=count).fit(X) for count in (1, 6))
     if method is PLSI:
-        assert more.log_likelihoods_[-1] > one.log_likelihoods_[-1]
+        assert more.log_likelihoods_[-1] >= one.log_likelihoods_[-1]
     else:
-        assert more.objectives_[-1] < one.objectives_[-1]
+        assert more.objectives_[-1] <= one.objectives_[-1]
 
 
 @both
