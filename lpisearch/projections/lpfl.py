@@ -12,6 +12,7 @@ from lpisearch.graphs.options import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIU
 from lpisearch.projections.alternating import Alternation, alternating_directions
 from lpisearch.projections.base import NotConverged, check_count, check_not_negative, generator
 from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
+from lpisearch.projections.pursuit import exchange_terms
 from lpisearch.projections.responses import ResponseProjection
 from lpisearch.projections.selection import given_count, sufficient_count
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpisearch.projections.catalogue import Method
+
+
+SOLVERS = ("auto", "alternating", "exchange")
 
 
 class LPFL(ResponseProjection):
@@ -44,6 +48,11 @@ class LPFL(ResponseProjection):
         (`lpisearch.projections.selection.sufficient_count`).
     mu, rho
         The first penalty, and what it is multiplied by after each step.
+    solver
+        "alternating" is algorithm 2 of the paper. "exchange" goes on from there: it exchanges terms
+        until the residual falls no more, and regresses on them without a penalty. "auto" exchanges
+        where m is less than half the number of documents; with more, least squares would give the
+        responses back to the last digit, and what algorithm 2 leaves keeps it from that.
     graph, n_neighbors, radius, edge_weights, heat_scale
         See `RLPI`. The paper's experiments use 5 neighbours.
     eigenvalue_power
@@ -111,6 +120,7 @@ class LPFL(ResponseProjection):
         n_selected: int | str = "auto",
         mu: float = 1e-4,
         rho: float = 1.5,
+        solver: str = "auto",
         graph: str = "auto",
         n_neighbors: int = NEIGHBOURS,
         radius: float = RADIUS,
@@ -125,6 +135,7 @@ class LPFL(ResponseProjection):
         self.n_selected = n_selected
         self.mu = mu
         self.rho = rho
+        self.solver = solver
         self.graph = graph
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -156,10 +167,16 @@ class LPFL(ResponseProjection):
             tolerance=self.tol,
             max_steps=self.max_iter,
         )
-        self.seconds_["regression"] = perf_counter() - began
         self._record(found)
-        self.selected_ = np.flatnonzero(found.coefficients.any(axis=1))
-        self._keep(found.coefficients.T, responses.values, responses.asked)
+        coefficients = found.coefficients
+        if self.solver == "exchange" or (
+            self.solver == "auto" and 2 * self.n_selected_ < X.shape[0] - self.n_isolated_
+        ):
+            chosen = np.flatnonzero(coefficients.any(axis=1))
+            coefficients = exchange_terms(X, responses.vectors, chosen).coefficients
+        self.seconds_["regression"] = perf_counter() - began
+        self.selected_ = np.flatnonzero(coefficients.any(axis=1))
+        self._keep(coefficients.T, responses.values, responses.asked)
         return self
 
     def _check_parameters(self) -> None:
@@ -168,6 +185,8 @@ class LPFL(ResponseProjection):
         check_count("max_iter", self.max_iter)
         for name in ("mu", "rho", "tol", "eigenvalue_power"):
             check_not_negative(name, getattr(self, name))
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
         if self.mu == 0:
             raise ValueError("mu must be above 0.")
         if self.rho < 1:

@@ -284,3 +284,44 @@ def test_table_1(data: Path) -> None:
             np.add.at(table, (classes, clusters), 1)
             found.append(table[linear_sum_assignment(-table)].sum() / len(rows))
     assert np.mean(found) >= 0.94
+
+
+def test_exchanged_terms_leave_less_than_algorithm_2_and_greedy_choice() -> None:
+    """With few terms, less is left than by the paper's algorithm or by matching pursuit."""
+    X = documents(120, 200)
+    y = [number % 4 for number in range(120)]
+    residuals = {}
+    for solver in ("alternating", "exchange", "auto"):
+        lpfl = LPFL(3, n_selected=15, solver=solver).fit(X, y)
+        assert np.count_nonzero(lpfl.components_.any(axis=0)) == 15
+        residuals[solver] = residual_of(lpfl, X, y)
+    assert residuals["auto"] == residuals["exchange"]
+    assert residuals["exchange"] < 0.9 * residuals["alternating"]
+    assert residuals["exchange"] < 1.02 * greedy(X, naive_responses(y), 15)
+
+
+def residual_of(lpfl: LPFL, X: Any, y: list[int]) -> float:
+    """Give |X A - Y| as a share of |Y|."""
+    Y = naive_responses(y)
+    places = lpfl.transform(X)
+    turned = Y * np.sign(np.einsum("ij,ij->j", Y, places))
+    return float(np.linalg.norm(places - turned) / np.linalg.norm(Y))
+
+
+def naive_responses(y: list[int]) -> Any:
+    """Make class indicators orthogonal to the constant and to each other."""
+    n, labels = len(y), np.array(y)
+    indicators = np.column_stack([np.ones(n), *[labels == each for each in range(max(y) + 1)]])
+    return np.linalg.qr(indicators.astype(float))[0][:, 1 : max(y) + 1] * np.sqrt(n)
+
+
+def greedy(X: Any, Y: Any, count: int) -> float:
+    """Add one term after the other, each the one that the residual points to."""
+    chosen: list[int] = []
+    left = Y
+    while len(chosen) < count:
+        lengths = np.linalg.norm(X.T @ left, axis=1)
+        lengths[chosen] = -1
+        chosen.append(int(lengths.argmax()))
+        left = Y - X[:, chosen] @ np.linalg.lstsq(X[:, chosen], Y, rcond=None)[0]
+    return float(np.linalg.norm(left) / np.linalg.norm(Y))
