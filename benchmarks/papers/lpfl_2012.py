@@ -79,7 +79,7 @@ def clustering(number: int, form: str) -> Clustering:
             "LS+LPI": tuple(Method.of("ls+lpi", n_selected=m, **lpi) for m in bounds.selected),
             "FSSL": (Method.of("fsslpi", **graph),),
             "LPFL": tuple(
-                Method.of("lpfl", n_selected=m, solver="alternating", **graph)
+                Method.of("lpfl", n_selected=m, selection="alternating", **graph)
                 for m in bounds.selected
             ),
             EXCHANGED: tuple(Method.of("lpfl", n_selected=m, **graph) for m in bounds.selected),
@@ -155,7 +155,7 @@ def convergence_parts(form: str) -> list[Part]:
     method = Method.of(
         "lpfl",
         n_selected=FIGURE_TERMS,
-        solver="alternating",
+        selection="alternating",
         n_neighbors=NEIGHBOURS,
         tol=0.0,
         max_iter=150,

@@ -238,7 +238,7 @@ _METHODS = (
         "lpfl:LPFL",
         "as `rlpi`, but least squares on no more than `n_selected` terms (lpfl-2012)",
         Cost(6, rounds=5),
-        own=("n_selected", "mu", "rho", "solver", "tol", "max_iter", "random_state"),
+        own=("n_selected", "mu", "rho", "selection", "tol", "max_iter", "random_state"),
         chooses=frozenset({"n_components", "n_selected"}),
         has_graph=True,
         has_few_words=True,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lpisearch.projections.catalogue import Method
 
 
-SOLVERS = ("auto", "alternating", "exchange")
+SELECTIONS = ("auto", "alternating", "exchange")
 
 
 class LPFL(ResponseProjection):
@@ -48,7 +48,7 @@ class LPFL(ResponseProjection):
         (`lpisearch.projections.selection.sufficient_count`).
     mu, rho
         The first penalty, and what it is multiplied by after each step.
-    solver
+    selection
         "alternating" is algorithm 2 of the paper. "exchange" goes on from there: it exchanges terms
         until the residual falls no more, and regresses on them without a penalty. "auto" exchanges
         where m is less than half the number of documents; with more, least squares would give the
@@ -120,7 +120,7 @@ class LPFL(ResponseProjection):
         n_selected: int | str = "auto",
         mu: float = 1e-4,
         rho: float = 1.5,
-        solver: str = "auto",
+        selection: str = "auto",
         graph: str = "auto",
         n_neighbors: int = NEIGHBOURS,
         radius: float = RADIUS,
@@ -135,7 +135,7 @@ class LPFL(ResponseProjection):
         self.n_selected = n_selected
         self.mu = mu
         self.rho = rho
-        self.solver = solver
+        self.selection = selection
         self.graph = graph
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -169,8 +169,8 @@ class LPFL(ResponseProjection):
         )
         self._record(found)
         coefficients = found.coefficients
-        if self.solver == "exchange" or (
-            self.solver == "auto" and 2 * self.n_selected_ < X.shape[0] - self.n_isolated_
+        if self.selection == "exchange" or (
+            self.selection == "auto" and 2 * self.n_selected_ < X.shape[0] - self.n_isolated_
         ):
             chosen = np.flatnonzero(coefficients.any(axis=1))
             coefficients = exchange_terms(X, responses.vectors, chosen).coefficients
@@ -185,8 +185,9 @@ class LPFL(ResponseProjection):
         check_count("max_iter", self.max_iter)
         for name in ("mu", "rho", "tol", "eigenvalue_power"):
             check_not_negative(name, getattr(self, name))
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
+        if self.selection not in SELECTIONS:
+            known = ", ".join(SELECTIONS)
+            raise ValueError(f"selection must be one of {known}, not {self.selection!r}.")
         if self.mu == 0:
             raise ValueError("mu must be above 0.")
         if self.rho < 1:

@@ -291,13 +291,23 @@ def test_exchanged_terms_leave_less_than_algorithm_2_and_greedy_choice() -> None
     X = documents(120, 200)
     y = [number % 4 for number in range(120)]
     residuals = {}
-    for solver in ("alternating", "exchange", "auto"):
-        lpfl = LPFL(3, n_selected=15, solver=solver).fit(X, y)
+    for selection in ("alternating", "exchange", "auto"):
+        lpfl = LPFL(3, n_selected=15, selection=selection).fit(X, y)
         assert np.count_nonzero(lpfl.components_.any(axis=0)) == 15
-        residuals[solver] = residual_of(lpfl, X, y)
+        residuals[selection] = residual_of(lpfl, X, y)
     assert residuals["auto"] == residuals["exchange"]
     assert residuals["exchange"] < 0.9 * residuals["alternating"]
     assert residuals["exchange"] < 1.02 * greedy(X, naive_responses(y), 15)
+
+
+@pytest.mark.parametrize("selection", ["auto", "alternating", "exchange"])
+def test_every_selection_works_on_a_graph(selection: str) -> None:
+    """Without labels, too, no more terms are used than were asked for."""
+    X = documents(60, 90)
+    lpfl = LPFL(2, n_selected=10, selection=selection, n_neighbors=4).fit(X)
+    assert np.count_nonzero(lpfl.components_.any(axis=0)) <= 10
+    with pytest.raises(ValueError, match="selection must be one of"):
+        LPFL(2, n_selected=10, selection="some").fit(X)
 
 
 def residual_of(lpfl: LPFL, X: Any, y: list[int]) -> float:
