@@ -54,9 +54,13 @@ def locality_directions(
     `svd_components` says how much of the space is worked in (see `kept_dimensions`). With a
     mean, documents are taken about it.
     """
-    space = document_space(X, svd_components, count, rng, mean=mean)
+    linked = np.flatnonzero(participating_degrees(W))
+    some: Matrix = X[linked] if len(linked) else X
+    space = document_space(some, svd_components, count, rng, mean=mean)
+    U = np.zeros((X.shape[0], len(space.scales)))
+    U[linked] = space.documents[: len(linked)]
     constant = CONSTANT_SHARE if mean is None else CENTRED_CONSTANT_SHARE
-    values, b = _maximise(space.documents, W, count, constant)
+    values, b = _maximise(U, W, count, constant)
     coefficients = b / space.scales[:, np.newaxis]
     return LocalityDirections(space.over_terms(coefficients).T.astype(X.dtype), values)
 
