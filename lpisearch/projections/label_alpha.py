@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from lpisearch.graphs.base import unit_rows
+from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs.near_duplicates import near_duplicate_groups
 from lpisearch.projections.least_squares import ridge
 

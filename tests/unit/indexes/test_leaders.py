@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from lpisearch.graphs.base import unit_rows
+from lpisearch.compute.rows import unit_rows
 from lpisearch.indexes import leaders
 from lpisearch.indexes.leaders import documents_to_learn_from
 

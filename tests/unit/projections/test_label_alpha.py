@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs import memberships
-from lpisearch.graphs.base import unit_rows
 from lpisearch.projections import label_alpha
 from lpisearch.projections.choices import choose_alpha
 from lpisearch.projections.label_alpha import LABEL_ALPHAS, choose_label_alpha
