@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
 from lpisearch.records import StoredPlace
 from lpisearch.storage.sqlite import fulltext
-from lpisearch.storage.sqlite.models import Base, DocumentRow
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, TOKENS
 from lpisearch.storage.strings import refuse_unstorable
 
 if TYPE_CHECKING:
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, TextClause
 
     from lpisearch.records import DocumentWrite
-
-# Whole tables, not classes: plain rows go in many times faster than mapped objects.
-_DOCUMENTS, _LABELS, _TOKENS = (
-    Base.metadata.tables[name] for name in ("documents", "labels", "document_tokens")
-)
 
 _FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash "
 _FIND_IDS = text(f"{_FOUND} FROM json_each(:ids) w JOIN documents d ON d.external_id = w.value")
@@ -49,11 +44,11 @@ class SQLiteChanges:
 
     def new_keys(self) -> Iterator[int]:
         """Count up keys that no document has."""
-        return count((self.connection.execute(select(func.max(DocumentRow.id))).scalar() or 0) + 1)
+        return count((self.connection.execute(select(func.max(DOCUMENTS.c.id))).scalar() or 0) + 1)
 
     def of_source(self, source_id: int) -> list[int]:
         """Return the keys of a source's documents."""
-        statement = select(DocumentRow.id).where(DocumentRow.source_id == source_id)
+        statement = select(DOCUMENTS.c.id).where(DOCUMENTS.c.source_id == source_id)
         return list(self.connection.execute(statement).scalars())
 
     def insert(self, writes: Sequence[DocumentWrite], now: str) -> None:
@@ -62,14 +57,14 @@ class SQLiteChanges:
             return
         refuse_unstorable(writes)
         values = [_document_values(write, now) for write in writes]
-        self.connection.execute(insert(_DOCUMENTS), values)
+        self.connection.execute(insert(DOCUMENTS), values)
         labels = [
             {"document_id": write.place.key, "name": name, "position": position}
             for write in writes
             for position, name in enumerate(write.document.labels)
         ]
         if labels:
-            self.connection.execute(insert(_LABELS), labels)
+            self.connection.execute(insert(LABELS), labels)
         self._insert_tokens({write.place.key: write.tokens for write in writes})
 
     def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
@@ -83,8 +78,8 @@ class SQLiteChanges:
         if not writes:
             return
         statement = (
-            update(_DOCUMENTS)
-            .where(DocumentRow.id == bindparam("key"))
+            update(DOCUMENTS)
+            .where(DOCUMENTS.c.id == bindparam("key"))
             .values(source_id=bindparam("to"), position=bindparam("at"), path=bindparam("file"))
         )
         values = [
@@ -100,30 +95,30 @@ class SQLiteChanges:
 
     def mark_gone(self, keys: Iterable[int]) -> None:
         """Note that the records of documents are gone from their files."""
-        statement = update(_DOCUMENTS).where(_among("id"))
-        gone = statement.values(position=-func.abs(_DOCUMENTS.c.position))
+        statement = update(DOCUMENTS).where(_among("id"))
+        gone = statement.values(position=-func.abs(DOCUMENTS.c.position))
         self.connection.execute(gone, {"ids": json.dumps(list(keys))})
 
     def delete_gone(self, source_ids: Iterable[int]) -> None:
         """Remove the documents of sources whose records are gone from their files."""
-        gone = delete(_DOCUMENTS).where(_among("source_id"), _DOCUMENTS.c.position < 0)
+        gone = delete(DOCUMENTS).where(_among("source_id"), DOCUMENTS.c.position < 0)
         self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
 
     def delete(self, keys: Iterable[int]) -> None:
         """Remove documents; labels and tokens go by cascade, FTS rows by a trigger on tokens."""
         ids = json.dumps(list(keys))
-        self.connection.execute(delete(_DOCUMENTS).where(_among("id")), {"ids": ids})
+        self.connection.execute(delete(DOCUMENTS).where(_among("id")), {"ids": ids})
 
     def replace_tokens(self, tokens: Mapping[int, str]) -> None:
         """Give documents new tokens, with the FTS rows to match."""
         ids = json.dumps(list(tokens))
-        self.connection.execute(delete(_TOKENS).where(_among("document_id")), {"ids": ids})
+        self.connection.execute(delete(TOKENS).where(_among("document_id")), {"ids": ids})
         self._insert_tokens(tokens)
 
     def _insert_tokens(self, tokens: Mapping[int, str]) -> None:
         values = [{"document_id": key, "tokens": joined} for key, joined in tokens.items()]
         if values:
-            self.connection.execute(insert(_TOKENS), values)
+            self.connection.execute(insert(TOKENS), values)
             fulltext.add(self.connection, list(tokens))
 
 

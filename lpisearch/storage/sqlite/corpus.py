@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from lpisearch.records import TokenShard
 from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.models import DocumentRow, TokensRow
+from lpisearch.storage.sqlite.tables import DOCUMENTS, TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,10 +30,10 @@ class SQLiteCorpus:
     def shards(self, wanted: Filter) -> Iterator[TokenShard]:
         """Yield the tokens of all documents that pass a filter, some at a time, by key."""
         statement = (
-            select(DocumentRow.id, DocumentRow.content_hash, TokensRow.tokens)
-            .join(TokensRow, TokensRow.document_id == DocumentRow.id)
+            select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash, TOKENS.c.tokens)
+            .join(TOKENS, TOKENS.c.document_id == DOCUMENTS.c.id)
             .where(*conditions(wanted))
-            .order_by(DocumentRow.id)
+            .order_by(DOCUMENTS.c.id)
         )
         result = self.connection.execution_options(yield_per=SHARD_DOCUMENTS).execute(statement)
         for rows in result.partitions():
@@ -44,23 +44,23 @@ class SQLiteCorpus:
         found: dict[int, str] = {}
         for start in range(0, len(keys), SHARD_DOCUMENTS):
             some = keys[start : start + SHARD_DOCUMENTS]
-            statement = select(TokensRow.document_id, TokensRow.tokens)
-            rows = self.connection.execute(statement.where(TokensRow.document_id.in_(some)))
+            statement = select(TOKENS.c.document_id, TOKENS.c.tokens)
+            rows = self.connection.execute(statement.where(TOKENS.c.document_id.in_(some)))
             found.update((key, tokens) for key, tokens in rows)
         return [found.get(key, "") for key in keys]
 
     def content_hashes(self, wanted: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that passes a filter, in order of keys."""
-        statement = select(DocumentRow.id, DocumentRow.content_hash).where(*conditions(wanted))
-        rows = self.connection.execute(statement.order_by(DocumentRow.id))
+        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash).where(*conditions(wanted))
+        rows = self.connection.execute(statement.order_by(DOCUMENTS.c.id))
         return {key: content for key, content in rows}  # noqa: C416 (rows are no tuples to mypy)
 
     def size(self, wanted: Filter) -> tuple[int, int]:
         """Return how many documents pass a filter, and the characters of their tokens."""
         statement = (
-            select(func.count(), func.coalesce(func.sum(func.length(TokensRow.tokens)), 0))
-            .select_from(DocumentRow)
-            .join(TokensRow, TokensRow.document_id == DocumentRow.id)
+            select(func.count(), func.coalesce(func.sum(func.length(TOKENS.c.tokens)), 0))
+            .select_from(DOCUMENTS)
+            .join(TOKENS, TOKENS.c.document_id == DOCUMENTS.c.id)
             .where(*conditions(wanted))
         )
         documents, characters = self.connection.execute(statement).one()
@@ -68,7 +68,7 @@ class SQLiteCorpus:
 
     def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
         """Return how many documents pass a filter, and the sum of their keys."""
-        keys = func.coalesce(func.sum(DocumentRow.id), 0)
-        statement = select(func.count(), keys).select_from(DocumentRow)
+        keys = func.coalesce(func.sum(DOCUMENTS.c.id), 0)
+        statement = select(func.count(), keys).select_from(DOCUMENTS)
         documents, total = self.connection.execute(statement.where(*conditions(wanted))).one()
         return documents, total

@@ -12,7 +12,7 @@ from sqlalchemy import Select, func, literal, select
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
 from lpisearch.records import Details, Document, Entry
 from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.models import DocumentRow, LabelRow
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,10 +25,10 @@ _STREAM_ROWS = 500
 _ROWS_AT_ONCE = 500
 
 _ORDERED_LABELS = (
-    select(LabelRow.name)
-    .where(LabelRow.document_id == DocumentRow.id)
-    .order_by(LabelRow.position)
-    .correlate(DocumentRow)
+    select(LABELS.c.name)
+    .where(LABELS.c.document_id == DOCUMENTS.c.id)
+    .order_by(LABELS.c.position)
+    .correlate(DOCUMENTS)
     .subquery()
 )
 _LABELS = select(func.json_group_array(_ORDERED_LABELS.c.name)).scalar_subquery()
@@ -42,13 +42,13 @@ class SQLiteDocuments:
 
     def find(self, name: str) -> list[int]:
         """Return the key of the document with an id; or of those whose file has the path."""
-        by_id = select(DocumentRow.id).where(DocumentRow.external_id == name)
+        by_id = select(DOCUMENTS.c.id).where(DOCUMENTS.c.external_id == name)
         key = self.connection.execute(by_id).scalar()
         if key is not None:
             return [key]
         paths = (name, os.path.abspath(name))  # noqa: PTH100 (as paths are made at ingest: links stay)
-        by_path = select(DocumentRow.id).where(DocumentRow.path.in_(paths))
-        return list(self.connection.execute(by_path.order_by(DocumentRow.id)).scalars())
+        by_path = select(DOCUMENTS.c.id).where(DOCUMENTS.c.path.in_(paths))
+        return list(self.connection.execute(by_path.order_by(DOCUMENTS.c.id)).scalars())
 
     def only(self, name: str) -> int:
         """Return the key of the one document that an id or a path means."""
@@ -64,46 +64,46 @@ class SQLiteDocuments:
         ordered = sorted(keys)
         found: list[Document] = []
         for start in range(0, len(ordered), _ROWS_AT_ONCE):
-            some = DocumentRow.id.in_(ordered[start : start + _ROWS_AT_ONCE])
-            found.extend(self._documents(_whole().where(some).order_by(DocumentRow.id)))
+            some = DOCUMENTS.c.id.in_(ordered[start : start + _ROWS_AT_ONCE])
+            found.extend(self._documents(_whole().where(some).order_by(DOCUMENTS.c.id)))
         return found
 
     def stream(self, wanted: Filter) -> Iterator[Document]:
         """Yield whole documents in the order of keys, a few at a time in memory."""
-        statement = _whole().where(*conditions(wanted)).order_by(DocumentRow.id)
+        statement = _whole().where(*conditions(wanted)).order_by(DOCUMENTS.c.id)
         return self._documents(statement)
 
     def entries(self, wanted: Filter, limit: int, offset: int) -> list[Entry]:
         """Return a page of the listing in the order of keys."""
         columns = (
-            DocumentRow.external_id,
-            DocumentRow.title,
+            DOCUMENTS.c.external_id,
+            DOCUMENTS.c.title,
             _LABELS,
-            DocumentRow.split,
-            DocumentRow.date,
-            DocumentRow.path,
-            DocumentRow.media_type,
+            DOCUMENTS.c.split,
+            DOCUMENTS.c.date,
+            DOCUMENTS.c.path,
+            DOCUMENTS.c.media_type,
         )
-        every = select(*columns).where(*conditions(wanted)).order_by(DocumentRow.id)
+        every = select(*columns).where(*conditions(wanted)).order_by(DOCUMENTS.c.id)
         page = self.connection.execute(every.limit(limit).offset(offset))
         return [Entry(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in page]
 
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
         """Return what is shown of documents, by key."""
-        text = func.substr(DocumentRow.text, 1, characters) if characters else literal("")
+        text = func.substr(DOCUMENTS.c.text, 1, characters) if characters else literal("")
         found: dict[int, Details] = {}
         for start in range(0, len(keys), _ROWS_AT_ONCE):
             some = keys[start : start + _ROWS_AT_ONCE]
             labels = self._labels_of(some)
             statement = select(
-                DocumentRow.id,
-                DocumentRow.external_id,
-                DocumentRow.title,
-                DocumentRow.path,
-                DocumentRow.date,
+                DOCUMENTS.c.id,
+                DOCUMENTS.c.external_id,
+                DOCUMENTS.c.title,
+                DOCUMENTS.c.path,
+                DOCUMENTS.c.date,
                 text,
-                DocumentRow.content_hash,
-            ).where(DocumentRow.id.in_(some))
+                DOCUMENTS.c.content_hash,
+            ).where(DOCUMENTS.c.id.in_(some))
             for key, name, title, *rest in self.connection.execute(statement):
                 found[key] = Details(name, title, tuple(labels.get(key, ())), *rest)
         return found
@@ -112,36 +112,36 @@ class SQLiteDocuments:
         self, keys: Iterable[int], characters: int | None = None
     ) -> Iterator[tuple[int, str, str]]:
         """Yield key, title and text (or its beginning), by key, a few at a time in memory."""
-        whole = DocumentRow.text
+        whole = DOCUMENTS.c.text
         text = whole if characters is None else func.substr(whole, 1, characters)
         ordered = sorted(keys)
         for start in range(0, len(ordered), _ROWS_AT_ONCE):
-            some = DocumentRow.id.in_(ordered[start : start + _ROWS_AT_ONCE])
-            statement = select(DocumentRow.id, DocumentRow.title, text).where(some)
-            rows = self.connection.execute(statement.order_by(DocumentRow.id))
+            some = DOCUMENTS.c.id.in_(ordered[start : start + _ROWS_AT_ONCE])
+            statement = select(DOCUMENTS.c.id, DOCUMENTS.c.title, text).where(some)
+            rows = self.connection.execute(statement.order_by(DOCUMENTS.c.id))
             for key, title, beginning in rows:  # noqa: UP028 (a Row is typed)
                 yield key, title, beginning
 
     def count(self, wanted: Filter) -> int:
         """Return how many documents pass a filter."""
-        statement = select(func.count()).select_from(DocumentRow).where(*conditions(wanted))
+        statement = select(func.count()).select_from(DOCUMENTS).where(*conditions(wanted))
         return self.connection.execute(statement).scalar_one()
 
     def keys(self) -> list[int]:
         """Return all keys in order."""
-        statement = select(DocumentRow.id).order_by(DocumentRow.id)
+        statement = select(DOCUMENTS.c.id).order_by(DOCUMENTS.c.id)
         return list(self.connection.execute(statement).scalars())
 
     def ids(self) -> dict[int, str]:
         """Return the id of every document, by key."""
-        statement = select(DocumentRow.id, DocumentRow.external_id)
+        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.external_id)
         return {key: name for key, name in self.connection.execute(statement)}  # noqa: C416 (rows are no tuples to mypy)
 
     def _labels_of(self, keys: Sequence[int]) -> dict[int, list[str]]:
         statement = (
-            select(LabelRow.document_id, LabelRow.name)
-            .where(LabelRow.document_id.in_(keys))
-            .order_by(LabelRow.document_id, LabelRow.position)
+            select(LABELS.c.document_id, LABELS.c.name)
+            .where(LABELS.c.document_id.in_(keys))
+            .order_by(LABELS.c.document_id, LABELS.c.position)
         )
         labels: dict[int, list[str]] = {}
         for key, name in self.connection.execute(statement):
@@ -166,13 +166,13 @@ class SQLiteDocuments:
 
 def _whole() -> Select[Any]:
     return select(
-        DocumentRow.external_id,
-        DocumentRow.title,
-        DocumentRow.text,
+        DOCUMENTS.c.external_id,
+        DOCUMENTS.c.title,
+        DOCUMENTS.c.text,
         _LABELS,
-        DocumentRow.split,
-        DocumentRow.date,
-        DocumentRow.path,
-        DocumentRow.media_type,
-        DocumentRow.fields,
+        DOCUMENTS.c.split,
+        DOCUMENTS.c.date,
+        DOCUMENTS.c.path,
+        DOCUMENTS.c.media_type,
+        DOCUMENTS.c.metadata,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, String, and_, case, cast, func, literal, or_, select
 
 from lpisearch.errors import BadOption
-from lpisearch.storage.sqlite.models import DocumentRow, LabelRow
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS
 
 if TYPE_CHECKING:
     from lpisearch.records import Filter
@@ -33,22 +33,22 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
     """
     found: list[ColumnElement[bool]] = []
     if wanted.labels:
-        labelled = select(LabelRow.document_id).where(LabelRow.name.in_(wanted.labels))
-        found.append(DocumentRow.id.in_(labelled))
+        labelled = select(LABELS.c.document_id).where(LABELS.c.name.in_(wanted.labels))
+        found.append(DOCUMENTS.c.id.in_(labelled))
     if wanted.path:
         glob = literal(wanted.path)
         found.append(
-            or_(DocumentRow.path.op("GLOB")(glob), DocumentRow.external_id.op("GLOB")(glob))
+            or_(DOCUMENTS.c.path.op("GLOB")(glob), DOCUMENTS.c.external_id.op("GLOB")(glob))
         )
     if wanted.split:
-        found.append(DocumentRow.split == wanted.split)
+        found.append(DOCUMENTS.c.split == wanted.split)
     if wanted.since:
-        found.append(_beginning(DocumentRow.date) >= _beginning(_date("since", wanted.since)))
+        found.append(_beginning(DOCUMENTS.c.date) >= _beginning(_date("since", wanted.since)))
     if wanted.until:
         # "~" comes after all that a date may go on with.
-        found.append(_beginning(DocumentRow.date) <= _date("until", wanted.until) + "~")
+        found.append(_beginning(DOCUMENTS.c.date) <= _date("until", wanted.until) + "~")
     if wanted.since or wanted.until:
-        found.append(DocumentRow.date != "")
+        found.append(DOCUMENTS.c.date != "")
     found += [_has(key, value) for key, value in wanted.metadata]
     return found
 
@@ -67,12 +67,12 @@ def _beginning(date: ColumnElement[str] | Any) -> ColumnElement[str]:
 
 def _has(key: str, value: str) -> ColumnElement[bool]:
     """Return the condition that a metadata value, or a member of its list, reads as given."""
-    item = func.json_each(DocumentRow.fields).table_valued("key", "value", "type", name="item")
+    item = func.json_each(DOCUMENTS.c.metadata).table_valued("key", "value", "type", name="item")
     members = case((item.c.type == "array", item.c.value), else_="[]")
     member = func.json_each(members).table_valued("value", "type", name="member")
     among = select(member.c.value).where(_reads(member, value)).correlate(item).exists()
     meant = select(item.c.key).where(item.c.key == key, or_(_reads(item, value), among))
-    return meant.correlate(DocumentRow).exists()
+    return meant.correlate(DOCUMENTS).exists()
 
 
 def _reads(found: Any, value: str) -> ColumnElement[bool]:

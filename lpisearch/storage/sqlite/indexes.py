@@ -9,12 +9,10 @@ from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
 
 from lpisearch.storage.contract import IndexEntry
-from lpisearch.storage.sqlite.models import Base, IndexRow
+from lpisearch.storage.sqlite.tables import INDEXES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-_COLUMNS = Base.metadata.tables["indexes"].columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +23,13 @@ class SQLiteIndexes:
 
     def entries(self) -> list[IndexEntry]:
         """Return all indexes by name."""
-        rows = self.connection.execute(select(*_COLUMNS).order_by(IndexRow.name)).mappings()
+        rows = self.connection.execute(select(INDEXES).order_by(INDEXES.c.name)).mappings()
         return [IndexEntry(**row) for row in rows]
 
     def save(self, entry: IndexEntry) -> None:
         """Put an index in use, instead of the one that had its name."""
         values = asdict(entry)
-        statement = insert(IndexRow).values(values)
+        statement = insert(INDEXES).values(values)
         changed = {name: statement.excluded[name] for name in values if name != "name"}
         self.connection.execute(
             statement.on_conflict_do_update(index_elements=["name"], set_=changed)

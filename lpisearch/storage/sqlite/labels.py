@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.models import DocumentRow, LabelRow
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,36 +25,36 @@ class SQLiteLabels:
 
     def names(self) -> list[str]:
         """Return all labels, each once, in order."""
-        statement = select(LabelRow.name).distinct().order_by(LabelRow.name)
+        statement = select(LABELS.c.name).distinct().order_by(LABELS.c.name)
         return list(self.connection.execute(statement).scalars())
 
     def counts(self) -> dict[str, int]:
         """Return how many documents have each label, by name."""
-        statement = select(LabelRow.name, func.count()).group_by(LabelRow.name)
-        return dict(self.connection.execute(statement.order_by(LabelRow.name)).all())
+        statement = select(LABELS.c.name, func.count()).group_by(LABELS.c.name)
+        return dict(self.connection.execute(statement.order_by(LABELS.c.name)).all())
 
     def by_key(self, wanted: Filter) -> dict[int, list[str]]:
         """Return the labels of every document that has any."""
         statement = (
-            select(LabelRow.document_id, func.json_group_array(LabelRow.name))
-            .join(DocumentRow, DocumentRow.id == LabelRow.document_id)
+            select(LABELS.c.document_id, func.json_group_array(LABELS.c.name))
+            .join(DOCUMENTS, DOCUMENTS.c.id == LABELS.c.document_id)
             .where(*conditions(wanted))
-            .group_by(LabelRow.document_id)
+            .group_by(LABELS.c.document_id)
         )
         return {key: json.loads(names) for key, names in self.connection.execute(statement)}
 
     def split_counts(self) -> dict[str, int]:
         """Return how many documents are in each split; those in none are left out."""
         statement = (
-            select(DocumentRow.split, func.count())
-            .where(DocumentRow.split != "")
-            .group_by(DocumentRow.split)
-            .order_by(DocumentRow.split)
+            select(DOCUMENTS.c.split, func.count())
+            .where(DOCUMENTS.c.split != "")
+            .group_by(DOCUMENTS.c.split)
+            .order_by(DOCUMENTS.c.split)
         )
         return dict(self.connection.execute(statement).all())
 
     def splits_by_key(self, wanted: Filter) -> dict[int, str]:
         """Return the split of every document that is in one."""
-        statement = select(DocumentRow.id, DocumentRow.split).where(DocumentRow.split != "")
+        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.split).where(DOCUMENTS.c.split != "")
         rows = self.connection.execute(statement.where(*conditions(wanted)))
         return {key: split for key, split in rows}  # noqa: C416 (rows are no tuples to mypy)

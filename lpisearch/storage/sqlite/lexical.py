@@ -23,7 +23,7 @@ from lpisearch.storage.contract import Prefix
 from lpisearch.storage.sqlite import fulltext
 from lpisearch.storage.sqlite.filters import conditions
 from lpisearch.storage.sqlite.fulltext import TABLE
-from lpisearch.storage.sqlite.models import DocumentRow
+from lpisearch.storage.sqlite.tables import DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ class SQLiteLexical:
         excluded = [phrase for phrase in demands.excluded if phrase] if demands else []
         if where == Filter() and not phrases and not excluded:
             return None
-        statement = select(DocumentRow.id).where(*conditions(where))
+        statement = select(DOCUMENTS.c.id).where(*conditions(where))
         allowed: set[int] | None = None
         for phrase in phrases:
             found = set(self._keys_with_any([phrase]))

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from lpisearch.records import UNFINISHED, Source
-from lpisearch.storage.sqlite.models import DocumentRow, SourceRow
+from lpisearch.storage.sqlite.tables import DOCUMENTS, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,30 +30,30 @@ class SQLiteSources:
         """Return all sources by path."""
         counts = (
             select(
-                DocumentRow.source_id,
+                DOCUMENTS.c.source_id,
                 func.count().label("documents"),
-                func.count().filter(DocumentRow.position < 0).label("gone"),
+                func.count().filter(DOCUMENTS.c.position < 0).label("gone"),
             )
-            .group_by(DocumentRow.source_id)
+            .group_by(DOCUMENTS.c.source_id)
             .subquery()
         )
         statement = select(
-            *(getattr(SourceRow, name) for name in _COLUMNS),
+            *(SOURCES.c[name] for name in _COLUMNS),
             func.coalesce(counts.c.documents, 0),
             func.coalesce(counts.c.gone, 0),
-        ).outerjoin(counts, counts.c.source_id == SourceRow.id)
+        ).outerjoin(counts, counts.c.source_id == SOURCES.c.id)
         return {
             source.path: source for source in starmap(Source, self.connection.execute(statement))
         }
 
     def unfinished(self) -> list[str]:
         """Return the paths of files that a run began to read and did not finish cleanly."""
-        statement = select(SourceRow.path).where(SourceRow.size == UNFINISHED)
-        return list(self.connection.execute(statement.order_by(SourceRow.path)).scalars())
+        statement = select(SOURCES.c.path).where(SOURCES.c.size == UNFINISHED)
+        return list(self.connection.execute(statement.order_by(SOURCES.c.path)).scalars())
 
     def next_id(self) -> int:
         """Return the first free key of a source."""
-        return (self.connection.execute(select(func.max(SourceRow.id))).scalar() or 0) + 1
+        return (self.connection.execute(select(func.max(SOURCES.c.id))).scalar() or 0) + 1
 
     def save(self, sources: Sequence[Source], now: str) -> None:
         """Write sources, replacing what was known of them."""
@@ -63,7 +63,7 @@ class SQLiteSources:
             {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now}
             for source in sources
         ]
-        statement = insert(SourceRow)
+        statement = insert(SOURCES)
         replaced = [name for name in values[0] if name not in {"id", "path"}]
         changed = {name: statement.excluded[name] for name in replaced}
         self.connection.execute(
@@ -73,4 +73,4 @@ class SQLiteSources:
     def delete(self, ids: Iterable[int]) -> None:
         """Forget sources; any document that is left of them goes too."""
         for source_id in ids:
-            self.connection.execute(delete(SourceRow).where(SourceRow.id == source_id))
+            self.connection.execute(delete(SOURCES).where(SOURCES.c.id == source_id))
