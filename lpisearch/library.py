@@ -74,6 +74,13 @@ def open_library(path: str | os.PathLike[str] | None = None) -> Library:
     return Library(Path(path) if path is not None else default_path())
 
 
+def method_names() -> list[str]:
+    """Return the names of the methods that `Library.index` takes."""
+    from lpisearch.projections.catalogue import CATALOGUE
+
+    return list(CATALOGUE)
+
+
 class Library:
     """An open library of documents.
 

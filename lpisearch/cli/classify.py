@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table
 from lpisearch.messages import Message
+from lpisearch.records.wire import classification_record
 
 if TYPE_CHECKING:
     from lpisearch.records import Classification
@@ -48,21 +49,13 @@ def classify(
     options = ClassifyOptions(classifier, k, index, confidence)
     found = list(context.obj.library.classify_each(what, options))
     if json:
-        print_json([_as_json(each) for each in found])
+        print_json([classification_record(each) for each in found])
     elif len(found) == 1:
         _render_one(found[0], confidence)
     else:
         _render_many(found)
     if found and all(each.failed for each in found):
         raise typer.Exit(1)
-
-
-def _as_json(found: Classification) -> dict[str, Any]:
-    labels = [{"label": each.label, "share": round(each.share, 6)} for each in found.labels]
-    said: dict[str, Any] = {"note": found.note} if found.note else {}
-    if found.none_of_these:
-        said["none_of_these"] = True
-    return {"input": found.input, "labels": labels} | said
 
 
 def _render_one(found: Classification, confidence: float) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table
 from lpisearch.messages import Message
+from lpisearch.records.wire import findings_record
 
 
 def doctor(
@@ -22,7 +22,7 @@ def doctor(
     findings = context.obj.library.examine(repair=repair)
     sound = all(finding.ok for finding in findings)
     if json:
-        print_json({"ok": sound, "findings": [asdict(finding) for finding in findings]})
+        print_json(findings_record(findings))
     else:
         rows = [("ok" if one.ok else "BAD", one.check, one.detail) for one in findings]
         print_table(("", "check", "found"), rows)

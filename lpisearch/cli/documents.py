@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +17,7 @@ from lpisearch.cli.render import (
     print_table,
     print_text,
 )
+from lpisearch.records.wire import document_record, entry_record
 
 if TYPE_CHECKING:
     from lpisearch.records import Filter
@@ -51,7 +51,7 @@ def list_(
     wanted = _filter(label, path, split)
     entries, total = context.obj.library.listing(wanted, limit=limit or -1, offset=offset)
     if json:
-        print_json([asdict(entry) for entry in entries])
+        print_json([entry_record(entry) for entry in entries])
         return
     rows = [(one.id, one.title, ", ".join(one.labels), one.split) for one in entries]
     print_table(("id", "title", "labels", "split"), rows)
@@ -67,11 +67,9 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one document."""
-    from lpisearch.maintenance.documents import as_record
-
     found = context.obj.library.document(document)
     if json:
-        print_json(as_record(found))
+        print_json(document_record(found))
         return
     pairs = [
         ("id", found.id or ""),

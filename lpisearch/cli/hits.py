@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from lpisearch.cli.render import note, print_json, print_table
+from lpisearch.records.wire import hit_record, run_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,43 +71,6 @@ def print_answer(
                 _print_explanation(hit, hit.explanation)
 
 
-def hit_record(hit: Hit) -> dict[str, Any]:
-    """Return a hit as the JSON object that stands for it."""
-    why = hit.explanation
-    explained = {} if why is None else {"explanation": _explanation_record(why)}
-    return {
-        "rank": hit.rank,
-        "id": hit.id,
-        "title": hit.title,
-        "score": hit.score,
-        "cosine": hit.cosine,
-        "bm25": hit.bm25,
-        "cosine_rank": hit.cosine_rank,
-        "bm25_rank": hit.bm25_rank,
-        "labels": list(hit.labels),
-        "path": hit.path,
-        "date": hit.date,
-        "snippet": hit.snippet.text,
-        "marks": [list(mark) for mark in hit.snippet.marks],
-        **explained,
-    }
-
-
-def _explanation_record(why: Explanation) -> dict[str, Any]:
-    return {
-        "cosine": why.cosine,
-        "pairs": [
-            {"query": one.query_term, "document": one.document_term, "share": one.contribution}
-            for one in why.pairs
-        ],
-        "words": [{"query": word, "share": share} for word, share in why.by_query_term],
-        "topics": [
-            {"dimension": one.dimension, "share": one.contribution, "terms": list(one.terms)}
-            for one in why.topics
-        ],
-    }
-
-
 def _print_explanation(hit: Hit, why: Explanation) -> None:
     """Print the strongest meetings of words: "car → automobile, engine"."""
     typer.echo(f"\n{hit.rank}. {_plain(hit.title or hit.id)}: cosine {why.cosine:.3f}, of which")
@@ -133,7 +97,7 @@ def print_batch(runs: Iterable[Run], output: Output) -> None:
     if output is Output.TREC:
         print_run(runs)
     elif output is Output.JSON:
-        print_json([{"query": query, "hits": _ranked(found)} for query, found in runs])
+        print_json([run_record(run) for run in runs])
     else:
         columns = ("query", "rank", "id", "score")
         rows = [
@@ -145,13 +109,6 @@ def print_batch(runs: Iterable[Run], output: Output) -> None:
             _write_csv(columns, rows)
         else:
             print_table(columns, rows)
-
-
-def _ranked(found: list[tuple[str, float]]) -> list[dict[str, Any]]:
-    return [
-        {"rank": rank, "id": document, "score": score}
-        for rank, (document, score) in enumerate(found, start=1)
-    ]
 
 
 def _below(score: float, ceiling: float) -> float:

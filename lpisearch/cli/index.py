@@ -15,14 +15,15 @@ from lpisearch.cli.render import (
     size,
     stage_line,
 )
-from lpisearch.projections.catalogue import CATALOGUE
+from lpisearch.library import method_names
+from lpisearch.records.wire import index_record
 
 if TYPE_CHECKING:
     from lpisearch.records import IndexPlan, IndexReport
 
 Number = TypeVar("Number", int, float)
 
-*_OTHERS, _LAST = CATALOGUE
+*_OTHERS, _LAST = method_names()
 _METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
 
 
@@ -115,9 +116,7 @@ def _render_plan(plan: IndexPlan) -> None:
 
 def _render(report: IndexReport, *, json: bool) -> None:
     if json:
-        from dataclasses import asdict
-
-        print_json(asdict(report))
+        print_json(index_record(report))
         return
     pairs: list[tuple[str, object]] = [
         ("index", report.name),

@@ -11,6 +11,7 @@ import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar
 from lpisearch.messages import Message
+from lpisearch.records.wire import ingest_record
 
 if TYPE_CHECKING:
     from lpisearch.records import IngestReport, Trouble
@@ -111,14 +112,7 @@ def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> I
 
 def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None:
     if json:
-        from dataclasses import asdict
-
-        values = {
-            "library": str(context.obj.library.path),
-            "failed": report.failed,
-            **asdict(report),
-        }
-        print_json(values)
+        print_json(ingest_record(report, context.obj.library.path))
         return
     counts = ("added", "updated", "unchanged", "removed", "failed")
     numbers = ", ".join(f"{getattr(report, name):,} {name}" for name in counts)

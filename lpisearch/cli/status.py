@@ -16,13 +16,14 @@ from lpisearch.cli.render import (
     size,
 )
 from lpisearch.messages import Message
+from lpisearch.records.wire import status_record
 
 
 def status(context: typer.Context, json: Json = False) -> None:
     """Show what the library holds."""
     found = context.obj.library.status()
     if json:
-        print_json(found)
+        print_json(status_record(found))
         return
     pairs: list[tuple[str, object]] = [
         ("library", found["library"]),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table, stage_line
+from lpisearch.records.wire import dimensions_record, topics_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def _show_topics(library: Library, options: TopicOptions, *, json: bool) -> None
         index=options.index,
     )
     if json:
-        print_json(_as_json(report))
+        print_json(topics_record(report))
     else:
         _render(report)
 
@@ -99,13 +99,9 @@ def _show_dimensions(library: Library, options: DimensionOptions, *, json: bool)
     with stage_line() as show:
         report = library.dimensions(options, on_stage=show)
     if json:
-        print_json(asdict(report))
+        print_json(dimensions_record(report))
     else:
         _render_dimensions(report, options.dims)
-
-
-def _as_json(report: TopicReport) -> dict[str, Any]:
-    return asdict(report)
 
 
 def _render(report: TopicReport) -> None:

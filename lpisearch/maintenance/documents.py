@@ -6,10 +6,11 @@ import json
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from lpisearch.errors import LibraryUnwritable
 from lpisearch.records import Filter
+from lpisearch.records.wire import document_record
 from lpisearch.storage import open_store, writer_lock
 
 if TYPE_CHECKING:
@@ -81,25 +82,10 @@ def export_documents(session: Session, target: Path | IO[str], wanted: Filter = 
         return _write_lines(found, target)
 
 
-def as_record(document: Document) -> dict[str, Any]:
-    """Return a document as the JSON object that stands for it outside."""
-    return {
-        "id": document.id,
-        "title": document.title,
-        "text": document.text,
-        "labels": list(document.labels),
-        "split": document.split,
-        "date": document.date,
-        "path": document.path,
-        "media_type": document.media_type,
-        "metadata": dict(document.metadata),
-    }
-
-
 def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
     number = 0
     for number, document in enumerate(found, start=1):  # noqa: B007 (the last number is the count)
-        stream.write(json.dumps(as_record(document), ensure_ascii=False) + "\n")
+        stream.write(json.dumps(document_record(document), ensure_ascii=False) + "\n")
     return number
 
 

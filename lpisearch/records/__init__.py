@@ -30,7 +30,7 @@ from lpisearch.records.documents import (
     Progress,
     Trouble,
 )
-from lpisearch.records.evaluation import Cell, Figure, Report, Series, Table
+from lpisearch.records.evaluation import Cell, Figure, Report, Series, Table, plain
 from lpisearch.records.explanations import Explanation, Pair, SharedTopic
 from lpisearch.records.indexes import (
     BuiltIndex,
@@ -86,4 +86,5 @@ __all__ = [
     "TopicDocument",
     "TopicReport",
     "Trouble",
+    "plain",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -105,3 +107,14 @@ class Report:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...] = field(default=())
     resumed: int = 0
+
+
+def plain(value: object) -> Cell:
+    """Give a cell as Python's own type, in full precision; what is not a finite number is None."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, Integral):  # NumPy's integers are no subclass of int
+        return int(value)
+    if isinstance(value, Real):
+        return float(value) if math.isfinite(value) else None
+    return str(value)

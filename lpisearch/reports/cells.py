@@ -1,4 +1,4 @@
-"""One cell of a table: as people read it, as programs read it, and what its name says of it."""
+"""One cell of a table: as people read it, and what its name says of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from lpisearch.wording import printable
 
 if TYPE_CHECKING:
-    from lpisearch.records import Cell, Table
+    from lpisearch.records import Table
 
 _MEASURES = frozenset(
     {"ac", "accuracy", "ap", "auc", "bpref", "f1", "map", "mrr", "ndcg", "nmi", "precision"}
@@ -52,17 +52,6 @@ def shown(name: str, value: object) -> str:
     if isinstance(value, Real):
         return _shown_number(name, float(value))
     return printable(str(value))
-
-
-def plain(value: object) -> Cell:
-    """Give a cell as Python's own type, in full precision; what is not a finite number is None."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, Integral):  # NumPy's integers are no subclass of int
-        return int(value)
-    if isinstance(value, Real):
-        return float(value) if math.isfinite(value) else None
-    return str(value)
 
 
 def is_time(name: str) -> bool:

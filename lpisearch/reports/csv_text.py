@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lpisearch.reports.cells import plain
+from lpisearch.records import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

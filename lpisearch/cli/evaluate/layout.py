@@ -83,7 +83,7 @@ def _print_table(
 
 
 def _print_lines(table: Table) -> None:
-    from lpisearch.reports.cells import plain
+    from lpisearch.records import plain
 
     cells = [[plain(row.get(name)) for name in table.columns] for row in table.rows]
     print_table(table.columns, [["" if one is None else one for one in row] for row in cells])

@@ -12,15 +12,15 @@ import typer
 
 from lpisearch.cli.evaluate.layout import print_report_table
 from lpisearch.cli.render import cell_line, note, print_json
+from lpisearch.records.wire import report_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from lpisearch.records import Report, Table
+    from lpisearch.records import Report
 
-_ROWS = {"retrieval": "runs"}  # the name of a first table's rows in JSON; "rows" for the others
 _KEPT_BACK = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
 _BAR_WIDTH = 80
 
@@ -78,7 +78,7 @@ class Output:
         if self.folder is not None:
             self._write(report, self.folder)
         if self.json:
-            print_json(_as_json(report))
+            print_json(report_record(report))
         elif self.csv or self.markdown:
             from lpisearch.reports import as_csv, as_markdown
 
@@ -111,27 +111,6 @@ def _check_folder(folder: Path) -> None:
         raise ReportUnwritable(folder, f"{existing} is a file")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise ReportUnwritable(folder, f"{existing} cannot be written to")
-
-
-def _as_json(report: Report) -> dict[str, Any]:
-    from lpisearch.reports.cells import plain
-
-    first, *others = report.tables
-    found: dict[str, Any] = {_ROWS.get(first.name, "rows"): _plain_rows(first)}
-    found |= {table.name: _plain_rows(table) for table in others}
-    notes = list(dict.fromkeys(said for table in report.tables for said in table.notes))
-    parameters = {name: plain(value) for name, value in report.parameters.items()}
-    return found | {
-        "notes": notes,
-        "parameters": parameters,
-        "versions": dict(report.versions),
-    }
-
-
-def _plain_rows(table: Table) -> list[dict[str, Any]]:
-    from lpisearch.reports.cells import plain
-
-    return [{name: plain(cell) for name, cell in row.items()} for row in table.rows]
 
 
 def _print(report: Report, tables: Sequence[str]) -> None:

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from lpisearch.records import Cell, Table
+from lpisearch.records import Cell, Table, plain
 from lpisearch.reports import shown
-from lpisearch.reports.cells import is_numeric, more_is_better, plain
+from lpisearch.reports.cells import is_numeric, more_is_better
 from lpisearch.wording import printable
 
 

@@ -1,0 +1,180 @@
+"""The JSON forms of results."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpisearch import records
+from lpisearch.messages import Message, call
+from lpisearch.records import wire
+
+_WHY = records.Explanation(
+    cosine=0.5,
+    total=0.5,
+    pairs=(records.Pair("car", "engine", 0.4),),
+    by_query_term=(("car", 0.5),),
+    topics=(records.SharedTopic(3, 0.2, ("car", "wheel")),),
+)
+_HIT = records.Hit(
+    rank=1,
+    id="a",
+    title="A",
+    labels=("x", "y"),
+    path="a.txt",
+    date="2024",
+    score=0.5,
+    cosine=0.5,
+    snippet=records.Passage("a car", ((2, 5),)),
+)
+_ANSWER = records.Answer((_HIT,), "hybrid", ("a note",), (records.Suggestion("cra", ("car",)),))
+_TOPIC = records.Topic(
+    1,
+    2,
+    ("car",),
+    (records.TopicDocument("a", "A", 0.9),),
+    (records.LabelShare("x", 0.5),),
+)
+_WORD, _NEAR = records.DimensionWord("car", 0.3), records.DimensionDocument("a", "A", 0.9)
+_DIMENSION = records.Dimension(1, 0.9, 2, (_WORD,), (), (_NEAR,), ())
+_DOCUMENT = records.Document("A", "A text", "a", ("x",), metadata={"pages": [1, 2]})
+_BUILT = records.IndexReport(
+    name="default",
+    method="rlpi",
+    seconds={"learn": 0.1},
+    peak_mb=1.0,
+    size_bytes=10,
+    folder="f",
+    notes=["a note"],
+    classifier={"labels": 2},
+)
+_TABLE = records.Table("retrieval", "Runs", ({"run": "a", "AP": 0.5},), ("a note",))
+_REPORT = records.Report(
+    title="Retrieval",
+    command="",
+    parameters={"dims": 5},
+    versions={"numpy": "2"},
+    tables=(_TABLE, replace(_TABLE, name="differences")),
+    figures=(records.Figure("f", "F", "x", "y", (records.Series("s", (1.0,), (0.5,)),)),),
+)
+_FINDING = records.Finding("tokens", ok=False, detail="missing", next_step=call("examine"))
+
+_HIT_NAMES = "rank id title score cosine bm25 cosine_rank bm25_rank labels path date snippet marks"
+_INGEST_NAMES = (
+    "added updated unchanged removed missing skipped failures warnings notes index_notes seconds"
+)
+_BUILT_NAMES = (
+    "dims alpha documents terms components isolated learned_from unknown_rate classifier notes"
+)
+_FORMS: dict[str, tuple[Any, str]] = {
+    "hit": (
+        wire.hit_record(_HIT),
+        _HIT_NAMES,
+    ),
+    "explained hit": (
+        wire.hit_record(replace(_HIT, explanation=_WHY)),
+        f"{_HIT_NAMES} explanation",
+    ),
+    "explanation": (wire.explanation_record(_WHY), "cosine pairs words topics"),
+    "answer": (wire.answer_record(_ANSWER), "by hits notes suggestions"),
+    "suggestion": (wire.answer_record(_ANSWER)["suggestions"][0], "word nearest"),
+    "run": (wire.run_record(("q1", [("a", 0.5)])), "query hits"),
+    "ranked": (wire.run_record(("q1", [("a", 0.5)]))["hits"][0], "rank id score"),
+    "classification": (
+        wire.classification_record(records.Classification("t", (records.LabelShare("x", 1.0),))),
+        "input labels",
+    ),
+    "no classification": (
+        wire.classification_record(records.Classification("t", note="n", none_of_these=True)),
+        "input labels note none_of_these",
+    ),
+    "topics": (
+        wire.topics_record(records.TopicReport((_TOPIC,), 3, 1, chosen=True)),
+        "topics documents unplaced chosen purity nmi",
+    ),
+    "dimensions": (
+        wire.dimensions_record(records.DimensionReport("spg", "", 3, 4, (_DIMENSION,))),
+        "method index documents terms dimensions",
+    ),
+    "document": (
+        wire.document_record(_DOCUMENT),
+        "id title text labels split date path media_type metadata",
+    ),
+    "entry": (
+        wire.entry_record(records.Entry("a", "A", ("x",), "train", "", "a.txt", "text/plain")),
+        "id title labels split date path media_type",
+    ),
+    "ingest": (
+        wire.ingest_record(
+            records.IngestReport(failures=[records.Trouble("a.txt", "is empty")]), Path("n.db")
+        ),
+        f"library failed {_INGEST_NAMES}",
+    ),
+    "plan": (
+        wire.plan_record(records.IndexPlan(1, 2, 3, 4.0, 5.0)),
+        "documents words terms memory_mb seconds",
+    ),
+    "index": (
+        wire.index_record(_BUILT),
+        f"{_BUILT_NAMES} name method seconds peak_mb size_bytes folder calibration",
+    ),
+    "findings": (wire.findings_record([_FINDING]), "ok findings"),
+    "finding": (wire.findings_record([_FINDING])["findings"][0], "check ok detail next_step"),
+    "status": (wire.status_record({"library": "n.db", "labels": {"x": 1}}), "library labels"),
+    "report": (wire.report_record(_REPORT), "runs differences notes parameters versions"),
+    "full report": (
+        wire.full_report_record(_REPORT),
+        "title command parameters versions tables figures",
+    ),
+    "figure": (
+        wire.full_report_record(_REPORT)["figures"][0],
+        "name title x_label y_label log_x series",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _FORMS)
+def test_each_form_is_json_of_these_names(name: str) -> None:
+    """Each form comes back from JSON as it was, and has these names in this order."""
+    form, names = _FORMS[name]
+    assert list(form) == names.split()
+    assert json.loads(json.dumps(form, allow_nan=False)) == form
+
+
+def test_every_form_is_looked_at() -> None:
+    """No form is without a test of its names."""
+    forms = {name for name in vars(wire) if name.endswith("_record")}
+    looked_at = Path(__file__).read_text(encoding="utf-8")
+    assert {name for name in forms if f"wire.{name}(" not in looked_at} == set()
+    assert len(forms) > 12
+
+
+def test_numbers_of_numpy_and_what_is_no_number() -> None:
+    """NumPy's numbers become Python's own, and what is not finite becomes null."""
+    status = {"documents": np.int64(3), "spread": [math.nan, math.inf, np.float32(0.5)]}
+    assert wire.status_record(status) == {"documents": 3, "spread": [None, None, 0.5]}
+
+
+def test_a_next_step_stays_a_message() -> None:
+    """A call in a text is kept as data, so that each face can say it in its own words."""
+    step = wire.findings_record([_FINDING])["findings"][0]["next_step"]
+    assert isinstance(step, Message)
+    assert step.parts == call("examine").parts
+
+
+def test_a_document_is_read_again_from_its_form() -> None:
+    """The form of a document has all that the document has."""
+    form = wire.document_record(_DOCUMENT)
+    assert records.Document(**{**form, "labels": tuple(form["labels"])}) == _DOCUMENT
+
+
+def test_shares_are_rounded() -> None:
+    """Shares of labels have six digits: more would be noise of the machine."""
+    judged = records.Classification("t", (records.LabelShare("x", 1 / 3),))
+    assert wire.classification_record(judged)["labels"] == [{"label": "x", "share": 0.333333}]
