@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.indexes.bm25 import Bm25
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.scoring.bm25 import Bm25
+from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.library import Library
-from lpisearch.search.engine import Engine
 from lpisearch.search.ranking import best
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.storage.sqlite.lexical import match_expression

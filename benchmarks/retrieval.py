@@ -5,7 +5,7 @@ two in other languages once more as one library. LPISEARCH_DATA names the folder
 
 Each is ingested and indexed by default options in a folder that is thrown away. A relevant
 document has a grade above 0; queries without one are left out. "left out" is what hybrid gains
-with those constants of `lpisearch.indexes.fusion` that are best, in the mean, for the other
+with those constants of `lpisearch.indexes.scoring.fusion` that are best, in the mean, for the other
 collections: so no collection has a say in the constants that it is measured by.
 """
 
@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.evaluation import parse_measures, score_run
-from lpisearch.indexes import fusion
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.scoring import fusion
+from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.readers.queries import read_queries
-from lpisearch.search.engine import Engine
 from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.parsing import parse_plain
 from lpisearch.search.searcher import Searcher

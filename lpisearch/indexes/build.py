@@ -131,9 +131,9 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
-    from lpisearch.indexes.document_terms import DocumentTerms
     from lpisearch.indexes.index import SubspaceIndex, document_arrays, term_array
     from lpisearch.indexes.manifest import Manifest
+    from lpisearch.indexes.scoring.document_terms import DocumentTerms
 
     projection, weighting = fitted.projection, fitted.weighting
     alpha = projection.alpha_
@@ -181,8 +181,8 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
 
 def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int) -> SubspaceIndex:
     """Learn from some of the documents how much the subspace counts beside the words."""
-    from lpisearch.indexes.calibration import calibrate, sample_documents
     from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.scoring.calibration import calibrate, sample_documents
 
     places = sample_documents(index.postings.document_lengths, seed)
     tokens = documents.tokens_of([documents.rows[place] for place in places.tolist()])

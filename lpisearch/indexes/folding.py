@@ -76,9 +76,9 @@ def _with_documents(
     """Return the arrays of an index that has just the wanted documents, fresh ones placed."""
     import numpy as np
 
-    from lpisearch.indexes.document_terms import DocumentTerms
     from lpisearch.indexes.index import TAKEN_IN, document_arrays
     from lpisearch.indexes.postings import NEW
+    from lpisearch.indexes.scoring.document_terms import DocumentTerms
     from lpisearch.terms.counts import count_terms
 
     counts = count_terms([tokens], index.vocabulary)

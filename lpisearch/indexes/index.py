@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.indexes.document_terms import DocumentTerms
 from lpisearch.indexes.manifest import PLACEMENT
 from lpisearch.indexes.postings import Postings
+from lpisearch.indexes.scoring.document_terms import DocumentTerms
 from lpisearch.projections.placements import placement_rule
 from lpisearch.projections.rows import SparseRows
 from lpisearch.terms.vocabulary import Vocabulary

@@ -66,7 +66,7 @@ class Manifest:
         Where no linear map places the documents: the name of the rule that does, in
         `lpisearch.projections.placements`. Its arrays have names that begin with `PLACEMENT`.
     calibration
-        How much the subspace counts beside the words: `lpisearch.indexes.calibration`. Nothing in
+        How much the subspace counts beside the words (`indexes.scoring.calibration`). Nothing in
         an index of an earlier program.
     """
 

@@ -16,6 +16,7 @@ from lpisearch.errors import IndexNotFound, IndexOutdated, SubspaceError
 from lpisearch.indexes import verification
 from lpisearch.indexes.index import SubspaceIndex
 from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.messages import Message
 from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.storage import open_store
 
@@ -62,6 +63,20 @@ class Reading:
     snapshot: Snapshot
     opened: OpenIndex | None
     trouble: SubspaceError | None = None
+
+    def behind(self) -> str:
+        """Say that documents came or went since the index was brought up to date, or "".
+
+        Counts and sums of keys are compared, which costs next to nothing. A document whose content
+        changed keeps its key: it is noticed when it is found.
+        """
+        if self.opened is None:
+            return ""
+        rows, spec = self.opened.index.document_rows, self.opened.index.manifest.spec
+        if self.snapshot.corpus.count_and_sum(spec.where) == (len(rows), int(rows.sum())):
+            return ""
+        said = "the index is behind the documents: some came or went since. Next: "
+        return Message(said, rebuild_command(spec))
 
 
 class OpenIndexes:

@@ -5,25 +5,47 @@ What is slow to import is imported when it is first asked for: `status` needs no
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Self
 
 from lpisearch.errors import IndexNotFound
 from lpisearch.settings import IndexSpec
-from lpisearch.storage import open_store
+from lpisearch.storage import TOKENISER, open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.indexes.opening import OpenIndexes
+    from lpisearch.indexes.opening import OpenIndexes, Reading
     from lpisearch.storage import Snapshot, Store
     from lpisearch.terms.tokeniser import Tokeniser
     from lpisearch.terms.tokenisers import Tokenisers
 
 
 _DEFAULT = IndexSpec().name
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Moment:
+    """One state of a library, and what cuts words.
+
+    Attributes
+    ----------
+    reading
+        The documents and the index in use.
+    tokeniser
+        Of the library.
+    index_tokeniser
+        Which made the words of the index: it may be older than the language of the library.
+    """
+
+    reading: Reading
+    tokeniser: Tokeniser
+    index_tokeniser: Tokeniser
 
 
 class Session:
@@ -96,6 +118,23 @@ class Session:
     def reading(self) -> AbstractContextManager[Snapshot]:
         """Give one unchanging state of the documents."""
         return self.store.reading()
+
+    @contextmanager
+    def moment(self, index: str = _DEFAULT) -> Iterator[Moment]:
+        """Give documents, index and tokenisers as they are now.
+
+        Raises
+        ------
+        IndexNotFound, LibraryError
+        """
+        from lpisearch.terms.languages import TokeniserSettings
+
+        with self.indexes.reading(index) as reading:
+            stored = TokeniserSettings.from_dict(reading.snapshot.settings.get(TOKENISER) or {})
+            own = self.tokenisers.of(stored)
+            opened = reading.opened
+            made = own if opened is None else self.tokeniser_of(opened.index)
+            yield Moment(reading, own, made)
 
     def index(self, name: str = _DEFAULT) -> SubspaceIndex:
         """Return an index as it is now.

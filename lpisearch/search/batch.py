@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.indexes.scoring.engine import Scores
 from lpisearch.records import Filter
-from lpisearch.search.engine import Scores
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rounded
-from lpisearch.search.view import Request, among
+from lpisearch.search.rankings import among
+from lpisearch.search.request import plain_request_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from lpisearch.indexes.scoring.engine import Engine
     from lpisearch.records import Run
-    from lpisearch.search.engine import Engine
+    from lpisearch.search.request import Request
     from lpisearch.search.view import View
     from lpisearch.settings import SearchOptions
     from lpisearch.storage import Snapshot
@@ -70,14 +73,8 @@ class Batch:
             yield name, self._ranked(engine, request, scores)
 
     def _request(self, text: str) -> Request:
-        asked = self._view.ask(text, plain=True)
-        return Request(
-            asked.tokens,
-            asked.question,
-            self._allowed,
-            self._left_out,
-            in_table=asked.expanded.in_table,
-        )
+        request = plain_request_of(self._view, text)
+        return replace(request, allowed=self._allowed, left_out=self._left_out)
 
     def _ranked(
         self, engine: Engine, request: Request, scores: NDArray[np.float32]

@@ -13,8 +13,8 @@ from lpisearch.indexes.opening import entry_named
 from lpisearch.indexes.stages import Stages
 from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
-from lpisearch.search.explain import surface_forms
 from lpisearch.settings import IndexOptions
+from lpisearch.terms.forms import surface_forms
 from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 

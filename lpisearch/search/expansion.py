@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.search.engine import Engine
+    from lpisearch.indexes.scoring.engine import Engine
+    from lpisearch.indexes.scoring.question import Question
     from lpisearch.search.parsing import ParsedQuery
-    from lpisearch.search.question import Question
-    from lpisearch.search.spelling import Words
+    from lpisearch.terms.spelling import Words
 
 MOST_TERMS = 100
 """A prefix stands for so many at most, those in the most documents."""

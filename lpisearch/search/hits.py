@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lpisearch.records import Details, Hit
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.records import Passage
-    from lpisearch.search.engine import Scores
+    from lpisearch.records import Explanation, Passage
+    from lpisearch.search.rankings import Ranking
     from lpisearch.settings import SearchOptions
     from lpisearch.storage import Snapshot
+
+    Chosen = dict[int, Details | None]
 
 _MORE = 10
 _COMMON_WORDS = 0.6  # of two documents that are nearly the same
@@ -26,76 +27,45 @@ _READ_AT_ONCE = 50  # up to so many documents are read with their texts as they 
 _TEXT = 200_000  # characters that are compared, and looked through for a passage
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Ranking:
-    """Documents and what ranks them.
+def select(snapshot: Snapshot, ranking: Ranking, options: SearchOptions) -> tuple[Chosen, int]:
+    """Choose the documents to show: the best that are still what they were, and not too alike.
 
-    Attributes
-    ----------
-    rows
-        The key of each document in the library.
-    scores
-        Of each document.
-    among
-        The places that may be found; None for all.
-    hashes
-        Each document's content as it was ranked; None if it was read just now.
-    vectors
-        Documents as rows at unit length, where there is an index.
+    Returns
+    -------
+    tuple
+        The places in order, those before the offset too, each with its details if these were
+        read with their texts; and how many were passed over since they changed or went.
     """
-
-    rows: NDArray[np.int64]
-    scores: Scores
-    among: NDArray[np.int64] | None = None
-    hashes: NDArray[np.uint8] | None = None
-    vectors: NDArray[np.float32] | None = None
-
-
-@dataclass(slots=True)
-class Selection:
-    """The documents to show.
-
-    Attributes
-    ----------
-    places
-        In order, those before the offset too.
-    changed
-        How many were passed over since they changed or went after they were ranked.
-    details
-        Of the places, if they were read with their texts.
-    """
-
-    places: list[int] = field(default_factory=list)
-    changed: int = 0
-    details: dict[int, Details] = field(default_factory=dict)
-
-
-def select(snapshot: Snapshot, ranking: Ranking, options: SearchOptions) -> Selection:
-    """Choose the documents to show: the best that are still what they were, and not too alike."""
     wanted = options.offset + options.k if options.k else 0
     count = wanted
     while True:
-        found = _select(snapshot, ranking, options, wanted, count)
-        if len(found.places) >= wanted or count >= len(ranking.rows) or not wanted:
-            return found
+        chosen, changed = _select(snapshot, ranking, options, wanted, count)
+        if len(chosen) >= wanted or count >= len(ranking.rows) or not wanted:
+            return chosen, changed
         count = 2 * count + _MORE
 
 
 def as_hits(
     snapshot: Snapshot,
     ranking: Ranking,
-    selection: Selection,
+    chosen: Mapping[int, Details | None],
     options: SearchOptions,
     passage: Callable[..., Passage],
+    *,
+    explain: Callable[[int, Details], Explanation] | None = None,
 ) -> tuple[Hit, ...]:
-    """Return what is shown of the chosen documents; `passage` is told `has_word`."""
-    places = selection.places[options.offset :]
-    read = {int(ranking.rows[place]): selection.details.get(place) for place in places}
+    """Return what is shown of the chosen documents.
+
+    `passage` is told of each `has_word`, and `explain` its key.
+    """
+    places = list(chosen)[options.offset :]
+    read = {int(ranking.rows[place]): chosen[place] for place in places}
     unread = [row for row, details in read.items() if details is None]
     details = read | (snapshot.documents.details(unread, _TEXT) if unread else {})
     hits = []
     for rank, place in enumerate(places, start=options.offset + 1):
-        shown = details[int(ranking.rows[place])]
+        row = int(ranking.rows[place])
+        shown = details[row]
         if shown is None:
             continue
         bm25, bm25_rank = _leg(ranking.scores.bm25, place, ranking.among)
@@ -114,6 +84,7 @@ def as_hits(
                 cosine_rank=cosine_rank,
                 bm25_rank=bm25_rank if bm25 else None,
                 snippet=passage(shown, has_word=bool(bm25)),
+                explanation=explain(row, shown) if explain else None,
             )
         )
     return tuple(hits)
@@ -121,13 +92,14 @@ def as_hits(
 
 def _select(
     snapshot: Snapshot, ranking: Ranking, options: SearchOptions, wanted: int, count: int
-) -> Selection:
+) -> tuple[Chosen, int]:
     def ranks_of_ids(places: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = ranking.rows[places].tolist()
         found = snapshot.documents.details(rows, characters=0)
         return alphabet_ranks([found[row].id if row in found else "" for row in rows])
 
-    selection = Selection()
+    chosen: Chosen = {}
+    changed = 0
     alike = _Alike(ranking) if options.collapse else None
     with_text = options.collapse or wanted <= _READ_AT_ONCE
     places = best(ranking.scores.by, count, ranks_of_ids, ranking.among)
@@ -135,14 +107,12 @@ def _select(
         if options.min_score is not None and _score(ranking.scores.by, place) < options.min_score:
             break
         if details is None:
-            selection.changed += 1
+            changed += 1
         elif alike is None or alike.is_new(place, details):
-            selection.places.append(place)
-            if with_text:
-                selection.details[place] = details
-        if len(selection.places) == wanted:
+            chosen[place] = details if with_text else None
+        if len(chosen) == wanted:
             break
-    return selection
+    return chosen, changed
 
 
 def _details(

@@ -6,17 +6,17 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lpisearch.search.feedback import LIKE_WORDS, moved, telling
-from lpisearch.search.view import Request
+from lpisearch.indexes.scoring.feedback import LIKE_WORDS, moved, telling
+from lpisearch.search.request import Request
 from lpisearch.terms.documents import document_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
+    from lpisearch.indexes.scoring.engine import Engine
+    from lpisearch.indexes.scoring.question import Question
     from lpisearch.records import Document
-    from lpisearch.search.engine import Engine
-    from lpisearch.search.question import Question
     from lpisearch.search.view import View
 
 

@@ -10,9 +10,9 @@ from lpisearch.search.snippets import semantic_weights, snippet
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lpisearch.indexes.scoring.engine import Engine
+    from lpisearch.indexes.scoring.question import Question
     from lpisearch.records import Details, Passage
-    from lpisearch.search.engine import Engine
-    from lpisearch.search.question import Question
     from lpisearch.terms.phrases import WrittenPhrase
     from lpisearch.terms.tokeniser import Tokeniser
 

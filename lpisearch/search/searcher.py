@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, SubspaceError
+from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, call
 from lpisearch.search.batch import Batch
-from lpisearch.search.engine import WAYS, Engine
-from lpisearch.search.explaining import explain_hit
 from lpisearch.search.likeness import like_document, moved_by_documents
+from lpisearch.search.notes import why_no_index
+from lpisearch.search.request import request_of
 from lpisearch.search.view import View
 from lpisearch.search.word_sources import OpenWords
 from lpisearch.settings import SearchOptions
-from lpisearch.storage import TOKENISER
-from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.opening import OpenIndex, Reading
+    from lpisearch.indexes.opening import OpenIndex
     from lpisearch.indexes.session import Session
     from lpisearch.records import Answer, Document, Filter, Run
-    from lpisearch.search.asked import Asked
     from lpisearch.storage import Snapshot
 
 DEFAULTS = SearchOptions()
@@ -73,11 +71,10 @@ class Searcher:
             An explanation was asked of a map that is not linear.
         """
         with self._view(options) as view:
-            asked = view.ask(text)
-            request = view.request(asked, options.where)
+            request = request_of(view, text, options.where)
             if like or unlike:
                 request = moved_by_documents(view, request, like, unlike)
-            return _explained(view, asked, text, view.answer(request, options), options)
+            return view.answer(request, options, text)
 
     def similar(self, document: str | Document, options: SearchOptions = DEFAULTS) -> Answer:
         """Find documents that are like one, without that one itself.
@@ -123,7 +120,7 @@ class Searcher:
         BadOption, IndexNotFound, LibraryError
         """
         with self._view(options) as view:
-            used = view if engine is None else replace(view, engine=engine, entry=None)
+            used = view if engine is None else replace(view, engine=engine)
             yield from Batch(used, options).answers(queries)
 
     def vectors(self, index: str) -> tuple[list[str], NDArray[np.float32]]:
@@ -136,7 +133,7 @@ class Searcher:
         with self._view(replace(DEFAULTS, index=index)) as view:
             engine = view.engine
             if engine is None:
-                raise SubspaceError(view.note)
+                raise SubspaceError(why_no_index(view.reading))
             names = view.snapshot.documents.ids()
             there = [at for at, row in enumerate(engine.rows.tolist()) if row in names]
             ids = [names[row] for row in engine.rows[there].tolist()]
@@ -145,18 +142,11 @@ class Searcher:
     @contextmanager
     def _view(self, options: SearchOptions) -> Iterator[View]:
         check_options(options)
-        session = self._session
-        with session.indexes.reading(options.index) as reading:
+        with self._session.moment(options.index) as moment:
+            reading = moment.reading
             check_labels(reading.snapshot, options.where)
-            stored = reading.snapshot.settings.get(TOKENISER) or {}
-            own = session.tokenisers.of(TokeniserSettings.from_dict(stored))
-            opened, note = reading.opened, _why_no_index(reading)
-            if opened is None:
-                yield View(reading.snapshot, None, None, note, own, own, self._words)
-                return
-            engine = self._engine(opened)
-            made = session.tokeniser_of(opened.index)
-            yield View(reading.snapshot, engine, opened.entry, note, own, made, self._words)
+            engine = None if reading.opened is None else self._engine(reading.opened)
+            yield View(reading, engine, moment.tokeniser, moment.index_tokeniser, self._words)
 
     def _engine(self, opened: OpenIndex) -> Engine:
         """Return the engine over an open index; two threads may at worst make it twice."""
@@ -165,24 +155,6 @@ class Searcher:
             engine = Engine(opened.index)
             self._engines[opened.entry.name] = opened, engine
         return engine
-
-
-def _why_no_index(reading: Reading) -> str:
-    if reading.opened is not None:
-        return ""
-    if reading.trouble is None:
-        return Message("no index yet, so by words alone. Next: ", call("index"))
-    return Message(reading.trouble.what, " By words alone. Next: ", reading.trouble.next_step)
-
-
-def _explained(
-    view: View, asked: Asked, text: str, answer: Answer, options: SearchOptions
-) -> Answer:
-    """Take the cosine of each hit apart, from the same view as gave the hits."""
-    if not options.explain or view.engine is None:
-        return answer
-    explain = explain_hit(view, asked.expanded.counts(), text)
-    return replace(answer, hits=tuple(replace(hit, explanation=explain(hit)) for hit in answer))
 
 
 def check_options(options: SearchOptions) -> None:

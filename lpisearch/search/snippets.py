@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lpisearch.records import Passage
+from lpisearch.terms.forms import MOST_CHARACTERS
 from lpisearch.terms.tokeniser import LONGEST_WORD
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from lpisearch.terms.phrases import WrittenPhrase
     from lpisearch.terms.tokeniser import Tokeniser
 
-MOST_CHARACTERS = 200_000
 CUT = "…"
 _MOST_PAIRS = 6  # of stretches are looked at closely; one is usually enough
 _REPEATS = 0.2

@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lpisearch.records import Suggestion
-from lpisearch.search.spelling import allowed_edits, edit_distances, merit
 from lpisearch.terms.folding import fold
+from lpisearch.terms.spelling import allowed_edits, edit_distances, merit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,11 +5,13 @@ from __future__ import annotations
 from threading import local
 from typing import TYPE_CHECKING
 
-from lpisearch.search.spelling import Words
+import numpy as np
+
 from lpisearch.terms.folding import fold
+from lpisearch.terms.spelling import Words
 
 if TYPE_CHECKING:
-    from lpisearch.search.engine import Engine
+    from lpisearch.indexes.scoring.engine import Engine
     from lpisearch.storage import Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
 
@@ -24,7 +26,9 @@ class IndexWords:
 
     def __init__(self, engine: Engine, tokeniser: Tokeniser) -> None:
         self._postings = engine.postings
-        self._words = Words.of_postings(engine.postings, tokeniser)
+        postings = engine.postings
+        frequencies = np.diff(postings.posting_starts)
+        self._words = Words(postings.lexicon, postings.lexicon_starts, frequencies, tokeniser)
 
     def has(self, token: str) -> bool:
         """Tell whether any document has a term."""

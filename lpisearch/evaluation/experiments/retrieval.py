@@ -17,9 +17,9 @@ from lpisearch.evaluation.experiments.questions import Questions, read_questions
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import TERMS, check_options, chosen_methods
 from lpisearch.evaluation.experiments.sources import index_in_use
+from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, Option, call
 from lpisearch.records import Table
-from lpisearch.search.engine import WAYS, Engine
 from lpisearch.search.searcher import Searcher
 from lpisearch.settings import IndexOptions, SearchOptions
 from lpisearch.wording import counted, quoted

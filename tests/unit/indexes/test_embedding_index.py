@@ -12,9 +12,9 @@ import pytest
 from lpisearch.errors import BadOption, SubspaceError
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.projections.registry import EMBEDDINGS
-from lpisearch.search.engine import Engine
 from lpisearch.settings import IndexOptions, SearchOptions, TopicOptions
 from lpisearch.terms.counts import count_terms
 from tests.searching import find_topics, judge_of, run_search, run_similar

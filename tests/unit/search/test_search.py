@@ -12,11 +12,11 @@ import pytest
 import lpisearch
 from lpisearch.errors import BadOption, DocumentNotFound, IndexNotFound
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.calibration import SAFE_WEIGHT
 from lpisearch.indexes.index import SubspaceIndex
 from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.scoring.calibration import SAFE_WEIGHT
+from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.records import Document, Filter
-from lpisearch.search.engine import Engine
 from lpisearch.settings import IndexOptions, SearchOptions, index_folder
 from tests.searching import run_batch, run_feedback, run_search, run_similar
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpisearch.records import Passage
-from lpisearch.search.snippets import CUT, MOST_CHARACTERS, snippet
+from lpisearch.search.snippets import CUT, snippet
+from lpisearch.terms.forms import MOST_CHARACTERS
 from lpisearch.terms.tokeniser import Tokeniser, TokeniserSettings
 
 ENGLISH = Tokeniser()

@@ -9,9 +9,9 @@ import pytest
 import pytrec_eval
 
 from lpisearch.errors import BadOption, LpiSearchError, NothingToEvaluate
+from lpisearch.indexes.scoring.engine import WAYS
 from lpisearch.library import Library
 from lpisearch.readers.judgements import read_judgements
-from lpisearch.search.engine import WAYS
 from lpisearch.settings import (
     EvaluateOptions,
     IngestOptions,

@@ -5,9 +5,9 @@ from math import log
 import numpy as np
 import pytest
 
-from lpisearch.indexes.bm25 import Bm25
 from lpisearch.indexes.postings import Postings
-from lpisearch.search.question import Question
+from lpisearch.indexes.scoring.bm25 import Bm25
+from lpisearch.indexes.scoring.question import Question
 from lpisearch.terms.counts import count_all_terms
 
 TEXTS = ["sea sea ship", "cake", "", "sea cake cake cake"]

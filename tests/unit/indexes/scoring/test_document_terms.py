@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpisearch.indexes import document_terms
-from lpisearch.indexes.bm25 import Bm25
-from lpisearch.indexes.document_terms import NO_TERM, STRONGEST, DocumentTerms
 from lpisearch.indexes.postings import Postings
+from lpisearch.indexes.scoring import document_terms
+from lpisearch.indexes.scoring.bm25 import Bm25
+from lpisearch.indexes.scoring.document_terms import NO_TERM, STRONGEST, DocumentTerms
 from lpisearch.terms.counts import count_all_terms
 
 RNG = np.random.default_rng(0)

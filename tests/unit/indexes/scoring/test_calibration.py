@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpisearch.indexes import calibration, windows
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.calibration import (
+from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.scoring import calibration, windows
+from lpisearch.indexes.scoring.calibration import (
     LENGTHS,
     SAFE_WEIGHT,
     WEIGHTS,
@@ -16,9 +17,8 @@ from lpisearch.indexes.calibration import (
     largest_harmless_weight,
     sample_documents,
 )
-from lpisearch.indexes.opening import open_index
-from lpisearch.indexes.windows import Contest, cut_windows
-from lpisearch.search.engine import Engine
+from lpisearch.indexes.scoring.engine import Engine
+from lpisearch.indexes.scoring.windows import Contest, cut_windows
 from lpisearch.settings import IndexOptions
 from lpisearch.storage import open_store
 

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.indexes.bm25 import Bm25
-from lpisearch.indexes.calibration import Calibration
-from lpisearch.indexes.fusion import (
+from lpisearch.indexes.scoring.bm25 import Bm25
+from lpisearch.indexes.scoring.calibration import Calibration
+from lpisearch.indexes.scoring.feedback import FeedbackWords, FirstDocuments, moved_place
+from lpisearch.indexes.scoring.fusion import (
     feedback_scores,
     is_special,
     place_certainty,
     place_scores,
     standardised,
 )
-from lpisearch.search.feedback import FeedbackWords, FirstDocuments, moved_place
-from lpisearch.search.question import ask
+from lpisearch.indexes.scoring.question import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.document_terms import DocumentTerms
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.search.question import Question
+    from lpisearch.indexes.scoring.document_terms import DocumentTerms
+    from lpisearch.indexes.scoring.question import Question
 
 WAYS = ("hybrid", "semantic", "lexical")
 # So many scores are held at once while a batch is answered: 64 queries of 60,000 documents.
@@ -168,7 +168,7 @@ class Engine:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Hybrid:
-    """The hybrid score of one question, step by step: `lpisearch.indexes.fusion` states it.
+    """The hybrid score of one question, step by step: `lpisearch.indexes.scoring.fusion` states it.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.search.spelling import Words, allowed_edits, edit_distances
+from lpisearch.terms.spelling import Words, allowed_edits, edit_distances
 from lpisearch.terms.tokeniser import Tokeniser
 
 TERMS = {

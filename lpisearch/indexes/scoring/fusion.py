@@ -7,7 +7,7 @@
 - b: bounded, b₄(z) = 4 tanh(z / 4). A place tells what a document is about, not that it is the
   one: near documents have cosines ten deviations above the mean, and unbounded they would stand
   before the document that has the words.
-- w: the weight of the subspace, from the library's own documents: `lpisearch.indexes.calibration`.
+- w: the weight of the subspace, from the library's own documents (calibration.py).
 - c: what the map knows of the query, as the cosine between its terms and those with a column.
 - r = t / (t + 7): how sure the place of a document of t distinct terms is. A bare title has none.
 - feedback: BM25 of the most telling words of the documents that come first by the rest.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.indexes.fusion import known_part
+from lpisearch.indexes.scoring.fusion import known_part
 from lpisearch.projections.rows import SparseRows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Question:
     length
         How many words it has, unknown ones too.
     known
-        How much of it the map knows, from 0 to 1: see `lpisearch.indexes.fusion.known_part`.
+        How much of it the map knows, from 0 to 1: see `known_part` in fusion.py.
     """
 
     words: NDArray[np.int64]

@@ -12,7 +12,6 @@ terms, so that a document taken in later, or one that is in no library, is expla
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,15 +19,13 @@ import numpy as np
 from lpisearch.errors import SubspaceError
 from lpisearch.messages import call
 from lpisearch.records import Explanation, Pair, SharedTopic
-from lpisearch.search.snippets import MOST_CHARACTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.terms.tokeniser import Tokeniser
     from lpisearch.terms.vocabulary import TermCounts
 
     Floats = NDArray[np.float64]
@@ -89,6 +86,32 @@ def explain(
     )
 
 
+class Explainer:
+    """Takes the cosines of one query and any documents apart, exactly.
+
+    Parameters
+    ----------
+    index
+        The subspace.
+    tokens
+        Of the query; they may be counted already.
+
+    Raises
+    ------
+    SubspaceError
+        The map is not linear, so that a cosine is no sum over words.
+    """
+
+    def __init__(self, index: SubspaceIndex, tokens: Iterable[str] | Mapping[str, float]) -> None:
+        check_linear(index)
+        self._index = index
+        self._query = index.vocabulary.count(tokens)
+
+    def of(self, tokens: Iterable[str]) -> Explanation:
+        """Explain the cosine of the query and a document with these tokens."""
+        return explain(self._index, self._query, self._index.vocabulary.count(tokens))
+
+
 def check_linear(index: SubspaceIndex) -> None:
     """Refuse an index whose cosines are no sums over terms.
 
@@ -132,27 +155,6 @@ def dimension_terms(
     best = np.argpartition(-moves, n - 1)[:n] if n else np.array([], int)
     best = best[np.lexsort((best, -moves[best]))]
     return tuple(index.vocabulary.terms[column] for column in best if moves[column] > 0)
-
-
-def surface_forms(text: str, tokeniser: Tokeniser) -> dict[str, str]:
-    """Return for each token of a text the form in which the text writes it most often.
-
-    Capitals make no difference to the count; of the ways to write a form, the most frequent is
-    given. Looked at is as much of a text as for a snippet.
-    """
-    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    written: Counter[str] = Counter()
-    for chunk, count in Counter(text[:MOST_CHARACTERS].split()).items():
-        for start, end, token in tokeniser.spans(chunk):
-            forms[token][chunk[start:end].casefold()] += count
-            written[chunk[start:end]] += count
-    spelled: dict[str, str] = {}
-    for form in sorted(written, key=lambda form: (written[form], form)):
-        spelled[form.casefold()] = form
-    return {
-        token: spelled[max(counts, key=lambda form: (counts[form], form))]
-        for token, counts in forms.items()
-    }
 
 
 class _Side:

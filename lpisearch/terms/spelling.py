@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.postings import Postings
     from lpisearch.terms.tokeniser import Tokeniser
 
 # A word of so many letters may differ in two of them, or a shorter one in one.
@@ -61,12 +60,6 @@ class Words:
         self._starts = starts
         self._frequencies = frequencies
         self._tokeniser = tokeniser
-
-    @classmethod
-    def of_postings(cls, postings: Postings, tokeniser: Tokeniser) -> Self:
-        """Take those of an index."""
-        frequencies = np.diff(postings.posting_starts)
-        return cls(postings.lexicon, postings.lexicon_starts, frequencies, tokeniser)
 
     @classmethod
     def of_terms(cls, terms: Iterable[tuple[str, int]], tokeniser: Tokeniser) -> Self:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.indexes.document_terms import NO_TERM
 from lpisearch.indexes.index import scaled_rows
+from lpisearch.indexes.scoring.document_terms import NO_TERM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.bm25 import Bm25
-    from lpisearch.indexes.document_terms import DocumentTerms
-    from lpisearch.search.question import Question
+    from lpisearch.indexes.scoring.bm25 import Bm25
+    from lpisearch.indexes.scoring.document_terms import DocumentTerms
+    from lpisearch.indexes.scoring.question import Question
 
 FIRST = 10
 STRENGTH = 1.0

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from lpisearch.indexes.bm25 import Bm25, half_saturation, saturation
-from lpisearch.indexes.fusion import known_part, place_certainty, place_scores, standardised
 from lpisearch.indexes.postings import NO_COLUMN
+from lpisearch.indexes.scoring.bm25 import Bm25, half_saturation, saturation
+from lpisearch.indexes.scoring.fusion import known_part, place_certainty, place_scores, standardised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lpisearch.indexes.fusion import (
+from lpisearch.indexes.scoring.fusion import (
     FEEDBACK_BOUND,
     FEEDBACK_WEIGHT,
     PLACE_BOUND,

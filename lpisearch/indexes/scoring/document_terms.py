@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.indexes.bm25 import half_saturation, inverse_frequency, saturation
 from lpisearch.indexes.postings import NO_COLUMN
+from lpisearch.indexes.scoring.bm25 import half_saturation, inverse_frequency, saturation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -123,7 +123,7 @@ def calibrate(
     seed
         Of where windows begin, and of which documents they are ranked among.
     """
-    from lpisearch.indexes.windows import Contest, cut_windows
+    from lpisearch.indexes.scoring.windows import Contest, cut_windows
 
     if not len(places) or not index.is_linear:
         return Calibration.safe()

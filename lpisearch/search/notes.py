@@ -1,0 +1,44 @@
+"""What is to be known of an answer, beside its hits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpisearch.messages import Message, Option, call
+
+if TYPE_CHECKING:
+    from lpisearch.indexes.opening import Reading
+    from lpisearch.records import Suggestion
+    from lpisearch.search.request import Request
+
+CHANGED = Message(
+    "some documents changed after the index was built, and were passed over. Next: ", call("index")
+)
+_SHOWN_WORDS = 5
+
+
+def why_no_index(reading: Reading) -> str:
+    """Say why words alone answer, or ""."""
+    if reading.opened is not None:
+        return ""
+    if reading.trouble is None:
+        return Message("no index yet, so by words alone. Next: ", call("index"))
+    return Message(reading.trouble.what, " By words alone. Next: ", reading.trouble.next_step)
+
+
+def about_words(request: Request, by: str) -> str:
+    """Say of which words nothing is known, or ""."""
+    if not request.tokens and not request.unknown:
+        return "" if request.phrases else "the query has no words to look for"
+    unknown = [_in_no_document(each) for each in request.unknown]
+    if unknown:
+        more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
+        return f"in no document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
+    if by == "semantic" and request.question and not request.question.has_place:
+        return Message("these words are too rare for the subspace; try ", Option("by", "lexical"))
+    return ""
+
+
+def _in_no_document(suggestion: Suggestion) -> str:
+    meant = f" (did you mean “{suggestion.nearest[0]}”?)" if suggestion.nearest else ""
+    return f"“{suggestion.word}”{meant}"
