@@ -33,7 +33,7 @@ from lpisearch.indexes.build import build_index
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.records import Document
-from lpisearch.search.classifying import Judge
+from lpisearch.search.classifying import TextClassifier
 from lpisearch.settings import ClassifyOptions, EvaluateOptions, IndexOptions, IngestOptions
 from lpisearch.terms.vocabulary import VocabularyLimits
 
@@ -54,7 +54,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     options = parser.parse_args()
     for name in options.collections:
-        seen, unseen = parted(records(options.data / name / "docs.jsonl.gz", COLLECTIONS[name]))
+        seen, unseen = train_and_test(
+            records(options.data / name / "docs.jsonl.gz", COLLECTIONS[name])
+        )
         print(f"\n{name}: {len(seen):,} documents learned from, {len(unseen):,} judged", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             by_default(Path(folder), seen, unseen)
@@ -71,7 +73,7 @@ def records(path: Path, largest: int | None) -> list[Record]:
     return [each for each in found if each["labels"][0] in kept]
 
 
-def parted(documents: list[Record]) -> tuple[list[Record], list[Record]]:
+def train_and_test(documents: list[Record]) -> tuple[list[Record], list[Record]]:
     """Part by the field of the split, or hold out every fifth."""
     if not any(each.get("split") for each in documents):
         splits = ("test" if number % 5 == 0 else "train" for number in range(len(documents)))
@@ -93,7 +95,7 @@ def by_default(folder: Path, seen: list[Record], unseen: list[Record]) -> None:
     truth = np.array([each["labels"][0] for each in unseen])
     session = Session(library)
     for by in (AUTO, *CLASSIFIERS):
-        asked = Judge(session, ClassifyOptions(by, k=1))
+        asked = TextClassifier(session, ClassifyOptions(by, k=1))
         began = time.perf_counter()
         found = [asked.document("", each) for each in documents]
         took = 1000 * (time.perf_counter() - began) / len(found)

@@ -313,13 +313,13 @@ class Library:
         >>> judged.labels[0].label
         'bicycles'
         """
-        from lpisearch.search.classifying import Judge
+        from lpisearch.search.classifying import TextClassifier
         from lpisearch.settings import ClassifyOptions
 
         options = ClassifyOptions(by, k, index, confidence)
         if isinstance(what, Path):
             return next(self.classify_each([str(what)], options))
-        return Judge(self._session, options).text(what)
+        return TextClassifier(self._session, options).text(what)
 
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
@@ -332,9 +332,9 @@ class Library:
             One for the text, or one for each document of the files.
         """
         from lpisearch.ingest.inputs import name_files, read_inputs
-        from lpisearch.search.classifying import Judge
+        from lpisearch.search.classifying import TextClassifier
 
-        judge = Judge(self._session, options)
+        judge = TextClassifier(self._session, options)
         if not name_files(arguments):
             yield judge.text(" ".join(arguments))
             return

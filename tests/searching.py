@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpisearch.indexes.session import Session
-from lpisearch.search.classifying import Judge
+from lpisearch.search.classifying import TextClassifier
 from lpisearch.search.searcher import DEFAULTS, Searcher
 from lpisearch.search.topics import find_topics as topics_of
 from lpisearch.settings import ClassifyOptions, TopicOptions
@@ -58,7 +58,7 @@ def find_topics(library: Path, options: TopicOptions | None = None) -> TopicRepo
         return topics_of(session, options or TopicOptions())
 
 
-def judge_of(library: Path, options: ClassifyOptions | None = None) -> Judge:
+def judge_of(library: Path, options: ClassifyOptions | None = None) -> TextClassifier:
     """Return the judge of an index; it needs the library no longer."""
     with Session(library) as session:
-        return Judge(session, options or ClassifyOptions())
+        return TextClassifier(session, options or ClassifyOptions())

@@ -65,11 +65,11 @@ def best_weights(scores: Sequence[Floats], truth: Floats) -> list[float]:
         return surprise(shares, moved), np.array([np.sum(wrong * each) for each in scores])
 
     # The surprise is a convex function of the weights, so there is one lowest point.
-    found = minimize(
+    solution = minimize(
         surprise_and_slopes,
         np.full(len(scores), _FIRST_WEIGHT),
         jac=True,
         method="L-BFGS-B",
         bounds=[(0, LARGEST_WEIGHT)] * len(scores),
     )
-    return [float(weight) for weight in found.x]
+    return [float(weight) for weight in solution.x]

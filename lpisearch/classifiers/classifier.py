@@ -151,19 +151,19 @@ class Classifier:
         Version 0.1 had one weight for each classifier, its temperature, and chose none.
         """
         old = {by: [temperature] for by, temperature in facts.get("temperatures", {}).items()}
-        own = {
+        named = {
             name.removeprefix(PREFIX): array
             for name, array in arrays.items()
             if name.startswith(PREFIX)
         }
         return cls(
-            labels=tuple(json.loads(own["labels"].tobytes())),
-            subspace=LabelledSubspace(own["loadings"], own["vectors"], own["centroids"]),
-            members=Members(own["member_starts"], own["members"]),
+            labels=tuple(json.loads(named["labels"].tobytes())),
+            subspace=LabelledSubspace(named["loadings"], named["vectors"], named["centroids"]),
+            members=Members(named["member_starts"], named["members"]),
             machines={
-                name: Machine(own[f"{stem}_weights"], own[f"{stem}_intercepts"])
+                name: Machine(named[f"{stem}_weights"], named[f"{stem}_intercepts"])
                 for name, stem in _MACHINES.items()
-                if f"{stem}_weights" in own
+                if f"{stem}_weights" in named
             },
             weights=facts.get("weights", old),
             chosen=facts.get("chosen", "centroid"),
@@ -171,7 +171,7 @@ class Classifier:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is to be stored in an index, by name."""
-        own: dict[str, NDArray[Any]] = {
+        named: dict[str, NDArray[Any]] = {
             "labels": label_array(self.labels),
             "loadings": self.subspace.loadings,
             "vectors": self.subspace.vectors,
@@ -180,9 +180,9 @@ class Classifier:
             "members": self.members.classes,
         }
         for name, machine in self.machines.items():
-            own[f"{_MACHINES[name]}_weights"] = machine.weights
-            own[f"{_MACHINES[name]}_intercepts"] = machine.intercepts
-        return {PREFIX + name: array for name, array in own.items()}
+            named[f"{_MACHINES[name]}_weights"] = machine.weights
+            named[f"{_MACHINES[name]}_intercepts"] = machine.intercepts
+        return {PREFIX + name: array for name, array in named.items()}
 
     def shares(
         self, columns: NDArray[np.integer[Any]], weights: Floats, by: str = AUTO
@@ -237,8 +237,8 @@ def class_centres(points: Floats, members: Members, n_classes: int) -> Floats:
     sums = np.zeros((n_classes, points.shape[1]))
     bounds = np.searchsorted(members.classes[order], np.arange(n_classes + 1))
     for number, (start, end) in enumerate(pairwise(bounds)):
-        own = rows[order[start:end]]
-        sums[number] = (1 / members.sizes[own]) @ points[own]
+        in_class = rows[order[start:end]]
+        sums[number] = (1 / members.sizes[in_class]) @ points[in_class]
     return unit(sums).astype(points.dtype)
 
 

@@ -134,7 +134,7 @@ class _Fitting:
         machines: dict[str, Future[Machine]] = {}
         if X.shape[1] * self.n_classes <= MOST_SVM_CELLS:
             machines["svm"] = self.lane.submit(self._machine_on_terms, X, members)
-        labels = [own.tolist() for own in np.split(members.classes, members.starts[1:-1])]
+        labels = [classes.tolist() for classes in np.split(members.classes, members.starts[1:-1])]
         rlpi = RLPI(self.n_classes, alpha=alpha, random_state=self.seed).fit(X, labels)
         loadings = np.ascontiguousarray(rlpi.components_.T, np.float32)
         vectors = unit(X @ loadings)
@@ -171,17 +171,17 @@ def _calibrated(
     for by, parts in CLASSIFIERS.items():
         if not together.keys() >= set(parts):
             continue
-        own = [together[part] for part in parts]
-        weights[by] = best_weights(own, truth)
-        shares = as_shares(weighted(own, weights[by]))
+        part_scores = [together[part] for part in parts]
+        weights[by] = best_weights(part_scores, truth)
+        shares = as_shares(weighted(part_scores, weights[by]))
         right[by] = truth[np.arange(len(truth)), shares.argmax(axis=1)] > 0
         surprises[by] = surprise(shares, truth)
     most = max(right.values(), key=np.mean)
-    good = [by for by, own in right.items() if not _clearly_worse(own, most)]
+    good = [by for by, hits in right.items() if not _clearly_worse(hits, most)]
     return {
         "judged": len(truth),
         "weights": weights,
-        "accuracy": {by: round(float(own.mean()), 4) for by, own in right.items()},
+        "accuracy": {by: round(float(hits.mean()), 4) for by, hits in right.items()},
         "chosen": min(good, key=surprises.__getitem__),
     }
 

@@ -43,7 +43,7 @@ def held_out_folds(X: csr_array, members: Members, seed: int) -> list[Fold]:
     rng = np.random.default_rng(seed)
     count = len(members.sizes)
     sample = np.sort(rng.permutation(count)[: MOST_JUDGED + MOST_SEEN])
-    groups = _parted(near_duplicate_groups(X[sample]), members.of(sample))
+    groups = _split_single_groups(near_duplicate_groups(X[sample]), members.of(sample))
     firsts = np.unique(groups, return_index=True)[1]
     first_classes = members.classes[members.starts[sample[firsts]]]
     order = rng.permutation(len(firsts))
@@ -61,15 +61,15 @@ def held_out_folds(X: csr_array, members: Members, seed: int) -> list[Fold]:
     return [fold for fold in folds if len(fold.judged) and _n_classes(members, fold.seen) > 1]
 
 
-def _parted(groups: Rows, members: Members) -> Rows:
+def _split_single_groups(groups: Rows, members: Members) -> Rows:
     """Take the only group of a class apart: held out as a whole it would leave nothing of it."""
     rows = np.repeat(np.arange(len(groups)), members.sizes)
     pairs = np.unique(np.stack([members.classes, groups[rows]]), axis=1)
     single = np.bincount(pairs[0]) == 1
     apart = np.unique(rows[single[members.classes]])
-    parted = groups.copy()
-    parted[apart] = groups.max(initial=0) + 1 + np.arange(len(apart))
-    return np.asarray(np.unique(parted, return_inverse=True)[1])
+    split = groups.copy()
+    split[apart] = groups.max(initial=0) + 1 + np.arange(len(apart))
+    return np.asarray(np.unique(split, return_inverse=True)[1])
 
 
 def _n_classes(members: Members, rows: Rows) -> int:

@@ -20,7 +20,7 @@ _COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet
 _RUN_NAME = "lpisearch"
 
 
-class Output(Enum):
+class HitFormat(Enum):
     """What to print."""
 
     PLAIN = "plain"
@@ -29,7 +29,7 @@ class Output(Enum):
     TREC = "trec"
 
     @classmethod
-    def of(cls, *, json: bool = False, csv: bool = False, trec: bool = False) -> Output:
+    def of(cls, *, json: bool = False, csv: bool = False, trec: bool = False) -> HitFormat:
         """Return the one that was asked for.
 
         Raises
@@ -37,9 +37,7 @@ class Output(Enum):
         BadOption
             More than one was.
         """
-        asked = [
-            output for output, on in ((cls.JSON, json), (cls.CSV, csv), (cls.TREC, trec)) if on
-        ]
+        asked = [form for form, on in ((cls.JSON, json), (cls.CSV, csv), (cls.TREC, trec)) if on]
         if len(asked) > 1:
             from lpisearch.errors import BadOption
 
@@ -49,23 +47,23 @@ class Output(Enum):
 
 def print_answer(
     answer: Answer,
-    output: Output,
+    form: HitFormat,
     query: str = "",
 ) -> None:
     """Print the hits of one query, and why they are near where that was asked."""
     for remark in answer.notes:
         note(remark)
-    if output is Output.JSON:
+    if form is HitFormat.JSON:
         print_json([hit_record(hit) for hit in answer.hits])
-    elif output is Output.CSV:
+    elif form is HitFormat.CSV:
         _print_csv(answer.hits)
-    elif output is Output.TREC:
+    elif form is HitFormat.TREC:
         print_run([(query or "1", [(hit.id, hit.score) for hit in answer.hits])])
     elif sys.stdout.isatty():
         _print_blocks(answer)
     else:
         print_table(_COLUMNS, [_row(hit) for hit in answer.hits])
-    if output is Output.PLAIN:
+    if form is HitFormat.PLAIN:
         for hit in answer.hits:
             if hit.explanation is not None:
                 _print_explanation(hit, hit.explanation)
@@ -92,11 +90,11 @@ def print_run(runs: Iterable[Run]) -> None:
             typer.echo(f"{query} Q0 {_word(document)} {rank} {ceiling:.9g} {_RUN_NAME}")
 
 
-def print_batch(runs: Iterable[Run], output: Output) -> None:
+def print_batch(runs: Iterable[Run], form: HitFormat) -> None:
     """Print the answers to many queries."""
-    if output is Output.TREC:
+    if form is HitFormat.TREC:
         print_run(runs)
-    elif output is Output.JSON:
+    elif form is HitFormat.JSON:
         print_json([run_record(run) for run in runs])
     else:
         columns = ("query", "rank", "id", "score")
@@ -105,7 +103,7 @@ def print_batch(runs: Iterable[Run], output: Output) -> None:
             for query, found in runs
             for rank, (document, score) in enumerate(found, start=1)
         ]
-        if output is Output.CSV:
+        if form is HitFormat.CSV:
             _write_csv(columns, rows)
         else:
             print_table(columns, rows)

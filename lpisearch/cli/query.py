@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from lpisearch.cli.hits import Output, print_answer, print_batch
+from lpisearch.cli.hits import HitFormat, print_answer, print_batch
 from lpisearch.cli.render import Json, note
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def query(
         index=index,
         explain=explain,
     )
-    output = Output.of(json=json, csv=csv, trec=trec)
+    output = HitFormat.of(json=json, csv=csv, trec=trec)
     library: Library = context.obj.library
     if queries is not None:
         print_batch(library.batch(queries, options=options), output)
@@ -217,7 +217,7 @@ def similar(
         index=index,
     )
     answer = context.obj.library.similar(document, options=options)
-    print_answer(answer, Output.of(json=json, csv=csv))
+    print_answer(answer, HitFormat.of(json=json, csv=csv))
 
 
 def search_options(
@@ -267,7 +267,7 @@ def _prompt(library: Library, options: SearchOptions) -> None:
             typer.echo()
             return
         if text.strip():
-            print_answer(library.search(text, options=options), Output.PLAIN, text)
+            print_answer(library.search(text, options=options), HitFormat.PLAIN, text)
 
 
 query_app = typer.Typer(add_completion=False)

@@ -198,8 +198,8 @@ def _map_arrays(projection: DocumentTransformer) -> dict[str, Any]:
     spectrum = projection.eigenvalues_
     arrays = {} if spectrum is None else {"eigenvalues": spectrum}
     if isinstance(projection, Embedding):
-        own = projection.placement_arrays()
-        return arrays | {PLACEMENT + name: array for name, array in own.items()}
+        placement = projection.placement_arrays()
+        return arrays | {PLACEMENT + name: array for name, array in placement.items()}
     return arrays | {"loadings": projection.components_.T}
 
 

@@ -191,7 +191,7 @@ def document_arrays(
     hashes: Sequence[bytes],
     taken_in: NDArray[np.int32] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays that change with the documents; nothing is taken in if it is not given."""
+    """Return the arrays that change with the documents (by default none is folded in)."""
     joined = np.frombuffer(b"".join(hashes), np.uint8)
     if taken_in is None:
         taken_in = np.zeros((len(rows), len(TAKEN_IN)), np.int32)

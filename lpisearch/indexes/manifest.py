@@ -52,7 +52,7 @@ class Manifest:
     result
         What came out.
     folded
-        Documents taken in after the build that are still there: how many, their tokens, and how
+        Documents folded in after the build that are still there: how many, their tokens, and how
         many of those are unknown.
     fingerprint
         Of the documents that the index was built from.
@@ -134,8 +134,8 @@ class Manifest:
     @classmethod
     def _of(cls, values: Mapping[str, Any], folder: Path) -> Manifest:
         try:
-            asked = {"name": values["name"], "method": values["method"]}
-            spec = IndexSpec.from_dict(values["parameters"] | asked)
+            named = {"name": values["name"], "method": values["method"]}
+            spec = IndexSpec.from_dict(values["parameters"] | named)
             written = {
                 "placement": "",
                 "calibration": {},

@@ -56,7 +56,7 @@ def rebuild_command(spec: IndexSpec) -> Message:
     """
     usual = IndexSpec()
     names = [one.name for one in fields(IndexSpec) if one.name != "where"]
-    asked = {name: getattr(spec, name) for name in (*names, "where")}
+    chosen = {name: getattr(spec, name) for name in (*names, "where")}
     return call(
-        "index", **{name: value for name, value in asked.items() if value != getattr(usual, name)}
+        "index", **{name: value for name, value in chosen.items() if value != getattr(usual, name)}
     )

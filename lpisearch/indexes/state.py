@@ -36,10 +36,10 @@ def index_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
                 Finding(check, ok=False, detail=error.what, next_step=rebuild_command(entry.spec))
             )
             continue
-        found = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
+        finding = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
         if not _is_current(snapshot, entry):
-            found = Finding(check, ok=True, detail="behind", next_step=call("ingest", "PATH"))
-        findings.append(found)
+            finding = Finding(check, ok=True, detail="behind", next_step=call("ingest", "PATH"))
+        findings.append(finding)
     return findings
 
 

@@ -50,8 +50,8 @@ def _state(folder: Path) -> dict[str, list[int]] | None:
         return None
 
 
-def _facts(found: os.stat_result) -> list[int]:
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+def _facts(status: os.stat_result) -> list[int]:
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _remembered(folder: Path) -> object:

@@ -76,22 +76,22 @@ class BatchWriter:
         changed: list[DocumentWrite] = []
         moved: list[DocumentWrite] = []
         for incoming in batch:
-            found = present.find(incoming)
+            stored = present.find(incoming)
             digest = content_hash(incoming.document)
-            key = found.key if found else present.new_key()
-            written = self._judge(incoming, found, key, digest)
+            key = stored.key if stored else present.new_key()
+            written = self._judge(incoming, stored, key, digest)
             results.append(written)
             if written.outcome in {"duplicate", "taken"}:
                 continue
-            name = found.id if found else present.free_id(incoming.ids)
+            name = stored.id if stored else present.free_id(incoming.ids)
             place = StoredPlace(key, name, incoming.source_id, incoming.position, digest)
             write = DocumentWrite(place, incoming.path, incoming.document)
-            if found is None:
+            if stored is None:
                 present.put(place)
                 new.append(write)
             elif written.outcome == "updated":
                 changed.append(write)
-            elif found != place:
+            elif stored != place:
                 moved.append(write)
         transaction.changes.move(moved)
         transaction.changes.replace(self._tokenised(changed), now)
@@ -102,22 +102,22 @@ class BatchWriter:
         return [write._replace(tokens=self.tokenise(write.document)) for write in writes]
 
     def _judge(
-        self, incoming: Incoming, found: StoredPlace | None, key: int, digest: bytes
+        self, incoming: Incoming, stored: StoredPlace | None, key: int, digest: bytes
     ) -> Written:
         source_id = incoming.source_id
-        if found and found.source_id != source_id and not self._is_free(found):
-            return Written("taken", found.source_id)
+        if stored and stored.source_id != source_id and not self._is_free(stored):
+            return Written("taken", stored.source_id)
         seen = self._seen.setdefault(source_id, set())
         if key in seen:
             return Written("duplicate")
         seen.add(key)
-        if found is None:
+        if stored is None:
             return Written("added")
-        return Written("unchanged" if found.content_hash == digest else "updated")
+        return Written("unchanged" if stored.content_hash == digest else "updated")
 
-    def _is_free(self, found: StoredPlace) -> bool:
+    def _is_free(self, stored: StoredPlace) -> bool:
         """Tell whether a document is left behind by its file."""
-        return found.position < 0 or self.is_gone(found.source_id)
+        return stored.position < 0 or self.is_gone(stored.source_id)
 
     def vanished(self, transaction: Transaction, source_id: int) -> list[int]:
         """Return the documents that a source, now read to its end, no longer has."""
@@ -132,10 +132,10 @@ class BatchWriter:
 class _Present:
     """What the library has at the identities and places of a batch."""
 
-    def __init__(self, found: Sequence[StoredPlace], new_keys: Iterator[int]) -> None:
-        self._by_id = {one.id: one for one in found}
+    def __init__(self, stored: Sequence[StoredPlace], new_keys: Iterator[int]) -> None:
+        self._by_id = {one.id: one for one in stored}
         # A record that is there hides one that is gone from the same place.
-        by_place = sorted(found, key=lambda one: one.position)
+        by_place = sorted(stored, key=lambda one: one.position)
         self._by_place = {(one.source_id, abs(one.position)): one for one in by_place}
         self._new_keys = new_keys
 
@@ -151,9 +151,9 @@ class _Present:
         """Return the document that the incoming one is a version of."""
         if incoming.stated:
             return self._by_id.get(incoming.ids[0])
-        found = self._by_place.get((incoming.source_id, incoming.position))
+        stored = self._by_place.get((incoming.source_id, incoming.position))
         # A document with an id of its own, which was here before, has moved.
-        return found if found and _is_derived(found.id, incoming.ids[-1]) else None
+        return stored if stored and _is_derived(stored.id, incoming.ids[-1]) else None
 
     def free_id(self, candidates: Sequence[str]) -> str:
         """Return the first candidate that no document has."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lpisearch.indexes.folding import fold_in
 from lpisearch.ingest.discovery import Discovery
 from lpisearch.ingest.extraction import extract
-from lpisearch.ingest.naming import Labelling, label_file
+from lpisearch.ingest.naming import LabelRules, label_file
 from lpisearch.ingest.recording import Recorder, root_of
 from lpisearch.ingest.stdin import spooled_input
 from lpisearch.ingest.tokeniser import Tokenising
@@ -60,7 +60,7 @@ def run_ingest(
     begun = time.perf_counter()
     if options.read.format != "auto":
         reader_named(options.read.format)  # before anything is made
-    labelling = Labelling.of(options.read)
+    label_rules = LabelRules.of(options.read)
     labels = label_file(options.read)
     discovery = Discovery(lambda path: is_own_file(path, library) or path == str(labels))
     with spooled_input(paths) as piped:
@@ -73,12 +73,12 @@ def run_ingest(
                 tokenise = Tokenising(transaction, options.language)
             recorder = Recorder(
                 store,
-                labelling,
+                label_rules,
                 tokenise,
                 prune=options.prune,
                 batch_documents=options.batch_documents,
             )
-            _Reading(recorder, labelling, on_progress).read(files, options)
+            _Reading(recorder, label_rules, on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
             recorder.report.notes.extend(tokenise.remarks())
             recorder.report.index_notes.extend(fold_in(library, store))
@@ -91,10 +91,10 @@ class _Reading:
     """Passes files to the recorder, and says how far it has come."""
 
     def __init__(
-        self, recorder: Recorder, labelling: Labelling, on_progress: Callable[[Progress], None]
+        self, recorder: Recorder, label_rules: LabelRules, on_progress: Callable[[Progress], None]
     ) -> None:
         self._recorder = recorder
-        self._labelling = labelling
+        self._label_rules = label_rules
         self._on_progress = on_progress
         self._report = recorder.report
         self._skipped: Counter[str] = Counter()
@@ -120,7 +120,9 @@ class _Reading:
         known = self._recorder.known.get(file.path)
         if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
             return False
-        if known.read_options != self._labelling.fingerprint or known.root != root_of(file, known):
+        if known.read_options != self._label_rules.fingerprint or known.root != root_of(
+            file, known
+        ):
             return False
         self._recorder.leave(known)
         return True

@@ -35,7 +35,7 @@ class GivenLabels:
 
 
 @dataclass(frozen=True)
-class Labelling:
+class LabelRules:
     """Decides on labels and split of a document from options, folders and a file of labels.
 
     Attributes
@@ -50,7 +50,7 @@ class Labelling:
     given: Mapping[str, GivenLabels] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, options: ReadOptions) -> Labelling:
+    def of(cls, options: ReadOptions) -> LabelRules:
         """Read the file of labels, if the options name one."""
         path = label_file(options)
         return cls(options, read_label_file(path) if path else {})
@@ -143,12 +143,12 @@ def _given_labels(path: Path, table: csv.DictReader[str]) -> dict[str, GivenLabe
         )
     split = columns.get("split", "")
     return {
-        row[key]: GivenLabels(_parted(row[labels] or ""), row.get(split) or "")
+        row[key]: GivenLabels(_split_labels(row[labels] or ""), row.get(split) or "")
         for row in table
         if row[key]
     }
 
 
-def _parted(cell: str) -> tuple[str, ...]:
+def _split_labels(cell: str) -> tuple[str, ...]:
     names = (name.strip() for name in cell.translate(_SEPARATORS).split(";"))
     return tuple(dict.fromkeys(name for name in names if name))

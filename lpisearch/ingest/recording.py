@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from lpisearch.ingest.batches import Written
     from lpisearch.ingest.discovery import FoundFile
-    from lpisearch.ingest.naming import Labelling
+    from lpisearch.ingest.naming import LabelRules
     from lpisearch.ingest.tokeniser import Tokenising
     from lpisearch.records import Document
     from lpisearch.storage import Store, Transaction
@@ -33,7 +33,7 @@ class Recorder:
     ----------
     store
         The library, open to be written; the caller holds the writer lock.
-    labelling
+    label_rules
         Gives each document its labels and split.
     tokenise
         Gives the tokens to store of a document.
@@ -46,7 +46,7 @@ class Recorder:
     def __init__(
         self,
         store: Store,
-        labelling: Labelling,
+        label_rules: LabelRules,
         tokenise: Tokenising,
         *,
         prune: bool,
@@ -54,7 +54,7 @@ class Recorder:
     ) -> None:
         self.report = IngestReport()
         self._store = store
-        self._labelling = labelling
+        self._label_rules = label_rules
         self._prune = prune
         self._tokenise = tokenise
         self._batch_documents = batch_documents
@@ -96,7 +96,7 @@ class Recorder:
             reader_name,
             UNFINISHED,
             UNFINISHED,
-            self._labelling.fingerprint,
+            self._label_rules.fingerprint,
         )
 
     def add(self, source: Source, document: Document, position: int, *, many: bool) -> None:
@@ -104,7 +104,7 @@ class Recorder:
         relative = relative_path(source.path, source.root)
         number = position if many else None
         ids = (document.id,) if document.id else derived_ids(relative, source.root, number)
-        labelled = self._labelling.apply(document, ids, relative)
+        labelled = self._label_rules.apply(document, ids, relative)
         stated = document.id is not None
         self._sources[source.id] = source
         self._documents.append(Incoming(source.id, position, ids, stated, source.path, labelled))

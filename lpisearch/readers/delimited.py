@@ -1,7 +1,7 @@
 """CSV and TSV: a header row, then one document a row.
 
 The delimiter is found by trying; newlines within quotes are part of a cell; labels within a
-cell are parted by ";" or "|". The file is read twice, the first time for its encoding, since
+cell are separated by ";" or "|". The file is read twice, the first time for its encoding, since
 one late byte decides it.
 """
 
@@ -18,7 +18,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.messages import Message, Option
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
-from lpisearch.readers.fields import Parts, document_from_fields, find_parts
+from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.streams import EMPTY, chunks, over_limit
 from lpisearch.records import Document, Problem
 
@@ -156,8 +156,8 @@ def _column_names(header: list[str]) -> list[str]:
     return names
 
 
-def _found_columns(names: list[str], options: ReadOptions) -> Parts:
-    parts = find_parts([name for name in names if name], options)
+def _found_columns(names: list[str], options: ReadOptions) -> FieldRoles:
+    parts = find_roles([name for name in names if name], options)
     known = ", ".join(f"“{name}”" for name in names if name)
     if parts.missing:
         part, name = next(iter(parts.missing.items()))
@@ -203,7 +203,9 @@ def _reason(error: csv.Error) -> str:
     return "a quote is never closed, so nothing after it can be read" if unclosed else str(error)
 
 
-def _document(row: list[str], names: list[str], parts: Parts, base: Document) -> Document | Problem:
+def _document(
+    row: list[str], names: list[str], parts: FieldRoles, base: Document
+) -> Document | Problem:
     while len(row) > len(names) and not row[-1]:
         row.pop()
     if len(row) != len(names):

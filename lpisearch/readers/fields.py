@@ -1,6 +1,6 @@
 """Fields of a record in, a document out: what CSV, JSONL and front matter share.
 
-Which field plays which part is decided once for each list of field names (`find_parts`), so
+Which field plays which part is decided once for each list of field names (`find_roles`), so
 that a record costs little more than its own copying (`document_from_fields`).
 """
 
@@ -43,7 +43,7 @@ _LABEL_FILES = (".csv", ".tsv")
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class FieldRoles:
     """The name of the field that plays each part, or None.
 
     Attributes
@@ -67,9 +67,9 @@ class Parts:
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
-def find_parts(
+def find_roles(
     names: Iterable[str], options: ReadOptions, usual: Iterable[str] = tuple(USUAL_NAMES)
-) -> Parts:
+) -> FieldRoles:
     """Decide which field plays which part.
 
     Parameters
@@ -91,7 +91,7 @@ def find_parts(
             taken = {None, *found.values()}
             found[part] = next((name for name in candidates if name not in taken), None)
     others = tuple(name for name in names if name not in found.values())
-    return Parts(**found, others=others, missing=missing)
+    return FieldRoles(**found, others=others, missing=missing)
 
 
 def asked_fields(options: ReadOptions) -> dict[str, str]:
@@ -107,7 +107,7 @@ def asked_fields(options: ReadOptions) -> dict[str, str]:
 
 
 def document_from_fields(
-    fields: Mapping[str, Any], parts: Parts, base: Document = _NOTHING, separators: str = ""
+    fields: Mapping[str, Any], parts: FieldRoles, base: Document = _NOTHING, separators: str = ""
 ) -> Document | Problem:
     """Make a document of one record.
 
@@ -134,7 +134,9 @@ def document_from_fields(
         return Problem(str(error))
 
 
-def _document(fields: Mapping[str, Any], parts: Parts, base: Document, separators: str) -> Document:
+def _document(
+    fields: Mapping[str, Any], parts: FieldRoles, base: Document, separators: str
+) -> Document:
     title = text_of(fields[parts.title], parts.title) if parts.title is not None else ""
     text = text_of(fields[parts.text], parts.text) if parts.text is not None else base.text
     title = title or base.title
@@ -158,7 +160,7 @@ def _string(fields: Mapping[str, Any], name: str | None) -> str:
     return clean(value) if isinstance(value, str) else ""
 
 
-def _metadata(fields: Mapping[str, Any], parts: Parts, base: Document) -> dict[str, Any]:
+def _metadata(fields: Mapping[str, Any], parts: FieldRoles, base: Document) -> dict[str, Any]:
     """Gather what no part of the document holds."""
     metadata = dict(base.metadata)
     for name in parts.others:

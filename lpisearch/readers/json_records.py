@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.readers.fields import Parts, asked_fields, document_from_fields, find_parts
+from lpisearch.readers.fields import FieldRoles, asked_fields, document_from_fields, find_roles
 from lpisearch.records import Document, Problem
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Records:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._layouts: dict[tuple[str, ...], Parts] = {}
+        self._layouts: dict[tuple[str, ...], FieldRoles] = {}
         self._unmet = asked_fields(options)
 
     def document(self, record: Any, base: Document, where: str) -> Document | Problem:
@@ -50,8 +50,8 @@ class Records:
                 return Problem(f"has no field “{parts.missing[part]}”")
         return document_from_fields(record, parts, base)
 
-    def _parts(self, names: tuple[str, ...]) -> Parts:
-        parts = find_parts(names, self._options)
+    def _parts(self, names: tuple[str, ...]) -> FieldRoles:
+        parts = find_roles(names, self._options)
         self._unmet = {part: name for part, name in self._unmet.items() if part in parts.missing}
         # Records with keys of their own (words as keys) must not fill the memory.
         if len(self._layouts) < _MOST_LAYOUTS:

@@ -30,7 +30,7 @@ class JudgementsUnreadable(LpiSearchError):
 def read_judgements(path: Path) -> Judgements:
     """Return the grade of each judged document, by query.
 
-    A line is `query 0 document grade` (TREC) or `query document grade`, parted by tabs or, if
+    A line is `query 0 document grade` (TREC) or `query document grade`, separated by tabs or, if
     there are none, by spaces; a first line that names its columns is passed over.
 
     Raises

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import decode_text
-from lpisearch.readers.fields import FRONT_MATTER, document_from_fields, find_parts
+from lpisearch.readers.fields import FRONT_MATTER, document_from_fields, find_roles
 from lpisearch.readers.front_matter import split_front_matter
 from lpisearch.readers.streams import NO_TEXT, whole
 from lpisearch.records import Document, Problem
@@ -40,7 +40,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         raise ReaderError(NO_TEXT)
     base = Document(heading or source.stem, text, media_type=MEDIA_TYPE, metadata=decoded.metadata)
     # The text is what follows the front matter, whatever field options name for it elsewhere.
-    parts = find_parts(fields, replace(options, text_field=""), FRONT_MATTER)
+    parts = find_roles(fields, replace(options, text_field=""), FRONT_MATTER)
     found = document_from_fields(fields, parts, base, separators=",;|")
     if isinstance(found, Problem):
         yield replace(found, reason=f"front matter ignored: {found.reason}", warning=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import decode_text
-from lpisearch.readers.fields import document_from_fields, find_parts
+from lpisearch.readers.fields import document_from_fields, find_roles
 from lpisearch.readers.streams import whole
 from lpisearch.records import Document, Problem
 
@@ -33,7 +33,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         raise ReaderError("is no message: it does not begin with header lines")
     yield from decoded.warnings
     base = Document(source.stem, body.strip("\n"), media_type=MEDIA_TYPE, metadata=decoded.metadata)
-    parts = find_parts(fields, replace(options, text_field=""), _PARTS)
+    parts = find_roles(fields, replace(options, text_field=""), _PARTS)
     found = document_from_fields(fields, parts, base, separators=",")
     yield found
 

@@ -23,7 +23,7 @@ NONE = "none"
 _DEFAULTS = ClassifyOptions()
 
 
-class Judge:
+class TextClassifier:
     """Judges texts and files by the labels of a library.
 
     Parameters

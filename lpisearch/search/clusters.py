@@ -110,13 +110,13 @@ def cluster(vectors: Floats, number: int, dims: int, seed: int) -> Clusters:
     centres = max(runs, key=lambda run: run[1])[0]
     if some is not points:
         centres, _ = _iterate(points, centres)
-    found, _, _ = _nearest(points, centres)
-    sizes = np.bincount(found, minlength=len(centres))
+    nearest_centre, _, _ = _nearest(points, centres)
+    sizes = np.bincount(nearest_centre, minlength=len(centres))
     order = np.argsort(-sizes, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     assignments = np.full(len(vectors), NO_TOPIC, np.int64)
-    assignments[placed] = rank[found]
+    assignments[placed] = rank[nearest_centre]
     return Clusters(assignments, sizes[order][sizes[order] > 0])
 
 
@@ -130,18 +130,20 @@ def typical_documents(
     list
         (place, cosine) pairs for each cluster, nearest first.
     """
-    found = []
+    typical = []
     for number in range(len(clusters.sizes)):
-        own = np.flatnonzero(clusters.assignments == number)
+        members = np.flatnonzero(clusters.assignments == number)
         total = np.zeros(vectors.shape[1])
-        for start in range(0, len(own), _BLOCK):
-            total += vectors[own[start : start + _BLOCK]].sum(axis=0, dtype=np.float64)
+        for start in range(0, len(members), _BLOCK):
+            total += vectors[members[start : start + _BLOCK]].sum(axis=0, dtype=np.float64)
         centre = unit(total[np.newaxis])[0].astype(np.float32)
-        blocks = [vectors[own[at : at + _BLOCK]] @ centre for at in range(0, len(own), _BLOCK)]
+        blocks = [
+            vectors[members[at : at + _BLOCK]] @ centre for at in range(0, len(members), _BLOCK)
+        ]
         cosines = np.concatenate(blocks)
         best = np.argsort(-cosines, kind="stable")[:count]
-        found.append([(int(own[each]), float(min(cosines[each], 1))) for each in best])
-    return found
+        typical.append([(int(members[each]), float(min(cosines[each], 1))) for each in best])
+    return typical
 
 
 def document_counts(postings: Postings, clusters: Clusters, n_terms: int) -> Whole:
@@ -241,31 +243,31 @@ def _plus_plus(points: Floats, number: int, rng: np.random.Generator) -> Floats:
 
 def _iterate(points: Floats, centres: Floats) -> tuple[Floats, float]:
     """Move centres to the mean direction of their documents until hardly any changes its own."""
-    found, sums, objective = _nearest(points, centres)
+    nearest_centre, sums, objective = _nearest(points, centres)
     for _ in range(MAX_ROUNDS):
         filled = sums.any(axis=1, keepdims=True)
         centres = np.where(filled, unit(sums), centres).astype(np.float32)
-        before = found
-        found, sums, objective = _nearest(points, centres)
-        if np.count_nonzero(found != before) <= len(points) * _FEW_MOVES:
+        earlier = nearest_centre
+        nearest_centre, sums, objective = _nearest(points, centres)
+        if np.count_nonzero(nearest_centre != earlier) <= len(points) * _FEW_MOVES:
             break
     return centres, objective
 
 
 def _nearest(points: Floats, centres: Floats) -> tuple[Whole, Floats, float]:
     """Return the centre of each document, the sum of each centre's, and that of the cosines."""
-    found = np.empty(len(points), np.int64)
+    nearest_centre = np.empty(len(points), np.int64)
     sums = np.zeros(centres.shape)
     objective = 0.0
     for start in range(0, len(points), _BLOCK):
         block = points[start : start + _BLOCK]
         cosines = block @ centres.T
-        nearest = cosines.argmax(axis=1)
-        found[start : start + _BLOCK] = nearest
-        belongs = nearest[:, np.newaxis] == np.arange(len(centres))
+        best = cosines.argmax(axis=1)
+        nearest_centre[start : start + _BLOCK] = best
+        belongs = best[:, np.newaxis] == np.arange(len(centres))
         sums += belongs.T.astype(np.float32) @ block  # several times as fast as adding rows
         objective += float(cosines.max(axis=1).sum(dtype=np.float64))
-    return found, sums, objective
+    return nearest_centre, sums, objective
 
 
 def _stretches(starts: Whole) -> Iterator[tuple[int, int]]:

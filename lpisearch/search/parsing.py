@@ -125,7 +125,7 @@ class _Pieces:
     def prefix(self, text: str) -> None:
         """Take how words begin, given with its star."""
         begin = normalise(text[:-1])
-        if all(parted for _, _, parted in words(begin, apostrophes=False)):
+        if all(spaced for _, _, spaced in words(begin, apostrophes=False)):
             self._prefixes.append(begin)
         else:  # pairs of characters are found within a longer word as they are
             self.plain(text)

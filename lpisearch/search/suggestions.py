@@ -36,10 +36,10 @@ def suggest(
     snapshot: Snapshot, tokeniser: Tokeniser, source: WordSource, typed: Iterable[str]
 ) -> tuple[Suggestion, ...]:
     """Return for each word the nearest that documents have, best first; maybe none."""
-    found = []
+    suggestions = []
     for number, word in enumerate(typed):
         if number >= MOST_WORDS:
-            found.append(Suggestion(word, ()))
+            suggestions.append(Suggestion(word, ()))
             continue
         normal = fold(word)
         words = source.words(normal)
@@ -50,8 +50,8 @@ def suggest(
                 least = min(edits, cost + _UNSEEN)
                 ranked.setdefault(form, merit(normal, form, least, words.documents(term)))
         best = sorted(ranked, key=lambda form: (-ranked[form], form))
-        found.append(Suggestion(word, tuple(best[:_TOLD])))
-    return tuple(found)
+        suggestions.append(Suggestion(word, tuple(best[:_TOLD])))
+    return tuple(suggestions)
 
 
 def _as_written(snapshot: Snapshot, tokeniser: Tokeniser, term: str, word: str) -> tuple[str, int]:

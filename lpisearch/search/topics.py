@@ -42,11 +42,11 @@ def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicRep
     """
     _check(options)
     index = session.index(options.index)
-    found = _cluster(index, options)
-    stems = _terms(index, found, options.terms)
+    clustering = _cluster(index, options)
+    stems = _terms(index, clustering, options.terms)
     with session.store.reading() as snapshot:
-        typical = _typical(index, found, snapshot, max(_READ_DOCUMENTS, options.documents))
-        labels = _Labels.of(snapshot.labels.by_key(Filter()), index, found)
+        typical = _typical(index, clustering, snapshot, max(_READ_DOCUMENTS, options.documents))
+        labels = _Labels.of(snapshot.labels.by_key(Filter()), index, clustering)
     tokeniser = session.tokeniser_of(index)
     topics = [
         Topic(
@@ -59,13 +59,13 @@ def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicRep
             ),
             labels=labels.shares(number),
         )
-        for number, size in enumerate(found.sizes)
+        for number, size in enumerate(clustering.sizes)
     ]
     purity, information = labels.agreement()
     return TopicReport(
         topics=tuple(topics),
-        documents=len(found.assignments),
-        unplaced=int(np.count_nonzero(found.assignments == clusters.NO_TOPIC)),
+        documents=len(clustering.assignments),
+        unplaced=int(np.count_nonzero(clustering.assignments == clusters.NO_TOPIC)),
         chosen=options.number is None,
         purity=purity,
         nmi=information,
@@ -102,10 +102,10 @@ def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
 
 
 def _typical(
-    index: SubspaceIndex, found: Clusters, snapshot: Snapshot, count: int
+    index: SubspaceIndex, clustering: Clusters, snapshot: Snapshot, count: int
 ) -> list[list[tuple[Details, float]]]:
     """Read the documents nearest to each centre, those that are still there."""
-    nearest = clusters.typical_documents(index.vectors, found, count)
+    nearest = clusters.typical_documents(index.vectors, clustering, count)
     rows = index.document_rows
     keyed = [[(int(rows[place]), cosine) for place, cosine in own] for own in nearest]
     wanted = [row for own in keyed for row, _ in own]
@@ -113,11 +113,11 @@ def _typical(
     return [[(details[row], cosine) for row, cosine in own if row in details] for own in keyed]
 
 
-def _terms(index: SubspaceIndex, found: Clusters, number: int) -> list[list[str]]:
+def _terms(index: SubspaceIndex, clustering: Clusters, number: int) -> list[list[str]]:
     """Return the stems that stand out in each topic."""
     names = index.vocabulary.terms
-    counts = clusters.document_counts(index.postings, found, len(names))
-    best = clusters.characteristic_terms(counts, found, number, index.term_factors)
+    counts = clusters.document_counts(index.postings, clustering, len(names))
+    best = clusters.characteristic_terms(counts, clustering, number, index.term_factors)
     return [[names[column] for column in own] for own in best]
 
 
@@ -154,13 +154,15 @@ class _Labels:
     labelled: NDArray[np.float64]
 
     @classmethod
-    def of(cls, labels: Mapping[int, list[str]], index: SubspaceIndex, found: Clusters) -> _Labels:
+    def of(
+        cls, labels: Mapping[int, list[str]], index: SubspaceIndex, clustering: Clusters
+    ) -> _Labels:
         names = sorted({name for own in labels.values() for name in own})
         numbers = {name: number for number, name in enumerate(names)}
-        counts = np.zeros((len(found.sizes), len(names)))
-        single, labelled = np.zeros_like(counts), np.zeros(len(found.sizes))
+        counts = np.zeros((len(clustering.sizes), len(names)))
+        single, labelled = np.zeros_like(counts), np.zeros(len(clustering.sizes))
         rows = index.document_rows.tolist()
-        for row, topic in zip(rows, found.assignments.tolist(), strict=True):
+        for row, topic in zip(rows, clustering.assignments.tolist(), strict=True):
             own = [numbers[name] for name in labels.get(row, ())]
             if topic == clusters.NO_TOPIC or not own:
                 continue

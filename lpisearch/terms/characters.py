@@ -31,7 +31,7 @@ def normalise(text: str) -> str:
 def words(normal: str, *, apostrophes: bool) -> Iterator[tuple[int, str, bool]]:
     """Yield (start, word, True) for each word of a normal text, (start, run, False) for a run.
 
-    A run is text of a script that does not part words; `pairs` cuts it up.
+    A run is text of a script that does not separate words; `pairs` cuts it up.
     """
     if normal.isascii():
         pattern = _ASCII_WORD_WITH_APOSTROPHES if apostrophes else _ASCII_WORD

@@ -105,8 +105,8 @@ class _Words:
     def of(cls, text: str) -> _Words:
         found: Counter[str] = Counter()
         unspaced = 0
-        for _, word, parted in words(normalise(text), apostrophes=False):
-            if parted:
+        for _, word, spaced in words(normalise(text), apostrophes=False):
+            if spaced:
                 found[word] += 1
             else:
                 unspaced += len(word)

@@ -45,13 +45,13 @@ def _pattern(folded: str) -> Any:
     letter = r"[^\W_]"
     pieces: list[str] = []
     last = False  # whether the piece before is a word with a border
-    for _, word, parted in words(folded, apostrophes=False):
+    for _, word, spaced in words(folded, apostrophes=False):
         if pieces:
-            pieces.append(r"[\W_]+" if parted and last else r"[\W_]*")
+            pieces.append(r"[\W_]+" if spaced and last else r"[\W_]*")
         pieces.append(re.escape(word))
-        if parted and len(pieces) == 1:  # after the word, so that a search leaps to its letters
+        if spaced and len(pieces) == 1:  # after the word, so that a search leaps to its letters
             pieces.append(f"(?<!{letter}{pieces[0]})")
-        last = parted
+        last = spaced
     if last:
         pieces.append(f"(?!{letter})")
     pattern = "".join(pieces)

@@ -99,13 +99,13 @@ class Words:
         """
         first, last = self._place(prefix.encode()), self._place(prefix.encode() + b"\xff")
         order = np.argsort(-self._frequencies[first:last], kind="stable") + first
-        found = [self._term(number) for number in order.tolist()]
+        terms = [self._term(number) for number in order.tolist()]
         stems = [stem for stem in self._tokeniser.tokens(prefix) if self.documents(stem)]
-        found += [stem for stem in stems if stem not in found]
-        if not found:
+        terms += [stem for stem in stems if stem not in terms]
+        if not terms:
             shorter = (prefix[:end] for end in range(len(prefix) - 1, _SHORTEST_STEM - 1, -1))
-            found = [stem for stem in shorter if self.documents(stem)][:1]
-        return tuple(found)
+            terms = [stem for stem in shorter if self.documents(stem)][:1]
+        return tuple(terms)
 
     def nearest(self, word: str, number: int) -> list[tuple[str, float]]:
         """Return the terms that may be of words that are spelled nearly like one, best first.
@@ -178,7 +178,7 @@ class Words:
             np.searchsorted(self._starts, np.flatnonzero(self._lines >= _MARKED), "right") - 1
         )
         terms = [self._term(number) for number in marked.tolist()]
-        found: dict[str, list[str]] = {}
+        by_spelling: dict[str, list[str]] = {}
         # All at once is many times as fast as one after the other.
         for spelled in map(str.split, folded_spellings("\n".join(terms))):
             for term, plain, stem in zip(
@@ -186,8 +186,8 @@ class Words:
             ):
                 if plain != term:
                     for spelling in {plain, stem} - {""}:
-                        found.setdefault(spelling, []).append(term)
-        return found
+                        by_spelling.setdefault(spelling, []).append(term)
+        return by_spelling
 
     @cached_property
     def _letters(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -91,16 +91,16 @@ class Tokeniser:
             return self._token(chunk.decode("ascii"))
         normal = normalise(chunk.decode("utf-8", "surrogatepass"))
         tokens: list[str] = []
-        for _, word, parted in words(normal, apostrophes=self._apostrophes):
-            if parted:
+        for _, word, spaced in words(normal, apostrophes=self._apostrophes):
+            if spaced:
                 tokens.append(self._token(word))
             else:
                 tokens.extend(pairs(word, LONGEST_WORD))
         return " ".join(filter(None, tokens))
 
     def _located(self, normal: str) -> Iterator[tuple[int, int, str]]:
-        for start, word, parted in words(normal, apostrophes=self._apostrophes):
-            if not parted:
+        for start, word, spaced in words(normal, apostrophes=self._apostrophes):
+            if not spaced:
                 for offset, pair in located_pairs(word):
                     if len(pair) <= LONGEST_WORD:
                         yield start + offset, start + offset + len(pair), pair

@@ -121,7 +121,7 @@ def test_folding_in_finds_the_most_likely_shares() -> None:
         assert gradient @ shares == pytest.approx(1, abs=1e-9)
 
 
-def test_tempering_foretells_unseen_words_better() -> None:
+def test_tempering_predicts_unseen_words_better() -> None:
     """With few words to a document, the schedule lowers β, and unseen words become likelier."""
     rng = np.random.default_rng(1)
     X = mixed_counts(80, 100, 40, seed=4)

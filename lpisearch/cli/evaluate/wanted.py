@@ -27,7 +27,7 @@ def similarity_options(words: str, subset_size: str) -> SimilarityOptions:
 
 
 def classify_options(split: str, train: str, repeats: int, classifiers: str) -> CategoriesOptions:
-    """Read how documents are parted, and who judges them."""
+    """Read how documents are split, and which classifiers judge them."""
     from lpisearch.settings import CategoriesOptions
 
     shares = given.shares("train", train)

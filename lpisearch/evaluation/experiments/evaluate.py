@@ -14,7 +14,7 @@ from lpisearch.evaluation.experiments.overview import evaluate_all
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput, library_state
-from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
+from lpisearch.evaluation.experiments.sweep import MeasureOptions, evaluate_sweep
 from lpisearch.indexes.learn import library_versions
 from lpisearch.settings import (
     CategoriesOptions,
@@ -94,7 +94,7 @@ def _report(
     cells: Cells,
 ) -> Report:
     if swept is not None:
-        return evaluate_sweep(session, options, swept, _parts(what, wanted), cells)
+        return evaluate_sweep(session, options, swept, _measure_options(what, wanted), cells)
     if what == ALL:
         return evaluate_all(session, options, wanted, cells)
     if what == RETRIEVAL:
@@ -127,10 +127,10 @@ def _checked(what: str, wanted: Any) -> Any:
     raise BadOption("wanted", f"“{what}” takes {kind.__name__}")
 
 
-def _parts(what: str, wanted: Any) -> Parts:
+def _measure_options(what: str, wanted: Any) -> MeasureOptions:
     """Return the options of all that can be swept, of which one is."""
     usual: dict[str, Any] = {name: kind() for name, (_, kind) in _LABELLED.items()}
     usual[RETRIEVAL] = None
     if what in usual:
         usual[what] = wanted
-    return Parts(**usual)
+    return MeasureOptions(**usual)

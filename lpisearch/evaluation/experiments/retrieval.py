@@ -67,7 +67,7 @@ def evaluate_retrieval(
     cells.total += len(methods)
     settings: dict[str, Scores] = {}
     rows: list[dict[str, Cell]] = []
-    judge = _Judge(session, options, wanted, ways, questions, measures)
+    judge = _Scorer(session, options, wanted, ways, questions, measures)
     for method in methods:
         varied = (options.dims, options.alpha, options.neighbours)
         said = f"retrieval, {method or 'the index in use'}"
@@ -83,7 +83,7 @@ def evaluate_retrieval(
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class _Scorer:
     """Answers the questions in each way, and scores the answers."""
 
     session: Session

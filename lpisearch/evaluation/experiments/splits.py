@@ -89,7 +89,7 @@ def percent(share: str | float) -> str:
 
 
 def described(splits: Sequence[Split]) -> str:
-    """Say in one line how documents were parted."""
+    """Say in one line how documents were split."""
     first = splits[0]
     if first.train == FIELD:
         return f"{len(first.seen):,} training documents, {len(first.unseen):,} judged"

@@ -66,7 +66,7 @@ _LEAST_FOR_LOGARITHM = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class MeasureOptions:
     """The options of each measure, of which a sweep uses one."""
 
     similarity: SimilarityOptions
@@ -76,7 +76,11 @@ class Parts:
 
 
 def evaluate_sweep(
-    session: Session, options: EvaluateOptions, wanted: SweepOptions, parts: Parts, cells: Cells
+    session: Session,
+    options: EvaluateOptions,
+    wanted: SweepOptions,
+    parts: MeasureOptions,
+    cells: Cells,
 ) -> Report:
     """Measure several methods at several values of a parameter.
 
@@ -107,7 +111,7 @@ class _Runner:
         session: Session,
         options: EvaluateOptions,
         wanted: SweepOptions,
-        parts: Parts,
+        parts: MeasureOptions,
         cells: Cells,
     ) -> None:
         self._session = session
@@ -241,7 +245,7 @@ def _float(cell: Cell) -> float:
     return float(cell or 0)
 
 
-def _check(wanted: SweepOptions, parts: Parts) -> None:
+def _check(wanted: SweepOptions, parts: MeasureOptions) -> None:
     if wanted.measure not in MEASURES:
         raise BadOption("measure", f"“{wanted.measure}” cannot be swept", MEASURES)
     if wanted.over not in PARAMETERS:

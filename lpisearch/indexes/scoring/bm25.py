@@ -58,13 +58,13 @@ class Bm25:
 
     def scores(self, question: WeightedWords) -> NDArray[np.float32]:
         """Return the score of each document; 0 where no word of the query is."""
-        found = np.zeros(len(self._half), np.float32)
+        scores = np.zeros(len(self._half), np.float32)
         factors = question.weights * self.idf(question.words)
         for number, factor in zip(question.words.tolist(), factors, strict=True):
             start, end = self.postings.posting_starts[number : number + 2].tolist()
             places = self.postings.posting_places[start:end]
-            found[places] += factor * self._saturated(start, end, places)
-        return found
+            scores[places] += factor * self._saturated(start, end, places)
+        return scores
 
     def weighed(self) -> Bm25:
         """Return the same with the weight of every entry worked out, for many queries."""

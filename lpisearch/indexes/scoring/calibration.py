@@ -130,45 +130,45 @@ def calibrate(
     rng = np.random.default_rng([seed, len(places)])
     contest = Contest.of_index(index, places, rng)
     documents = contest.numbered(tokens)
-    found, counts = {}, {}
+    curves, counts = {}, {}
     for length in LENGTHS:
         windows = cut_windows(places, documents, length, rng)
         if len(windows.places) >= LEAST_WINDOWS:
             mean = contest.reciprocal_ranks(windows, WEIGHTS).mean(axis=0)
-            found[length] = mean / mean.max()
+            curves[length] = mean / mean.max()
             counts[length] = len(windows.places)
-    if not found:
+    if not curves:
         return Calibration.safe()
     weights = {
         length: _less_doubted(largest_harmless_weight(curve), len(index.vectors))
-        for length, curve in _smoothed(found).items()
+        for length, curve in _smoothed(curves).items()
     }
     return Calibration(weights, counts, len(places))
 
 
-def largest_harmless_weight(found: NDArray[np.floating]) -> float:
+def largest_harmless_weight(curve: NDArray[np.floating]) -> float:
     """Return the largest weight that loses no more than an eightieth of what the best finds.
 
     Parameters
     ----------
-    found
+    curve
         The mean reciprocal rank at each of `WEIGHTS`; the curve is taken as straight in between.
     """
-    best = int(np.argmax(found))
-    least = found[best] * (1 - LOSS)
+    best = int(np.argmax(curve))
+    least = curve[best] * (1 - LOSS)
     for low, high in pairwise(range(best, len(WEIGHTS))):
-        if found[high] < least:
-            share = (found[low] - least) / (found[low] - found[high])
+        if curve[high] < least:
+            share = (curve[low] - least) / (curve[low] - curve[high])
             return float(WEIGHTS[low] + share * (WEIGHTS[high] - WEIGHTS[low]))
     return WEIGHTS[-1]
 
 
 def _smoothed(
-    found: Mapping[int, NDArray[np.floating]],
+    curves: Mapping[int, NDArray[np.floating]],
 ) -> dict[int, NDArray[np.floating]]:
     """Average the curve of each length with those of all: windows are few, and lengths alike."""
-    every = list(found.values())
-    return {length: np.mean([own, *every], axis=0) for length, own in found.items()}
+    every = list(curves.values())
+    return {length: np.mean([curve, *every], axis=0) for length, curve in curves.items()}
 
 
 def _less_doubted(weight: float, n_documents: int) -> float:

@@ -7,7 +7,7 @@ query's terms s and the document's terms t,
     cosine(q, d) = Σₛ Σₜ w_q(s) · w_d(t) · ⟨a(s), a(t)⟩ / (|q| |d|),  a(t) = loadings[t] · scales,
 
 and by dimensions j it is the sum of q(j) d(j) / (|q| |d|). Nothing is approximated. In go counts of
-terms, so that a document taken in later, or one that is in no library, is explained the same way.
+terms, so that a document folded in later, or one that is in no library, is explained the same way.
 """
 
 from __future__ import annotations

@@ -40,12 +40,12 @@ class Windows:
     ----------
     places
         Of the document that each was cut out of.
-    asked, left
+    queries, left
         The words of each window, and those left of its document, as numbers in the postings.
     """
 
     places: Numbers
-    asked: list[Numbers]
+    queries: list[Numbers]
     left: list[Numbers]
 
 
@@ -57,7 +57,7 @@ def cut_windows(
     for words in documents:
         if len(words) >= 2 * length:
             start = int(rng.integers(len(words) - length + 1))
-            windows.asked.append(words[start : start + length])
+            windows.queries.append(words[start : start + length])
             windows.left.append(np.delete(words, slice(start, start + length)))
     return windows
 
@@ -88,26 +88,28 @@ class Contest:
 
     def reciprocal_ranks(self, windows: Windows, weights: Sequence[float]) -> NDArray[np.float64]:
         """Return 1 / rank of the right answers (rows), for each weight of the subspace."""
-        asked, left = self._counts(windows.asked), self._counts(windows.left)
-        places, _ = self._placed(asked)
+        queries, left = self._counts(windows.queries), self._counts(windows.left)
+        places, _ = self._placed(queries)
         answers, certainty = self._placed(left)
         cosines = np.einsum("ij,ij->i", places, answers)
-        bm25 = self._answers_bm25(asked, left)
-        known = self._known(asked)
-        factors = asked.data * self._idf[asked.indices]
-        queries = csr_array((factors, asked.indices, asked.indptr), shape=asked.shape)
-        found = np.empty((len(windows.places), len(weights)))
-        for start in range(0, len(found), _BLOCK):
+        bm25 = self._answers_bm25(queries, left)
+        known = self._known(queries)
+        factors = queries.data * self._idf[queries.indices]
+        weighted_queries = csr_array(
+            (factors, queries.indices, queries.indptr), shape=queries.shape
+        )
+        reciprocal = np.empty((len(windows.places), len(weights)))
+        for start in range(0, len(reciprocal), _BLOCK):
             block = slice(start, start + _BLOCK)
             right = np.searchsorted(self.rivals, windows.places[block])
             at = (np.arange(len(right)), right)
-            words = (queries[block] @ self._weighted).toarray()
+            words = (weighted_queries[block] @ self._weighted).toarray()
             near = places[block] @ self.vectors.T
             sure = np.tile(self.certainty, (len(right), 1))
             words[at], near[at], sure[at] = bm25[block], cosines[block], certainty[block]
             said = place_scores(near, sure) * known[block, np.newaxis]
-            found[block] = _reciprocal_ranks(standardised(words), said, right, weights)
-        return found
+            reciprocal[block] = _reciprocal_ranks(standardised(words), said, right, weights)
+        return reciprocal
 
     @cached_property
     def _idf(self) -> Floats:
@@ -139,24 +141,24 @@ class Contest:
         narrowed = csr_array(entries, shape=shape)
         return self.index.project(narrowed), place_certainty(np.diff(narrowed.indptr))
 
-    def _answers_bm25(self, asked: csr_array, left: csr_array) -> Floats:
+    def _answers_bm25(self, queries: csr_array, left: csr_array) -> Floats:
         lengths = self.postings.document_lengths
         half = half_saturation(np.asarray(left.sum(axis=1)), float(lengths.mean()))
         worth = saturation(left.data, np.repeat(half, np.diff(left.indptr)))
         worth *= self._idf[left.indices]
         weighted = csr_array((worth, left.indices, left.indptr), shape=left.shape)
-        return np.asarray(weighted.multiply(asked).sum(axis=1), np.float32)
+        return np.asarray(weighted.multiply(queries).sum(axis=1), np.float32)
 
-    def _known(self, asked: csr_array) -> Floats:
+    def _known(self, queries: csr_array) -> Floats:
         frequencies = np.diff(self.postings.posting_starts)
         has_column = self.postings.lexicon_columns != NO_COLUMN
         n = len(self.index.vectors)
-        parts = np.split(np.arange(asked.nnz), asked.indptr[1:-1])
-        found = [
-            known_part(asked.data[part], frequencies[words], has_column[words], n)
-            for part, words in ((part, asked.indices[part]) for part in parts)
+        parts = np.split(np.arange(queries.nnz), queries.indptr[1:-1])
+        known = [
+            known_part(queries.data[part], frequencies[words], has_column[words], n)
+            for part, words in ((part, queries.indices[part]) for part in parts)
         ]
-        return np.array(found, np.float32)
+        return np.array(known, np.float32)
 
 
 def _reciprocal_ranks(
@@ -169,9 +171,9 @@ def _reciprocal_ranks(
     # What is behind the right answer by words and by place is so at every weight.
     rows, others = np.nonzero((words >= 0) | (places >= 0))
     by_words, by_place = words[rows, others], places[rows, others]
-    found = np.empty((len(right), len(weights)))
+    reciprocal = np.empty((len(right), len(weights)))
     for number, weight in enumerate(weights):
         lead = by_words + np.float32(weight) * by_place
         before = np.bincount(rows, (lead > 0) + 0.5 * (lead == 0), minlength=len(right))
-        found[:, number] = 1 / (1 + before)
-    return found
+        reciprocal[:, number] = 1 / (1 + before)
+    return reciprocal

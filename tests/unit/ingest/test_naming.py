@@ -7,7 +7,7 @@ import pytest
 from lpisearch.errors import BadOption
 from lpisearch.ingest.naming import (
     GivenLabels,
-    Labelling,
+    LabelRules,
     derived_ids,
     read_label_file,
     split_folder,
@@ -56,23 +56,23 @@ def test_where_labels_come_from(
     option: str, stated: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
     """What a document states comes before its folder, unless the folder is asked for."""
-    labelling = Labelling(ReadOptions(labels=option))
-    document = labelling.apply(Document("", "", labels=stated), ("space/a.txt",), "space/a.txt")
+    rules = LabelRules(ReadOptions(labels=option))
+    document = rules.apply(Document("", "", labels=stated), ("space/a.txt",), "space/a.txt")
     assert document.labels == expected
 
 
 @pytest.mark.parametrize("key", ["a7", "train/space/a.txt", "a.txt", "a"])
 def test_labels_of_a_file_of_labels(key: str) -> None:
     """A file of labels may name a document by its id, its path, its name or its stem."""
-    labelling = Labelling(ReadOptions(labels="l.csv"), {key: GivenLabels(("x", "y"))})
-    document = labelling.apply(Document("", "", "a7"), ("a7",), "train/space/a.txt")
+    rules = LabelRules(ReadOptions(labels="l.csv"), {key: GivenLabels(("x", "y"))})
+    document = rules.apply(Document("", "", "a7"), ("a7",), "train/space/a.txt")
     assert (document.labels, document.split) == (("x", "y"), "train")
 
 
 def test_a_document_that_the_file_of_labels_leaves_out_has_none() -> None:
     """With a file of labels, no label comes from anywhere else."""
-    labelling = Labelling(ReadOptions(labels="l.csv"), {"other": GivenLabels(("x",))})
-    assert labelling.apply(Document("", "", labels=("own",)), ("a",), "space/a").labels == ()
+    rules = LabelRules(ReadOptions(labels="l.csv"), {"other": GivenLabels(("x",))})
+    assert rules.apply(Document("", "", labels=("own",)), ("a",), "space/a").labels == ()
 
 
 def test_derived_ids_grow_longer() -> None:
@@ -101,11 +101,11 @@ def test_derived_ids_grow_longer() -> None:
 def test_files_of_labels(
     tmp_path: Path, name: str, text: str, expected: dict[str, GivenLabels]
 ) -> None:
-    """Columns are known by their usual names; several labels are parted by ; or |."""
+    """Columns are known by their usual names; several labels are separated by ; or |."""
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
     assert read_label_file(path) == expected
-    assert Labelling(ReadOptions(), expected).fingerprint
+    assert LabelRules(ReadOptions(), expected).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -124,14 +124,14 @@ def test_a_bad_file_of_labels_is_named(tmp_path: Path, content: bytes | None) ->
 
 def test_the_fingerprint_follows_what_shapes_documents() -> None:
     """Options that shape documents change the fingerprint; the size limit does not."""
-    plain = Labelling(ReadOptions()).fingerprint
-    assert Labelling(ReadOptions(max_document_bytes=1)).fingerprint == plain
+    plain = LabelRules(ReadOptions()).fingerprint
+    assert LabelRules(ReadOptions(max_document_bytes=1)).fingerprint == plain
     changed = [
-        Labelling(ReadOptions(labels="none")),
-        Labelling(ReadOptions(split="none")),
-        Labelling(ReadOptions(format="text")),
-        Labelling(ReadOptions(id_field="key")),
-        Labelling(ReadOptions(), {"a": GivenLabels(("x",))}),
-        Labelling(ReadOptions(), {"a": GivenLabels(("y",))}),
+        LabelRules(ReadOptions(labels="none")),
+        LabelRules(ReadOptions(split="none")),
+        LabelRules(ReadOptions(format="text")),
+        LabelRules(ReadOptions(id_field="key")),
+        LabelRules(ReadOptions(), {"a": GivenLabels(("x",))}),
+        LabelRules(ReadOptions(), {"a": GivenLabels(("y",))}),
     ]
     assert len({plain, *(one.fingerprint for one in changed)}) == 7

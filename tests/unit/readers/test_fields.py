@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.readers.fields import Parts, document_from_fields, find_parts
+from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.values import Unusable, date_of, json_safe
 from lpisearch.records import Document, Problem
 from lpisearch.settings import ReadOptions
@@ -20,13 +20,13 @@ AUTO = ReadOptions()
 def _document(
     fields: dict[str, Any], options: ReadOptions = AUTO, separators: str = ""
 ) -> Document:
-    found = document_from_fields(fields, find_parts(fields, options), separators=separators)
+    found = document_from_fields(fields, find_roles(fields, options), separators=separators)
     assert isinstance(found, Document), found
     return found
 
 
 def _problem(fields: dict[str, Any]) -> str:
-    found = document_from_fields(fields, find_parts(fields, AUTO))
+    found = document_from_fields(fields, find_roles(fields, AUTO))
     assert isinstance(found, Problem), found
     return found.reason
 
@@ -57,7 +57,7 @@ def test_named_fields_come_before_usual_ones() -> None:
 
 def test_field_plays_one_part_only() -> None:
     """The field named for the text is not the title as well."""
-    parts = find_parts(["title", "x"], replace(AUTO, text_field="title"))
+    parts = find_roles(["title", "x"], replace(AUTO, text_field="title"))
     assert (parts.title, parts.text, parts.others) == (None, "title", ("x",))
 
 
@@ -72,7 +72,7 @@ def test_no_labels_from_fields_unless_asked(word: str) -> None:
 
 def test_missing_named_fields_are_told() -> None:
     """The caller decides what a missing field means."""
-    parts = find_parts(["text"], replace(AUTO, id_field="key", labels="kind"))
+    parts = find_roles(["text"], replace(AUTO, id_field="key", labels="kind"))
     assert parts.missing == {"id": "key", "labels": "kind"}
 
 
@@ -174,7 +174,7 @@ def test_lists_of_words_are_text() -> None:
 def test_base_holds_where_no_field_says_otherwise() -> None:
     """Front matter adds to what its file says."""
     base = Document("file", "body", media_type="text/markdown", metadata={"encoding": "cp1252"})
-    found = document_from_fields({"k": 1}, Parts(others=("k",)), base)
+    found = document_from_fields({"k": 1}, FieldRoles(others=("k",)), base)
     assert found == replace(base, metadata={"encoding": "cp1252", "k": 1})
 
 

@@ -33,7 +33,7 @@ def _read(path: Path, data: bytes) -> list[Document | Problem]:
 
 
 def test_page_becomes_a_document(tmp_path: Path) -> None:
-    """Blocks are lines, cells are parted, code keeps its lines; scripts and menus are gone."""
+    """Blocks are lines, cells are separated, code keeps its lines; scripts and menus are gone."""
     assert _read(tmp_path / "a.html", PAGE.encode()) == [
         Document(
             "Of Boats & Tides",

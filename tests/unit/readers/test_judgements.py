@@ -39,7 +39,7 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
 
 
 def test_ids_may_hold_blanks_between_tabs(tmp_path: Path) -> None:
-    """Where columns are parted by tabs, an id may hold blanks."""
+    """Where columns are separated by tabs, an id may hold blanks."""
     path = tmp_path / "qrels"
     path.write_text("first query\t0\tmy letters/one.txt\t1\n")
     assert read_judgements(path) == {"first query": {"my letters/one.txt": 1}}

@@ -71,7 +71,7 @@ def test_only_leading_dimensions_take_part() -> None:
 
 
 def test_more_clusters_than_different_documents() -> None:
-    """Equal documents cannot be parted: there are fewer clusters, and none is empty."""
+    """Equal documents cannot be told apart: there are fewer clusters, and none is empty."""
     vectors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)
     found = clusters.cluster(vectors, 8, 3, seed=0)
     assert found.sizes.tolist() == [4, 4, 4]

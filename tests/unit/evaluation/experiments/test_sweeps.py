@@ -11,7 +11,7 @@ from lpisearch.evaluation.experiments.classify import evaluate_classify
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput
-from lpisearch.evaluation.experiments.sweep import Parts, evaluate_sweep
+from lpisearch.evaluation.experiments.sweep import MeasureOptions, evaluate_sweep
 from lpisearch.indexes.session import Session
 from lpisearch.settings import (
     CategoriesOptions,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = EvaluateOptions(methods=("terms", "lsi", "rlpi"))
 _CATEGORIES = CategoriesOptions("field", classifiers=("centroid",))
-_PARTS = Parts(SimilarityOptions(), _CATEGORIES, ClusterOptions(), None)
+_PARTS = MeasureOptions(SimilarityOptions(), _CATEGORIES, ClusterOptions(), None)
 
 
 def _sweep(

@@ -136,7 +136,7 @@ def test_windows() -> None:
     found = cut_windows(np.array([4, 5, 9]), documents, 4, rng)
     assert found.places.tolist() == [4, 9]
     for asked, left, whole in zip(
-        found.asked, found.left, (documents[0], documents[2]), strict=True
+        found.queries, found.left, (documents[0], documents[2]), strict=True
     ):
         assert np.diff(asked).tolist() == [1, 1, 1]
         assert sorted([*asked, *left]) == whole.tolist()
@@ -155,7 +155,7 @@ def test_ranks_are_those_of_a_library_without_the_window(built: Callable[..., Pa
     found = contest.reciprocal_ranks(cut, (0.0,))[:, 0]
     engine = Engine(index)
     terms = engine.postings.terms()
-    for place, asked, left, reciprocal in zip(places, cut.asked, cut.left, found, strict=True):
+    for place, asked, left, reciprocal in zip(places, cut.queries, cut.left, found, strict=True):
         question = engine.ask(terms[number] for number in asked)
         scores = engine.scores(question, "lexical").by.copy()
         own = _bm25(engine, question, left)
