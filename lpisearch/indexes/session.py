@@ -127,14 +127,10 @@ class Session:
         ------
         IndexNotFound, LibraryError
         """
-        from lpisearch.terms.languages import TokeniserSettings
-
         with self.indexes.reading(index) as reading:
-            stored = TokeniserSettings.from_dict(reading.snapshot.settings.get(TOKENISER) or {})
-            own = self.tokenisers.of(stored)
-            opened = reading.opened
-            made = own if opened is None else self.tokeniser_of(opened.index)
-            yield Moment(reading, own, made)
+            stored = reading.snapshot.settings.get(TOKENISER) or {}
+            made = stored if reading.opened is None else reading.opened.index.manifest.tokeniser
+            yield Moment(reading, *map(self.tokenisers.of, (stored, made)))
 
     def index(self, name: str = _DEFAULT) -> SubspaceIndex:
         """Return an index as it is now.
@@ -150,6 +146,4 @@ class Session:
 
     def tokeniser_of(self, index: SubspaceIndex) -> Tokeniser:
         """Return what cut the words of an index."""
-        from lpisearch.terms.languages import TokeniserSettings
-
-        return self.tokenisers.of(TokeniserSettings.from_dict(index.manifest.tokeniser))
+        return self.tokenisers.of(index.manifest.tokeniser)

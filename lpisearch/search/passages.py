@@ -76,7 +76,4 @@ class Passages:
         weights = dict.fromkeys(tokens, 1.0)
         if self._engine is None or self._question is None:
             return weights
-        words = self._question.words
-        rarity = self._engine.idf(words).tolist()
-        names = map(self._engine.postings.term, words.tolist())
-        return weights | dict(zip(names, rarity, strict=True))
+        return weights | self._engine.rarity(self._question)

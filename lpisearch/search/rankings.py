@@ -54,8 +54,7 @@ def by_index(
     """Rank all documents of an index."""
     scores = engine.scores(question, by, feedback=request.feedback, weight=weight)
     places = among(engine, request, scores, by)
-    hashes = engine.index.content_hashes
-    return Ranking(engine.rows, scores, places, hashes, engine.vectors)
+    return Ranking(engine.rows, scores, places, engine.hashes, engine.vectors)
 
 
 def by_table(snapshot: Snapshot, request: Request) -> Ranking:

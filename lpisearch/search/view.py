@@ -111,6 +111,6 @@ class View:
         def explain(row: int, document: Details) -> Explanation:
             tokens = self.snapshot.corpus.tokens([row])[0].split()
             forms = surface_forms(f"{document.title}\n{document.text}", self.tokeniser)
-            return explainer.of(tokens).worded(query_forms, forms)
+            return explainer.of(tokens, query_forms, forms)
 
         return explain

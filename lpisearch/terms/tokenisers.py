@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from threading import local
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
-    from lpisearch.terms.languages import TokeniserSettings
+    from collections.abc import Mapping
 
 
 class Tokenisers(local):
@@ -17,8 +18,9 @@ class Tokenisers(local):
     def __init__(self) -> None:
         self._made: dict[TokeniserSettings, Tokeniser] = {}
 
-    def of(self, settings: TokeniserSettings) -> Tokeniser:
-        """Return the tokeniser of this thread for some settings."""
+    def of(self, stored: Mapping[str, Any]) -> Tokeniser:
+        """Return the tokeniser of this thread for settings as a library or an index has them."""
+        settings = TokeniserSettings.from_dict(stored)
         if settings not in self._made:
             self._made[settings] = Tokeniser(settings)
         return self._made[settings]

@@ -73,6 +73,7 @@ class Engine:
         self.postings = index.postings
         self.vectors: NDArray[np.float32] = index.vectors
         self.rows: NDArray[np.int64] = index.document_rows
+        self.hashes: NDArray[np.uint8] = index.content_hashes
         self.calibration = Calibration.of_manifest(index.manifest.calibration)
         self._bm25 = Bm25(self.postings)
         self._terms = index.document_terms
@@ -84,6 +85,12 @@ class Engine:
     def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return how rare words are."""
         return self._bm25.idf(words)
+
+    def rarity(self, question: Question) -> dict[str, float]:
+        """Return how rare each word of a question is."""
+        words = question.words
+        names = map(self.postings.term, words.tolist())
+        return dict(zip(names, self.idf(words).tolist(), strict=True))
 
     def scores(
         self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None

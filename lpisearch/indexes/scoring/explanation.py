@@ -107,9 +107,18 @@ class Explainer:
         self._index = index
         self._query = index.vocabulary.count(tokens)
 
-    def of(self, tokens: Iterable[str]) -> Explanation:
-        """Explain the cosine of the query and a document with these tokens."""
-        return explain(self._index, self._query, self._index.vocabulary.count(tokens))
+    def of(
+        self,
+        tokens: Iterable[str],
+        query_forms: Mapping[str, str],
+        document_forms: Mapping[str, str],
+    ) -> Explanation:
+        """Explain the cosine of the query and a document with these tokens.
+
+        The forms say how the query and the document write their tokens.
+        """
+        counts = self._index.vocabulary.count(tokens)
+        return explain(self._index, self._query, counts).worded(query_forms, document_forms)
 
 
 def check_linear(index: SubspaceIndex) -> None:
