@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
 from lpisearch.errors import DocumentNotFound
 from lpisearch.records import Classification, Document, Entry, Filter
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ClassifyOptions,
         ClusterOptions,
         DimensionOptions,
+        IndexFields,
         RetrievalOptions,
         SimilarityOptions,
     )
@@ -136,10 +137,23 @@ class Library:
     def ingest(
         self,
         *paths: str | os.PathLike[str],
+        labels: str | None = None,
         options: IngestOptions | None = None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> IngestReport:
         """Bring in the documents of files, folders and globs; unchanged files cost nothing.
+
+        Parameters
+        ----------
+        *paths
+            Files, folders, globs; "-" is standard input.
+        labels
+            Where labels come from: "folder", "none", a field, a file; that of the options if not
+            given.
+        options
+            All the rest.
+        on_progress
+            Called as files are read.
 
         Examples
         --------
@@ -151,7 +165,10 @@ class Library:
         from lpisearch.ingest.ingesting import run_ingest
 
         names = [os.fspath(path) for path in paths]
-        return run_ingest(self.path, names, options or IngestOptions(), on_progress)
+        wanted = options or IngestOptions()
+        if labels is not None:
+            wanted = replace(wanted, read=replace(wanted.read, labels=labels))
+        return run_ingest(self.path, names, wanted, on_progress)
 
     def plan(self, options: IndexOptions | None = None) -> IndexPlan:
         """Say what building an index will take."""
@@ -165,6 +182,7 @@ class Library:
         *,
         options: IndexOptions | None = None,
         on_stage: Callable[[str], None] = lambda _stage: None,
+        **given: Unpack[IndexFields],
     ) -> IndexReport:
         """Build a subspace index and put it in use; the one before stays in use until then.
 
@@ -176,15 +194,17 @@ class Library:
             All the rest.
         on_stage
             Called with the name of each stage as it begins.
+        **given
+            Fields of `IndexOptions` by name, such as `dims=100`; they go before the options.
 
         Examples
         --------
-        >>> library.index(method="lsi").documents
+        >>> library.index(method="lsi", dims=1).documents
         2
         """
         from lpisearch.indexes.build import build_index
 
-        wanted = options or IndexOptions()
+        wanted = replace(options or IndexOptions(), **given)
         return build_index(self.path, replace(wanted, method=method or wanted.method), on_stage)
 
     # Asking.
@@ -287,7 +307,7 @@ class Library:
         what: str | Path,
         *,
         k: int = 5,
-        by: str = "auto",
+        classifier: str = "auto",
         index: str = "default",
         confidence: float = 0.5,
     ) -> Classification:
@@ -299,7 +319,7 @@ class Library:
             A string is a text; a `Path` is read as `ingest` would read it.
         k
             How many labels.
-        by
+        classifier
             "auto", the best on what was held out while indexing, or "centroid", "knn", "map-svm",
             "svm", "svm+centroid" or "svm+map-svm".
         index
@@ -316,7 +336,7 @@ class Library:
         from lpisearch.search.classifying import TextClassifier
         from lpisearch.settings import ClassifyOptions
 
-        options = ClassifyOptions(by, k, index, confidence)
+        options = ClassifyOptions(classifier, k, index, confidence)
         if isinstance(what, Path):
             return next(self.classify_each([str(what)], options))
         return TextClassifier(self._session, options).text(what)
@@ -480,15 +500,23 @@ class Library:
 
         return library_status(self._session)
 
-    def entries(self, wanted: Filter | None = None) -> list[Entry]:
+    def entries(self, wanted: Filter | None = None, *, path: str = "") -> list[Entry]:
         """List documents in the order of ingest, without their texts.
+
+        Parameters
+        ----------
+        wanted
+            Only those that pass it.
+        path
+            Only those with this path or id, or with one that this glob means.
 
         Examples
         --------
         >>> [entry.id for entry in library.entries()]
         ['first.txt', 'second.txt']
         """
-        return self.listing(wanted)[0]
+        chosen = wanted or Filter()
+        return self.listing(replace(chosen, path=path or chosen.path))[0]
 
     def listing(
         self, wanted: Filter | None = None, *, limit: int = -1, offset: int = 0

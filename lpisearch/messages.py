@@ -79,6 +79,15 @@ def call(verb: str, *arguments: str, **options: Any) -> Message:
     return Message(Call(verb, arguments, tuple(Option(*option) for option in options.items())))
 
 
+def as_options(value: Any) -> list[Option]:
+    """Return what a dataclass says beyond its defaults, field by field."""
+    return [
+        Option(field.name, getattr(value, field.name))
+        for field in fields(value)
+        if field.default is MISSING or getattr(value, field.name) != field.default
+    ]
+
+
 _OPTION = "option"
 
 
@@ -106,10 +115,6 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         return value if value.isupper() else f'"{value}"'
     if is_dataclass(value):
-        given = (
-            f"{field.name}={_literal(getattr(value, field.name))}"
-            for field in fields(value)
-            if field.default is MISSING or getattr(value, field.name) != field.default
-        )
-        return f"{type(value).__name__}({', '.join(given)})"
+        given = ", ".join(map(str, as_options(value)))
+        return f"{type(value).__name__}({given})"
     return repr(value)

@@ -7,9 +7,10 @@ Below this room an error names the field "dims" and the call `library.index(dims
 from __future__ import annotations
 
 import shlex
+from dataclasses import is_dataclass
 from typing import Any
 
-from lpisearch.messages import Call, Message, Option
+from lpisearch.messages import Call, Message, Option, as_options
 from lpisearch.records import Filter
 from lpisearch.settings.conditions import as_conditions
 
@@ -22,6 +23,7 @@ _FLAGS = {
     "measure": "MEASURE",
     "target": "FILE",
 }
+_RANGES = {"subset_size"}  # written 50..500
 _VERBS = {
     "entries": "docs list",
     "delete": "docs delete",
@@ -70,4 +72,8 @@ def _option(option: Option) -> list[str]:
     name, value = flag(option.name), option.value
     if isinstance(value, Filter):
         return [word for condition in as_conditions(value) for word in (name, condition)]
+    if is_dataclass(value):
+        return [word for each in as_options(value) for word in _option(each)]
+    if isinstance(value, tuple):
+        value = (".." if option.name in _RANGES else ",").join(map(str, value))
     return [name] if value is None or value is True else [name, str(value)]

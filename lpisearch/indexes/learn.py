@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, NothingToIndex
+from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, call
 from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.projections.methods import MethodOptions, make_method
@@ -179,7 +180,7 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
     if not vectors.any() or not np.isfinite(vectors).all():
         raise NothingToIndex(
             "The numbers of this subspace are too small or too large to tell documents apart.",
-            call("index", alpha="auto"),
+            rebuild_command(replace(options, alpha=None)),
         )
     classifier = learn_classifier(X, labels, splits, options, stages.stage)
     unknown_rate = unknown / max(words, 1)

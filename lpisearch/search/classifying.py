@@ -38,7 +38,7 @@ class TextClassifier:
         _check(options)
         self._options = options
         self._index = session.index(options.index)
-        self._classifier = _classifier(self._index, options.by)
+        self._classifier = _classifier(self._index, options.classifier)
         self._tokeniser = session.tokeniser_of(self._index)
 
     def text(self, text: str) -> Classification:
@@ -56,7 +56,7 @@ class TextClassifier:
         if not len(counts.indices):
             return Classification(name, note="the index knows none of its words")
         weights = self._index.weighting.weigh_query(counts.indices, counts.counts)
-        shares = self._classifier.shares(counts.indices, weights, self._options.by)
+        shares = self._classifier.shares(counts.indices, weights, self._options.classifier)
         if shares is None:
             return Classification(name, note="its words say nothing about any label")
         best = (-shares).argsort(kind="stable")[: self._options.k]
@@ -70,9 +70,9 @@ class TextClassifier:
 
 def _check(options: ClassifyOptions) -> None:
     known = (AUTO, *CLASSIFIERS)
-    if options.by not in known:
-        hint = nearest(options.by, known)
-        raise BadOption("classifier", f"there is no classifier “{options.by}”{hint}", known)
+    if options.classifier not in known:
+        hint = nearest(options.classifier, known)
+        raise BadOption("classifier", f"there is no classifier “{options.classifier}”{hint}", known)
     if not 0 <= options.confidence <= 1:
         raise BadOption("confidence", f"{options.confidence} is not between 0 and 1")
     if options.k < 1:
@@ -107,6 +107,6 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
     if by != AUTO and by not in classifier.weights:
         raise ClassifierNotFound(
             f"The index “{name}” has no {by}: it would be too large, or was not yet known.",
-            Message(call("classify", classifier=AUTO), "  or  ", rebuild),
+            Message(call("classify", "TEXT", classifier=AUTO), "  or  ", rebuild),
         )
     return classifier

@@ -13,6 +13,7 @@ from lpisearch.settings.evaluation import (
 from lpisearch.settings.indexes import (
     ClassifyOptions,
     DimensionOptions,
+    IndexFields,
     IndexOptions,
     IndexSpec,
     SearchOptions,
@@ -36,6 +37,7 @@ __all__ = [
     "ClusterOptions",
     "DimensionOptions",
     "EvaluateOptions",
+    "IndexFields",
     "IndexOptions",
     "IndexSpec",
     "IngestOptions",

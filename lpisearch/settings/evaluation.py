@@ -57,14 +57,13 @@ class SimilarityOptions:
         A subset of the documents for each of these words (column numbers for a matrix).
     most_frequent
         Take so many of the most frequent words instead.
-    least, most
+    subset_size
         How many documents such a subset may have.
     """
 
     words: tuple[str, ...] = ()
     most_frequent: int | None = None
-    least: int = 250
-    most: int = 800
+    subset_size: tuple[int, int] = (250, 800)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from lpisearch.records import Filter
 
@@ -82,6 +82,21 @@ class IndexOptions(IndexSpec):
         return IndexSpec(**{each.name: getattr(self, each.name) for each in fields(IndexSpec)})
 
 
+class IndexFields(TypedDict, total=False):
+    """What `Library.index` takes by name: the fields of `IndexOptions` but the method."""
+
+    name: str
+    dims: int | None
+    alpha: float | None
+    neighbours: int
+    labels: str
+    weighting: str
+    train: str
+    where: Filter
+    seed: int
+    wait_seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """How `lpisearch query` is to answer.
@@ -123,7 +138,7 @@ class ClassifyOptions:
 
     Attributes
     ----------
-    by
+    classifier
         "auto", the best on what was held out while indexing, or "centroid", "knn", "map-svm",
         "svm", "svm+centroid" or "svm+map-svm".
     k
@@ -134,7 +149,7 @@ class ClassifyOptions:
         Where the best label has a smaller share, the answer is “none of these”.
     """
 
-    by: str = "auto"
+    classifier: str = "auto"
     k: int = 5
     index: str = "default"
     confidence: float = 0.5

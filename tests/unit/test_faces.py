@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import fields, is_dataclass
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_type_hints
 
 import lpisearch
+from lpisearch import settings
 from lpisearch.cli.verbs import VERBS
 from lpisearch.cli.words import flag
 from lpisearch.library import Library
+from lpisearch.records import Filter
+from lpisearch.settings import IndexFields, IndexOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,12 +58,15 @@ def _strings(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-def _first_arguments(function: str) -> Iterator[ast.expr]:
+def _calls(function: str) -> Iterator[ast.Call]:
     for _, tree in _trees():
         for node in ast.walk(tree):
-            called = isinstance(node, ast.Call) and getattr(node.func, "id", "") == function
-            if called and node.args:  # type: ignore[attr-defined]
-                yield node.args[0]  # type: ignore[attr-defined]
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function:
+                yield node
+
+
+def _first_arguments(function: str) -> Iterator[ast.expr]:
+    return (node.args[0] for node in _calls(function) if node.args)
 
 
 def test_no_shell_words_below_the_command_line() -> None:
@@ -103,6 +111,49 @@ def test_every_call_is_a_method_of_the_library() -> None:
     verbs = {first.value for first in _first_arguments("call") if isinstance(first, ast.Constant)}
     assert {"index", "ingest", "entries"} < verbs
     assert {verb for verb in verbs - _OTHER_CALLS if not hasattr(Library, str(verb))} == set()
+
+
+def test_every_call_can_be_made_as_it_is_said() -> None:
+    """The arguments that a next step names are those that the method takes."""
+    calls = [node for node in _calls("call") if isinstance(node.args[0], ast.Constant)]
+    assert len(calls) > 20
+    refused = set()
+    for node in calls:
+        verb = str(ast.literal_eval(node.args[0]))
+        if verb in _OTHER_CALLS:
+            continue
+        given = {word.arg for word in node.keywords if word.arg is not None}
+        taken = signature(getattr(Library, verb))
+        try:
+            taken.bind("the library", *node.args[1:], **dict.fromkeys(given))
+        except TypeError as error:
+            refused.add(f"{verb}: {error}")
+        if any(each.kind is each.VAR_KEYWORD for each in taken.parameters.values()):
+            refused |= given - set(IndexFields.__annotations__) - set(taken.parameters)
+    assert refused == set()
+
+
+def test_an_index_takes_all_its_options_by_name() -> None:
+    """What a rebuild may ask for is what `Library.index` takes."""
+    named = get_type_hints(IndexFields)
+    options = get_type_hints(IndexOptions)
+    assert {"method": str} | named == options
+
+
+def test_every_field_is_named_so_in_python() -> None:
+    """What an error calls a field is a parameter of the library or a field of its options."""
+    options = [each for each in vars(settings).values() if is_dataclass(each)]
+    known = {field.name for each in (*options, Filter) for field in fields(each)}
+    methods = [each for name, each in vars(Library).items() if name[0] != "_" and callable(each)]
+    known |= {name for method in methods for name in signature(method).parameters}
+    said = {
+        node.value
+        for function in ("BadOption", "Option")
+        for first in _first_arguments(function)
+        for node in ast.walk(first)
+        if isinstance(node, ast.Constant)
+    }
+    assert said - known - _PYTHON_ONLY == set()
 
 
 def _is_documented(name: str) -> bool:

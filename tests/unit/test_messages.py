@@ -12,12 +12,14 @@ from lpisearch.cli.words import spoken, spoken_value
 from lpisearch.errors import BadOption, IndexNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, as_plain, call, from_plain
 from lpisearch.records import Filter
+from lpisearch.settings import CategoriesOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _SAID = [
     (Option("subset_size"), "subset_size", "--subset-size"),
+    (Option("subset_size", (50, 500)), "subset_size=(50, 500)", "--subset-size 50..500"),
     (Option("dims", 5), "dims=5", "--dims 5"),
     (Option("wait_seconds", "SECONDS"), "wait_seconds=SECONDS", "--wait SECONDS"),
     (Option("k"), "k", "-k"),
@@ -36,6 +38,11 @@ _SAID = [
         Call("examine", options=(Option("repair", True),)),  # noqa: FBT003 (the value of an option)
         "library.examine(repair=True)",
         "lpisearch doctor --repair",
+    ),
+    (
+        Call("evaluate", ("classify",), (Option("wanted", CategoriesOptions(train=(0.5, 0.1))),)),
+        'library.evaluate("classify", wanted=CategoriesOptions(train=(0.5, 0.1)))',
+        "lpisearch evaluate classify --train 0.5,0.1",
     ),
     (
         Call("index", options=(Option("where", Filter(labels=("a", "b"), split="train")),)),

@@ -20,10 +20,10 @@ def similarity_options(words: str, subset_size: str) -> SimilarityOptions:
     """Read which subsets are compared."""
     from lpisearch.settings import SimilarityOptions
 
-    least, most = given.bounds("subset_size", subset_size)
+    bounds = given.bounds("subset_size", subset_size)
     if words.isdecimal() and int(words) > 0:
-        return SimilarityOptions((), int(words), least, most)
-    return SimilarityOptions(tuple(given.names(words)), None, least, most)
+        return SimilarityOptions((), int(words), bounds)
+    return SimilarityOptions(tuple(given.names(words)), None, bounds)
 
 
 def classify_options(split: str, train: str, repeats: int, classifiers: str) -> CategoriesOptions:

@@ -8,6 +8,7 @@ import numpy as np
 
 from lpisearch.errors import NothingToEvaluate
 from lpisearch.messages import Message, call
+from lpisearch.settings import CategoriesOptions
 from lpisearch.wording import counted, have, some
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.evaluation.experiments.collection import Collection
-    from lpisearch.settings import CategoriesOptions
 
 TRAIN, TEST = "train", "test"
 FIELD, AUTO = "field", "auto"
 USUAL_SHARE, USUAL_REPEATS = 0.5, 5
+_DRAWN = call("evaluate", "classify", wanted=CategoriesOptions(train=(USUAL_SHARE,)))
 
 
 class Split(NamedTuple):
@@ -106,11 +107,11 @@ def _field_split(collection: Collection) -> Split:
         if not len(rows):
             raise NothingToEvaluate(
                 f"No document with just one label is in the split “{name}”.",
-                Message("draw one instead: ", call("evaluate", "classify", train="50%")),
+                Message("draw one instead: ", _DRAWN),
             )
     if len(set(collection.of(seen).single_labels)) < 2:  # noqa: PLR2004 (to tell apart takes two)
         raise NothingToEvaluate(
             "The documents of the split “train” have a single class.",
-            Message("draw a split instead: ", call("evaluate", "classify", train="50%")),
+            Message("draw a split instead: ", _DRAWN),
         )
     return Split(FIELD, 0, seen, unseen)

@@ -79,11 +79,12 @@ def _frequent(collection: Collection, wanted: SimilarityOptions) -> list[tuple[s
     from lpisearch.evaluation import frequent_terms
 
     number = wanted.most_frequent or 1
-    best = frequent_terms(collection.counts, number, wanted.least, wanted.most)
+    least, most = wanted.subset_size
+    best = frequent_terms(collection.counts, number, least, most)
     if not best:
         raise NothingToEvaluate(
-            f"No word is in {wanted.least:,} to {wanted.most:,} labelled documents.",
-            Message("give other bounds: ", Option("subset_size", "50..500")),
+            f"No word is in {least:,} to {most:,} labelled documents.",
+            Message("give other bounds: ", Option("subset_size", (50, 500))),
         )
     return [
         (collection.terms[column] if collection.terms else str(column), column) for column in best

@@ -304,7 +304,7 @@ def test_python(indexed: Path, records: list[dict[str, Any]], folder: Callable[.
     assert found.labels[0].label == label
     path = folder({"a.txt": text}) / "a.txt"
     assert library.classify(path, k=1).labels == found.labels
-    assert library.classify("a.txt", by="svm").note  # a text of unknown words
+    assert library.classify("a.txt", classifier="svm").note  # a text of unknown words
     with pytest.raises(NothingThere):
         library.classify(path.parent / "b.txt")
 
@@ -315,7 +315,7 @@ def test_nothing_heavy_is_imported(indexed: Path) -> None:
         "import sys, lpisearch\n"
         f"library = lpisearch.open({str(indexed)!r})\n"
         "for by in ('auto', 'knn', 'svm+centroid', 'map-svm'):\n"
-        "    library.classify('ship sea', by=by)\n"
+        "    library.classify('ship sea', classifier=by)\n"
         "print([name for name in ('scipy', 'sklearn', 'alembic') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

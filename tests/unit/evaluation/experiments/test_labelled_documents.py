@@ -129,7 +129,8 @@ def test_an_empty_side_of_a_split_is_stated(source: Make, splits: list[str], sai
     """A split by field that cannot be judged says so, with a next step."""
     with pytest.raises(NothingToEvaluate, match=said) as caught:
         _classify(source(splits=splits), CategoriesOptions("field"))
-    assert 'library.evaluate("classify", train="50%")' in caught.value.next_step
+    wanted = "wanted=CategoriesOptions(train=(0.5,))"
+    assert f'library.evaluate("classify", {wanted})' in caught.value.next_step
 
 
 def test_the_field_is_taken_where_documents_state_it(source: Make) -> None:

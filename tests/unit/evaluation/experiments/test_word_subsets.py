@@ -65,13 +65,13 @@ def test_unknown_words_are_all_named(source: Make, shelf: Path) -> None:
 def test_the_most_frequent_words_within_bounds(source: Make, counts: Any) -> None:
     """Words are taken by how many documents have them, within the bounds."""
     sizes = {f"term{column}": counts[:, [column]].nnz for column in range(40)}
-    wanted = SimilarityOptions(most_frequent=3, least=5, most=14)
+    wanted = SimilarityOptions(most_frequent=3, subset_size=(5, 14))
     found = _run(source(), wanted).tables[1]
     expected = sorted((size for size in sizes.values() if 5 <= size <= 14), reverse=True)[:3]
     rows = [row for row in found.rows if row["representation"] == "terms"]
     assert [row["documents"] for row in rows] == expected
     with pytest.raises(NothingToEvaluate, match="No word is in 1,000 to 2,000 labelled documents"):
-        _run(source(), SimilarityOptions(most_frequent=3, least=1000, most=2000))
+        _run(source(), SimilarityOptions(most_frequent=3, subset_size=(1000, 2000)))
 
 
 def test_a_subset_of_one_class_is_left_out(source: Make, counts: Any) -> None:
