@@ -3,6 +3,10 @@
 The marks of Markdown are taken off, so that snippets read well: headings, emphasis, links and
 images (their words stay), lists, quotes, tables, fences, comments. Code keeps its text. The
 title is that of the front matter, else the first heading, else the name of the file.
+
+Patterns line by line, not the tree of markdown-it-py. The tree was tried: it takes two to five
+times as long, 500 bytes of memory for each byte of a list (1.6 GB for 3 MB, and a document may
+have 64 MiB), and text in more than twenty levels of quotes or lists is missing from it.
 """
 
 from __future__ import annotations
@@ -54,7 +58,7 @@ def markdown_to_text(source: str) -> tuple[str, str]:
     lines: list[str] = []
     fence = ""
     for line in _without_comments(source).split("\n"):
-        mark = _FENCE.match(line)
+        mark = _FENCE.match(line) if "`" in line or "~" in line else None
         if fence:
             if mark and mark[1].startswith(fence) and not line.strip(" `~"):
                 fence = ""
@@ -62,6 +66,8 @@ def markdown_to_text(source: str) -> tuple[str, str]:
                 lines.append(line)
         elif mark:
             fence = mark[1]
+        elif not line or line.isspace():
+            lines.append("")
         elif _UNDERLINE.match(line):
             if not heading and lines and lines[-1]:
                 heading = lines[-1]

@@ -164,3 +164,14 @@ def test_hostile_line_takes_no_time(piece: str) -> None:
     markdown_to_text("x" + piece * 100_000 + "x")
     markdown_to_text(piece * 100_000 + "x")
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("mark", ["> ", "- ", "* "])
+def test_text_in_deep_nesting_is_kept(mark: str) -> None:
+    """However many quotes or lists stand around it, the text is there."""
+    assert "deep" in markdown_to_text(mark * 1000 + "deep")[1]
+
+
+def test_empty_lines_part_paragraphs() -> None:
+    """Empty lines, with or without spaces, part paragraphs; an underline of nothing is a rule."""
+    assert markdown_to_text("One\n\n \t\nTwo\n\n---\n") == ("", "One\n\n\nTwo")
