@@ -25,6 +25,7 @@ from lpisearch.classifiers.classifier import (
     unit,
 )
 from lpisearch.classifiers.held_out import held_out_folds
+from lpisearch.classifiers.limits import LIMITS
 from lpisearch.classifiers.machines import fit_machine
 
 if TYPE_CHECKING:
@@ -35,21 +36,20 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lpisearch.classifiers.held_out import Fold
+    from lpisearch.classifiers.limits import TrainingLimits
 
     Floats = NDArray[np.floating[Any]]
-
-MOST_SVM_WEIGHTS = 10_000_000
-"""Entries of the matrix; the SVM on terms learns from a sample of more."""
-MOST_SVM_CELLS = 25_000_000
-"""Terms times classes; beyond that, none is learned: it would be too large to store."""
-
 
 # A classifier is clearly worse than the best if it is so by two standard errors of the difference.
 CLEAR = 2.0
 
 
 def fit_classifiers(
-    X: csr_array, members: Members, labels: Sequence[str], seed: int
+    X: csr_array,
+    members: Members,
+    labels: Sequence[str],
+    seed: int,
+    limits: TrainingLimits = LIMITS,
 ) -> tuple[Classifier, dict[str, Any]]:
     """Fit the classifiers, calibrate them, and choose one.
 
@@ -63,6 +63,8 @@ def fit_classifiers(
         The names of the classes.
     seed
         Of every random choice.
+    limits
+        How much to learn from.
 
     Returns
     -------
@@ -81,8 +83,8 @@ def fit_classifiers(
     # a random generator, and the arrays must be the same bits each time. The limit on BLAS is
     # here because limits that are set in two threads would not be lifted in order.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(1) as lane:
-        folds = held_out_folds(X, members, seed)
-        fitting = _Fitting(X, members, len(labels), seed, lane)
+        folds = held_out_folds(X, members, seed, limits)
+        fitting = _Fitting(X, members, len(labels), seed, limits, lane)
         whole = fitting.fit("auto")
         parts = [fitting.fit(whole.alpha, fold.seen) for fold in folds]
         scores = [
@@ -123,6 +125,7 @@ class _Fitting:
     members: Members
     n_classes: int
     seed: int
+    limits: TrainingLimits
     lane: ThreadPoolExecutor
 
     def fit(self, alpha: float | str, rows: NDArray[np.integer[Any]] | None = None) -> _Fitted:
@@ -132,7 +135,7 @@ class _Fitting:
         X = self.X if rows is None else self.X[rows]
         members = self.members if rows is None else self.members.of(rows)
         machines: dict[str, Future[Machine]] = {}
-        if X.shape[1] * self.n_classes <= MOST_SVM_CELLS:
+        if X.shape[1] * self.n_classes <= self.limits.svm_cells:
             machines["svm"] = self.lane.submit(self._machine_on_terms, X, members)
         labels = [classes.tolist() for classes in np.split(members.classes, members.starts[1:-1])]
         rlpi = RLPI(self.n_classes, alpha=alpha, random_state=self.seed).fit(X, labels)
@@ -146,7 +149,7 @@ class _Fitting:
         return _Fitted(rlpi.alpha_, members, subspace, machines)
 
     def _machine_on_terms(self, X: csr_array, members: Members) -> Machine:
-        most = int(MOST_SVM_WEIGHTS * len(members.sizes) / max(X.nnz, 1))
+        most = int(self.limits.svm_weights * len(members.sizes) / max(X.nnz, 1))
         if most < len(members.sizes):
             rng = np.random.default_rng(self.seed)
             rows = np.sort(rng.permutation(len(members.sizes))[:most])

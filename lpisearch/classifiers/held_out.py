@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lpisearch.classifiers.limits import LIMITS
 from lpisearch.graphs.near_duplicates import near_duplicate_groups
 
 if TYPE_CHECKING:
@@ -17,14 +18,12 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lpisearch.classifiers.classifier import Members
+    from lpisearch.classifiers.limits import TrainingLimits
 
     Rows = NDArray[np.integer[Any]]
 
 FOLDS = 5
 ALL_FOLDS_UP_TO = 2000
-# Of larger collections one part is held out, and a sample takes part: linear in neither.
-MOST_JUDGED = 4000
-MOST_SEEN = 16_000
 
 
 class Fold(NamedTuple):
@@ -34,7 +33,9 @@ class Fold(NamedTuple):
     judged: Rows
 
 
-def held_out_folds(X: csr_array, members: Members, seed: int) -> list[Fold]:
+def held_out_folds(
+    X: csr_array, members: Members, seed: int, limits: TrainingLimits = LIMITS
+) -> list[Fold]:
     """Cut documents into fifths by whole groups; of more than 2,000, hold out one part only.
 
     Classes are in proportion, by the first document of each group. A part is left out if what
@@ -42,7 +43,7 @@ def held_out_folds(X: csr_array, members: Members, seed: int) -> list[Fold]:
     """
     rng = np.random.default_rng(seed)
     count = len(members.sizes)
-    sample = np.sort(rng.permutation(count)[: MOST_JUDGED + MOST_SEEN])
+    sample = np.sort(rng.permutation(count)[: limits.judged + limits.seen])
     groups = _split_single_groups(near_duplicate_groups(X[sample]), members.of(sample))
     firsts = np.unique(groups, return_index=True)[1]
     first_classes = members.classes[members.starts[sample[firsts]]]
@@ -50,7 +51,7 @@ def held_out_folds(X: csr_array, members: Members, seed: int) -> list[Fold]:
     by_class = order[np.argsort(first_classes[order], kind="stable")]
     parts = FOLDS
     if count > ALL_FOLDS_UP_TO:
-        parts = max(FOLDS, -(-len(sample) // MOST_JUDGED))
+        parts = max(FOLDS, -(-len(sample) // limits.judged))
     part_of_group = np.empty(len(firsts), np.intp)
     part_of_group[by_class] = np.arange(len(firsts)) % parts
     judged_parts = range(parts) if count <= ALL_FOLDS_UP_TO else range(1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from lpisearch.classifiers.classifier import Members
 from lpisearch.classifiers.fitting import fit_classifiers
+from lpisearch.classifiers.limits import LIMITS
 from lpisearch.errors import BadOption
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from lpisearch.classifiers.limits import TrainingLimits
     from lpisearch.settings import IndexSpec
 
     Arrays = dict[str, NDArray[Any]]
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
 ALL, NONE, AUTO = "all", "none", "auto"
 LEAST_DOCUMENTS = 2
 """A class with fewer is left out: nothing could be held out to calibrate it."""
-MOST_CLASSES = 500
-MOST_CELLS = 40_000_000
-"""Training documents times classes; beyond that, the classifier learns from a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,8 @@ def learn_classifier(
     splits: Sequence[str],
     options: IndexSpec,
     stage: Callable[[str], AbstractContextManager[None]],
+    *,
+    limits: TrainingLimits = LIMITS,
 ) -> Learned:
     """Learn to tell the labels apart, and calibrate on documents that were held out.
 
@@ -85,16 +86,18 @@ def learn_classifier(
         `train` says which documents to learn from, `seed` settles every random choice.
     stage
         Times and announces a stage of the work by its name.
+    limits
+        How much to learn from.
     """
     if options.train == NONE or not any(labels):
         return Learned({}, None)
     with stage("learning labels"):
-        chosen = _training_documents(X, labels, splits, options)
+        chosen = _training_documents(X, labels, splits, options, limits)
         if isinstance(chosen, str):
             return Learned({}, {"reason": chosen})
         try:
             classifier, facts = fit_classifiers(
-                X[chosen.rows], chosen.members, chosen.names, options.seed
+                X[chosen.rows], chosen.members, chosen.names, options.seed, limits
             )
         except ValueError as error:  # such as labels that always come together
             return Learned({}, {"reason": f"the labels cannot be told apart ({error})"})
@@ -115,7 +118,11 @@ class _Training:
 
 
 def _training_documents(
-    X: csr_array, labels: Sequence[Sequence[str]], splits: Sequence[str], options: IndexSpec
+    X: csr_array,
+    labels: Sequence[Sequence[str]],
+    splits: Sequence[str],
+    options: IndexSpec,
+    limits: TrainingLimits,
 ) -> _Training | str:
     """Choose documents and classes, or say why there are none to learn from."""
     wanted = options.train
@@ -129,11 +136,10 @@ def _training_documents(
     usable = [name for name, size in sizes.items() if size >= LEAST_DOCUMENTS]
     if len(usable) < 2:  # noqa: PLR2004 (to tell apart takes two)
         return _too_few(sizes)
-    largest = sorted(usable, key=lambda name: (-sizes[name], name))[:MOST_CLASSES]
+    largest = sorted(usable, key=lambda name: (-sizes[name], name))[: limits.classes]
     numbers = {name: number for number, name in enumerate(sorted(largest))}
-    rows = _sample(
-        [row for row in rows if any(map(numbers.__contains__, labels[row]))], numbers, options
-    )
+    rows = [row for row in rows if any(map(numbers.__contains__, labels[row]))]
+    rows = _sample(rows, limits.cells // len(numbers), options.seed)
     own_classes = [[numbers[name] for name in labels[row] if name in numbers] for row in rows]
     starts = np.cumsum([0, *map(len, own_classes)], dtype=np.int64)
     classes = np.array([one for own in own_classes for one in own], np.int32)
@@ -153,9 +159,8 @@ def _too_few(sizes: Counter[str]) -> str:
     return f"fewer than two of the {len(sizes)} labels have {LEAST_DOCUMENTS} documents or more"
 
 
-def _sample(rows: list[int], numbers: dict[str, int], options: IndexSpec) -> list[int]:
-    most = MOST_CELLS // len(numbers)
+def _sample(rows: list[int], most: int, seed: int) -> list[int]:
     if len(rows) <= most:
         return rows
-    rng = np.random.default_rng(options.seed)
+    rng = np.random.default_rng(seed)
     return sorted(rng.choice(rows, most, replace=False).tolist())

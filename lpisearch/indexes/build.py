@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.learn import Fitted
+    from lpisearch.indexes.manifest import Manifest
     from lpisearch.projections.base import DocumentTransformer
     from lpisearch.settings import IndexOptions, IndexSpec
     from lpisearch.storage import Store
@@ -131,13 +132,16 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
-    from lpisearch.indexes.index import SubspaceIndex, document_arrays, term_array
-    from lpisearch.indexes.manifest import Manifest
-    from lpisearch.indexes.scoring.document_terms import DocumentTerms
+    from lpisearch.indexes.index import SubspaceIndex
 
-    projection, weighting = fitted.projection, fitted.weighting
-    alpha = projection.alpha_
-    manifest = Manifest(
+    return SubspaceIndex(_manifest(fitted, documents, spec), _arrays(fitted, documents))
+
+
+def _manifest(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> Manifest:
+    from lpisearch.indexes.manifest import Manifest
+
+    weighting = fitted.weighting
+    return Manifest(
         spec=spec,
         tokeniser=documents.tokeniser,
         weighting={
@@ -146,28 +150,43 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
             "k1": weighting.k1,
             "b": weighting.b,
         },
-        result=BuiltIndex(
-            dims=projection.n_components_,
-            alpha=None if alpha is None else float(alpha),
-            documents=len(documents.rows),
-            terms=len(fitted.vocabulary),
-            components=projection.n_graph_components_,
-            isolated=projection.n_isolated_,
-            learned_from=fitted.learned_from,
-            unknown_rate=round(fitted.unknown_rate, 6),
-            classifier=fitted.classifier.facts,
-            notes=list(fitted.notes),
-        ),
+        result=_built(fitted, documents),
         folded={"documents": 0, "words": 0, "unknown": 0},
         fingerprint=fingerprint(zip(documents.rows, documents.hashes, strict=True)),
         versions=library_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        placement=projection.placement,
+        placement=fitted.projection.placement,
     )
-    arrays: dict[str, Any] = {
-        "terms": term_array(fitted.vocabulary),
-        "document_frequencies": fitted.vocabulary.document_frequencies,
-        "idf": weighting.idf,
+
+
+def _built(fitted: Fitted, documents: Corpus) -> BuiltIndex:
+    """Gather what the build came to."""
+    projection = fitted.projection
+    alpha = projection.alpha_
+    return BuiltIndex(
+        dims=projection.n_components_,
+        alpha=None if alpha is None else float(alpha),
+        documents=len(documents.rows),
+        terms=len(fitted.vocabulary),
+        components=projection.n_graph_components_,
+        isolated=projection.n_isolated_,
+        learned_from=fitted.learned_from,
+        unknown_rate=round(fitted.unknown_rate, 6),
+        classifier=fitted.classifier.facts,
+        notes=list(fitted.notes),
+    )
+
+
+def _arrays(fitted: Fitted, documents: Corpus) -> dict[str, Any]:
+    """Gather what is stored of the terms, the map, the classifier and the documents."""
+    from lpisearch.indexes.index import document_arrays, term_array
+    from lpisearch.indexes.scoring.document_terms import DocumentTerms
+
+    vocabulary, projection = fitted.vocabulary, fitted.projection
+    return {
+        "terms": term_array(vocabulary),
+        "document_frequencies": vocabulary.document_frequencies,
+        "idf": fitted.weighting.idf,
         "term_factors": fitted.factors,
         "scales": projection.scales_,
         **_map_arrays(projection),
@@ -176,7 +195,6 @@ def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceInd
         **DocumentTerms.of_postings(fitted.postings).arrays(),
         **document_arrays(fitted.vectors, documents.rows, documents.hashes),
     }
-    return SubspaceIndex(manifest, arrays)
 
 
 def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int) -> SubspaceIndex:

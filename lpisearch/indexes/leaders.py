@@ -23,7 +23,9 @@ MOST_LEADERS = 20_000
 LEAST_LEADERS = 600
 
 
-def documents_to_learn_from(X: csr_array, seed: int) -> NDArray[np.intp]:
+def documents_to_learn_from(
+    X: csr_array, seed: int, least: int = LEAST_LEADERS, most: int = MOST_LEADERS
+) -> NDArray[np.intp]:
     """Choose rows of documents, in their order.
 
     Parameters
@@ -32,10 +34,12 @@ def documents_to_learn_from(X: csr_array, seed: int) -> NDArray[np.intp]:
         Documents as rows of unit length.
     seed
         Of the sample, where there are too many.
+    least, most
+        All documents are taken where leaders are fewer, a sample where they are more.
     """
     _, leaders = np.unique(near_duplicate_groups(X), return_index=True)
-    if len(leaders) < LEAST_LEADERS:
+    if len(leaders) < least:
         return np.arange(X.shape[0])
-    if len(leaders) > MOST_LEADERS:
-        leaders = np.random.default_rng(seed).permutation(leaders)[:MOST_LEADERS]
+    if len(leaders) > most:
+        leaders = np.random.default_rng(seed).permutation(leaders)[:most]
     return np.sort(leaders)

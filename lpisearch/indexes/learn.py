@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes.rebuild import rebuild_command
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from lpisearch.classifiers.training import Learned
-    from lpisearch.graphs.affinity import Floats
     from lpisearch.indexes.postings import Postings
     from lpisearch.indexes.stages import Stages
     from lpisearch.projections.base import DocumentTransformer
@@ -142,33 +142,13 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
     NothingToIndex
         The documents do not tell anything apart.
     """
-    import numpy as np
-
     from lpisearch.classifiers.training import learn_classifier
-    from lpisearch.indexes.index import scaled_rows
-    from lpisearch.indexes.postings import Postings
-    from lpisearch.terms.boilerplate import Edges
-    from lpisearch.terms.counts import count_all_terms, narrow
-    from lpisearch.terms.vocabulary import Vocabulary
     from lpisearch.terms.weighting import Weighting, normalise_rows
 
     with stages.stage("counting terms"):
-        edges = Edges()
-        terms, every = count_all_terms(edges.watch(corpus.shards))
-        vocabulary, stays = Vocabulary.choose(terms, every.matrix)
-        postings = Postings.build(terms, every.matrix, every.lengths, vocabulary.index)
-        counts = narrow(every.matrix, stays)
-        factors = edges.factors(terms, every)[stays]
-        words = int(every.lengths.sum())
-        unknown = words - int(counts.sum(dtype=np.float64))
-        del every
-    if not len(vocabulary):
-        raise NothingToIndex(
-            f"None of the {len(corpus.rows):,} documents has a word to index.",
-            Message(call("entries"), "  (is their language set? ", call("status"), ")"),
-        )
+        counted, counts = _count(corpus)
     with stages.stage("weighting"):
-        weighting = Weighting.fit(counts, options.weighting, factors=factors)
+        weighting = Weighting.fit(counts, options.weighting, factors=counted.factors)
         X = normalise_rows(weighting.apply(counts))
         del counts
     labels = [corpus.labels.get(row, []) for row in corpus.rows]
@@ -176,26 +156,51 @@ def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
     learned = labels if options.labels == "use" else None
     projection, learned_from, notes = _fit_projection(X, learned, options, stages)
     with stages.stage("placing documents"):
-        vectors = scaled_rows(_places(projection, X), projection.scales_)
-    if not vectors.any() or not np.isfinite(vectors).all():
-        raise NothingToIndex(
-            "The numbers of this subspace are too small or too large to tell documents apart.",
-            rebuild_command(replace(options, alpha=None)),
-        )
-    classifier = learn_classifier(X, labels, splits, options, stages.stage)
-    unknown_rate = unknown / max(words, 1)
+        vectors = _vectors(projection, X, options)
     return Fitted(
-        vocabulary,
+        counted.vocabulary,
         weighting,
-        factors,
+        counted.factors,
         projection,
         vectors,
         learned_from,
-        unknown_rate,
-        classifier,
-        postings,
+        counted.unknown_rate,
+        learn_classifier(X, labels, splits, options, stages.stage),
+        counted.postings,
         notes,
     )
+
+
+class _Counted(NamedTuple):
+    """What counting gives: the columns of the subspace, and the postings of every term."""
+
+    vocabulary: Vocabulary
+    factors: NDArray[np.float32]
+    postings: Postings
+    unknown_rate: float
+
+
+def _count(corpus: Corpus) -> tuple[_Counted, csr_array]:
+    """Count the terms of all documents; the counts are of those with a column alone."""
+    from lpisearch.indexes.postings import Postings
+    from lpisearch.terms.boilerplate import Edges
+    from lpisearch.terms.counts import count_all_terms, narrow
+    from lpisearch.terms.vocabulary import Vocabulary
+
+    edges = Edges()
+    terms, every = count_all_terms(edges.watch(corpus.shards))
+    vocabulary, stays = Vocabulary.choose(terms, every.matrix)
+    if not len(vocabulary):
+        raise NothingToIndex(
+            f"None of the {len(corpus.rows):,} documents has a word to index.",
+            Message(call("entries"), "  (is their language set? ", call("status"), ")"),
+        )
+    postings = Postings.build(terms, every.matrix, every.lengths, vocabulary.index)
+    counts = narrow(every.matrix, stays)
+    words = int(every.lengths.sum())
+    unknown = words - int(counts.sum(dtype=float))
+    factors = edges.factors(terms, every)[stays]
+    return _Counted(vocabulary, factors, postings, unknown / max(words, 1)), counts
 
 
 def library_versions() -> dict[str, str]:
@@ -251,8 +256,18 @@ def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
     return limits
 
 
-def _places(projection: DocumentTransformer, X: Any) -> Floats:
+def _vectors(projection: DocumentTransformer, X: Any, options: IndexSpec) -> NDArray[np.float32]:
     """Return where the fitted documents are: a method without a linear map knows it already."""
+    import numpy as np
+
+    from lpisearch.indexes.index import scaled_rows
     from lpisearch.projections.embedding import Embedding
 
-    return projection.embedding_ if isinstance(projection, Embedding) else projection.transform(X)
+    fitted = projection.embedding_ if isinstance(projection, Embedding) else projection.transform(X)
+    vectors = scaled_rows(fitted, projection.scales_)
+    if not vectors.any() or not np.isfinite(vectors).all():
+        raise NothingToIndex(
+            "The numbers of this subspace are too small or too large to tell documents apart.",
+            rebuild_command(replace(options, alpha=None)),
+        )
+    return vectors

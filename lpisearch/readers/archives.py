@@ -13,6 +13,7 @@ import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, BinaryIO, Self
 
 from lpisearch.errors import ReaderError
@@ -25,21 +26,32 @@ if TYPE_CHECKING:
 
     from lpisearch.readers.base import SourceFile
 
-MAX_ENTRIES = 10_000
-"""An office document or a book has tens to hundreds of members."""
 
-MAX_MEMBER_BYTES = 64 * MEBIBYTE
-"""One unpacked member; a thousand pages of DOCX take about 10 MiB of XML."""
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """What an archive may unpack to.
 
-MAX_EXPANDED_BYTES = 200 * MEBIBYTE
-"""All members read from one archive, together; also a gzipped file once unpacked."""
+    Attributes
+    ----------
+    entries
+        Members; an office document or a book has tens to hundreds.
+    member_bytes
+        One unpacked member; a thousand pages of DOCX take about 10 MiB of XML.
+    expanded_bytes
+        All members read from one archive, together; also a gzipped file once unpacked.
+    ratio, ratio_free_bytes
+        Unpacked to packed bytes, beyond the first free ones: a small file may pack very well
+        without being an attack. Honest XML reaches about 30.
+    """
 
-MAX_RATIO = 200
-"""Unpacked to packed bytes, beyond the first `RATIO_FREE_BYTES`. Honest XML reaches about 30."""
+    entries: int = 10_000
+    member_bytes: int = 64 * MEBIBYTE
+    expanded_bytes: int = 200 * MEBIBYTE
+    ratio: int = 200
+    ratio_free_bytes: int = 10 * MEBIBYTE
 
-RATIO_FREE_BYTES = 10 * MEBIBYTE
-"""A small file may pack very well without being an attack."""
 
+_LIMITS = ArchiveLimits()
 _CHUNK = MEBIBYTE
 _OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_FLAG = 0x1
@@ -55,6 +67,8 @@ class Archive:
     ----------
     source
         The archive, possibly gzipped.
+    limits
+        What it may unpack to.
 
     Raises
     ------
@@ -62,8 +76,9 @@ class Archive:
         The file is no zip archive, is damaged or encrypted, or passes a limit.
     """
 
-    def __init__(self, source: SourceFile) -> None:
-        self._stream = open_seekable(source)
+    def __init__(self, source: SourceFile, limits: ArchiveLimits = _LIMITS) -> None:
+        self._limits = limits
+        self._stream = open_seekable(source, limits.expanded_bytes)
         try:
             self._packed_bytes = self._stream.seek(0, io.SEEK_END)
             self._zip = self._open_zip()
@@ -108,8 +123,8 @@ class Archive:
             raise ReaderError("is encrypted, or in the old binary format of Office")
         with _stated_damage("not a complete zip archive"):
             archive = zipfile.ZipFile(self._stream)
-        if len(archive.infolist()) > MAX_ENTRIES:
-            raise ReaderError(f"has more than {MAX_ENTRIES:,} members (a zip bomb?)")
+        if len(archive.infolist()) > self._limits.entries:
+            raise ReaderError(f"has more than {self._limits.entries:,} members (a zip bomb?)")
         return archive
 
     def _read_within_limits(self, member: IO[bytes], name: str) -> bytes:
@@ -123,20 +138,21 @@ class Archive:
         return b"".join(chunks)
 
     def _check_limits(self, member_bytes: int, name: str) -> None:
-        if member_bytes > MAX_MEMBER_BYTES:
-            limit = MAX_MEMBER_BYTES // MEBIBYTE
+        if member_bytes > self._limits.member_bytes:
+            limit = self._limits.member_bytes // MEBIBYTE
             raise ReaderError(f"unpacks to more than {limit} MiB in “{name}” (a zip bomb?)")
-        if self._expanded_bytes > MAX_EXPANDED_BYTES:
-            limit = MAX_EXPANDED_BYTES // MEBIBYTE
+        if self._expanded_bytes > self._limits.expanded_bytes:
+            limit = self._limits.expanded_bytes // MEBIBYTE
             raise ReaderError(f"unpacks to more than {limit} MiB (a zip bomb?)")
-        if self._expanded_bytes > RATIO_FREE_BYTES + MAX_RATIO * self._packed_bytes:
-            raise ReaderError(f"unpacks to more than {MAX_RATIO} times its size (a zip bomb?)")
+        ratio, free = self._limits.ratio, self._limits.ratio_free_bytes
+        if self._expanded_bytes > free + ratio * self._packed_bytes:
+            raise ReaderError(f"unpacks to more than {ratio} times its size (a zip bomb?)")
 
 
-def open_seekable(source: SourceFile) -> BinaryIO:
+def open_seekable(source: SourceFile, most_bytes: int = _LIMITS.expanded_bytes) -> BinaryIO:
     """Open a source for random access; a gzipped one is unpacked into memory, within a limit."""
     if source.gzipped:
-        return io.BytesIO(whole(source, MAX_EXPANDED_BYTES))
+        return io.BytesIO(whole(source, most_bytes))
     stream = source.open()
     if not stream.seek(0, io.SEEK_END):
         stream.close()

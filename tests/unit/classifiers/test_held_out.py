@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from lpisearch.classifiers import held_out
 from lpisearch.classifiers.classifier import Members
 from lpisearch.classifiers.held_out import held_out_folds
+from lpisearch.classifiers.limits import TrainingLimits
 
 N_CLASSES = 3
 
@@ -40,11 +40,11 @@ def test_folds(count: int) -> None:
         assert max(sizes.values()) - min(sizes.values()) <= 2
 
 
-def test_large_collections_take_part_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_collections_take_part_by_a_sample() -> None:
     """No more are learned from and judged than stated."""
-    monkeypatch.setattr(held_out, "MOST_JUDGED", 200)
-    monkeypatch.setattr(held_out, "MOST_SEEN", 1000)
-    (fold,) = held_out_folds(_different(3000), _members([n % N_CLASSES for n in range(3000)]), 0)
+    members = _members([n % N_CLASSES for n in range(3000)])
+    limits = TrainingLimits(judged=200, seen=1000)
+    (fold,) = held_out_folds(_different(3000), members, 0, limits)
     assert (len(fold.judged), len(fold.seen)) == (200, 1000)
 
 

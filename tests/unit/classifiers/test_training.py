@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from lpisearch.classifiers import fitting, training
+from lpisearch.classifiers import fitting
 from lpisearch.classifiers.calibration import as_shares, surprise
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier, unit
+from lpisearch.classifiers.limits import LIMITS, TrainingLimits
 from lpisearch.classifiers.training import Learned, check_train, learn_classifier
 from lpisearch.errors import BadOption
 from lpisearch.indexes.stages import Stages
@@ -34,11 +35,15 @@ def _documents(count: int, seed: int = 0, own: float = 0.6) -> tuple[csr_array, 
 
 
 def _learn(
-    X: csr_array, labels: Sequence[Sequence[str]], splits: Sequence[str] = (), **options: Any
+    X: csr_array,
+    labels: Sequence[Sequence[str]],
+    splits: Sequence[str] = (),
+    limits: TrainingLimits = LIMITS,
+    **options: Any,
 ) -> Learned:
     stages = Stages(lambda _name: None)
     splits = splits or [""] * len(labels)
-    return learn_classifier(X, labels, splits, IndexOptions(**options), stages.stage)
+    return learn_classifier(X, labels, splits, IndexOptions(**options), stages.stage, limits=limits)
 
 
 def _facts(learned: Learned) -> dict[str, Any]:
@@ -203,39 +208,36 @@ def test_an_unknown_split() -> None:
     assert "auto, all, none, dev, train" in caught.value.next_step
 
 
-def test_large_libraries_are_learned_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_libraries_are_learned_from_a_sample() -> None:
     """Documents times classes are bounded; the sample is drawn by the seed."""
-    monkeypatch.setattr(training, "MOST_CELLS", 3 * 50)
     X, labels = _documents(120)
-    assert _facts(_learn(X, labels))["documents"] == 50
+    assert _facts(_learn(X, labels, limits=TrainingLimits(cells=3 * 50)))["documents"] == 50
 
 
-def test_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_labels() -> None:
     """Of very many labels the largest are learned."""
-    monkeypatch.setattr(training, "MOST_CLASSES", 2)
     X, labels = _documents(90)
     labels[2] = ["class 1"]
-    learned = _learn(X, labels)
+    learned = _learn(X, labels, limits=TrainingLimits(classes=2))
     classifier = Classifier.from_index(learned.arrays, _facts(learned))
     assert classifier.labels == ("class 0", "class 1")
     assert _facts(learned)["left_out"] == 1
 
 
-def test_an_svm_that_would_be_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_svm_that_would_be_large() -> None:
     """Beyond so many terms times classes none is learned on terms; the others are."""
-    monkeypatch.setattr(fitting, "MOST_SVM_CELLS", 10)
-    learned = _learn(*_documents(60))
+    learned = _learn(*_documents(60), limits=TrainingLimits(svm_cells=10))
     facts = _facts(learned)
     assert set(facts["weights"]) == {"centroid", "knn", "map-svm"}
     assert facts["chosen"] in facts["weights"]
     assert "classifier_svm_weights" not in learned.arrays
 
 
-def test_an_svm_that_would_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_svm_that_would_take_long() -> None:
     """Of many documents it learns from a sample, and still tells the classes apart."""
     X, labels = _documents(400)
-    monkeypatch.setattr(fitting, "MOST_SVM_WEIGHTS", X.nnz // 4)
-    shares = _shares(_learn(X, labels), X, "svm")
+    learned = _learn(X, labels, limits=TrainingLimits(svm_weights=X.nnz // 4))
+    shares = _shares(learned, X, "svm")
     assert np.mean(shares.argmax(axis=1) == [int(own[0][-1]) for own in labels]) > 0.85
 
 

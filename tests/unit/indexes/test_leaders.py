@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from lpisearch.compute.rows import unit_rows
-from lpisearch.indexes import leaders
 from lpisearch.indexes.leaders import documents_to_learn_from
-
-if TYPE_CHECKING:
-    import pytest
 
 RNG = np.random.default_rng(0)
 
@@ -22,12 +18,12 @@ def documents(number: int) -> csr_array:
     )
 
 
-def test_one_of_near_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_near_duplicates() -> None:
     """Documents that come again are not learned from; the first of each stays, in order."""
-    monkeypatch.setattr(leaders, "LEAST_LEADERS", 10)
     X = documents(40)
     twice = csr_array(vstack([X, X]))
-    assert documents_to_learn_from(twice, 0).tolist() == documents_to_learn_from(X, 0).tolist()
+    found = documents_to_learn_from(twice, 0, least=10)
+    assert found.tolist() == documents_to_learn_from(X, 0, least=10).tolist()
 
 
 def test_a_small_library_is_learned_whole() -> None:
@@ -36,13 +32,12 @@ def test_a_small_library_is_learned_whole() -> None:
     assert documents_to_learn_from(csr_array(vstack([X, X])), 0).tolist() == list(range(60))
 
 
-def test_a_sample_of_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_of_very_many() -> None:
     """Of more leaders than are needed a sample is taken: the same by the same seed, ascending."""
-    monkeypatch.setattr(leaders, "LEAST_LEADERS", 5)
-    monkeypatch.setattr(leaders, "MOST_LEADERS", 20)
     X = documents(60)
-    found = documents_to_learn_from(X, 1)
+    choose = partial(documents_to_learn_from, X, least=5, most=20)
+    found = choose(1)
     assert len(found) == 20
     assert (np.diff(found) > 0).all()
-    assert documents_to_learn_from(X, 1).tolist() == found.tolist()
-    assert documents_to_learn_from(X, 2).tolist() != found.tolist()
+    assert choose(1).tolist() == found.tolist()
+    assert choose(2).tolist() != found.tolist()

@@ -11,7 +11,7 @@ import pytest
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers import archives
-from lpisearch.readers.archives import Archive
+from lpisearch.readers.archives import Archive, ArchiveLimits
 from lpisearch.readers.base import SourceFile
 from lpisearch.settings import MEBIBYTE
 
@@ -55,7 +55,7 @@ def test_missing_member_is_stated(tmp_path: Path) -> None:
 
 def test_ratio_is_limited_for_what_is_really_unpacked(tmp_path: Path) -> None:
     """A member of zeros packs a thousand to one: beyond the free bytes it is refused."""
-    bomb = _zip(tmp_path / "a.zip", bomb=bytes(archives.RATIO_FREE_BYTES * 3))
+    bomb = _zip(tmp_path / "a.zip", bomb=bytes(ArchiveLimits().ratio_free_bytes * 3))
     with Archive(bomb) as archive, pytest.raises(ReaderError, match="200 times its size"):
         archive.read("bomb")
 
@@ -75,30 +75,32 @@ def test_false_declared_size_is_no_way_around_the_limits(tmp_path: Path) -> None
         archive.read("bomb")
 
 
-def test_member_size_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_member_size_is_limited(tmp_path: Path) -> None:
     """One member may not unpack to more than the limit, even if it packs badly."""
-    monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", MEBIBYTE)
     source = _zip(tmp_path / "a.zip", zipfile.ZIP_STORED, big=os.urandom(MEBIBYTE + 1))
-    with Archive(source) as archive, pytest.raises(ReaderError, match="more than 1 MiB in “big”"):
+    limits = ArchiveLimits(member_bytes=MEBIBYTE)
+    with (
+        Archive(source, limits) as archive,
+        pytest.raises(ReaderError, match="more than 1 MiB in “big”"),
+    ):
         archive.read("big")
 
 
-def test_total_size_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_total_size_is_limited(tmp_path: Path) -> None:
     """All members together may not unpack to more than the limit."""
-    monkeypatch.setattr(archives, "MAX_EXPANDED_BYTES", MEBIBYTE)
     half = os.urandom(MEBIBYTE * 2 // 3)
-    with Archive(_zip(tmp_path / "a.zip", one=half, two=half)) as archive:
+    limits = ArchiveLimits(expanded_bytes=MEBIBYTE)
+    with Archive(_zip(tmp_path / "a.zip", one=half, two=half), limits) as archive:
         archive.read("one")
         with pytest.raises(ReaderError, match="more than 1 MiB"):
             archive.read("two")
 
 
-def test_number_of_members_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_members_is_limited(tmp_path: Path) -> None:
     """An archive of very many members is refused when it is opened."""
-    monkeypatch.setattr(archives, "MAX_ENTRIES", 2)
     source = _zip(tmp_path / "a.zip", a=b"", b=b"", c=b"")
     with pytest.raises(ReaderError, match="more than 2 members"):
-        Archive(source)
+        Archive(source, ArchiveLimits(entries=2))
 
 
 def test_methods_without_a_bound_are_refused(tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_failing_disk_stays_an_error_of_the_system(
 
     source = _zip(tmp_path / "a.zip", one=b"text")
     disk = _Disk(source.path.read_bytes())
-    monkeypatch.setattr(archives, "open_seekable", lambda _: disk)
+    monkeypatch.setattr(archives, "open_seekable", lambda *_: disk)
     with Archive(source) as archive:
         disk.failing = True
         with pytest.raises(OSError, match="Input/output error"):

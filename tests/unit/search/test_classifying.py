@@ -219,13 +219,14 @@ def test_an_unknown_split(shelf: Path) -> None:
         build_index(shelf, IndexOptions(train="dev"))
 
 
-def test_an_index_without_an_svm(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_without_an_svm(indexed: Path) -> None:
     """If no SVM was learned, another classifier is proposed."""
-    monkeypatch.setattr("lpisearch.classifiers.fitting.MOST_SVM_CELLS", 1)
-    build_index(indexed, IndexOptions())
-    assert judge_of(indexed).text("ship").note != "failed"
+    index = open_index(indexed)
+    facts = index.manifest.result.classifier
+    assert facts is not None
+    facts["weights"] = {by: weights for by, weights in facts["weights"].items() if by != "svm"}
     with pytest.raises(ClassifierNotFound, match="has no svm") as caught:
-        judge_of(indexed, ClassifyOptions("svm"))
+        classifying._classifier(index, "svm")
     assert 'classifier="auto"' in caught.value.next_step
 
 

@@ -1,0 +1,36 @@
+"""How much a classifier is learned from, so that an index is built in reasonable time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLimits:
+    """What bounds the time and the size of classifiers.
+
+    Attributes
+    ----------
+    classes
+        The largest classes are learned; the others are left out.
+    cells
+        Training documents times classes; beyond that, all learn from a sample.
+    svm_weights
+        Entries of the matrix; the SVM on terms learns from a sample of more.
+    svm_cells
+        Terms times classes; beyond that, no SVM on terms is learned: it would be too large to
+        store.
+    judged, seen
+        Of large collections one part is held out, and a sample takes part: so many documents
+        judge, so many teach. The time is linear in neither.
+    """
+
+    classes: int = 500
+    cells: int = 40_000_000
+    svm_weights: int = 10_000_000
+    svm_cells: int = 25_000_000
+    judged: int = 4000
+    seen: int = 16_000
+
+
+LIMITS = TrainingLimits()
