@@ -82,6 +82,13 @@ def method_names() -> list[str]:
     return list(CATALOGUE)
 
 
+def graph_names() -> list[str]:
+    """Return the names of the graphs that `Library.index` takes."""
+    from lpisearch.graphs.registry import GRAPHS
+
+    return list(GRAPHS)
+
+
 class Library:
     """An open library of documents.
 

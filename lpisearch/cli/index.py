@@ -15,7 +15,7 @@ from lpisearch.cli.render import (
     size,
     stage_line,
 )
-from lpisearch.library import method_names
+from lpisearch.library import graph_names, method_names
 from lpisearch.records.wire import index_record
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ Number = TypeVar("Number", int, float)
 
 *_OTHERS, _LAST = method_names()
 _METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
+_GRAPHS = ", ".join(graph_names())
 
 
 def index(
@@ -39,6 +40,13 @@ def index(
     neighbours: Annotated[
         int, typer.Option(metavar="N", help="Neighbours that each document names.")
     ] = 15,
+    graph: Annotated[
+        str, typer.Option(metavar="auto|NAME", help=f"Who is a neighbour: {_GRAPHS}.")
+    ] = "auto",
+    radius: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="How far apart neighbours are at most, if --graph ball."),
+    ] = None,
     labels: Annotated[
         str,
         typer.Option(metavar="use|ignore", help="Whether a common label makes neighbours too."),
@@ -79,6 +87,8 @@ def index(
         dims=_number("dims", dims, int),
         alpha=_number("alpha", alpha, float),
         neighbours=neighbours,
+        graph=graph,
+        radius=radius,
         labels=labels,
         weighting=weighting,
         train=train,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import BadOption, NothingToIndex
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from lpisearch.terms.weighting import Weighting
 
 _LABEL_CHOICES = ("ignore", "use")
+_AUTO = "auto"
 _ONE_THREAD_DOCUMENTS = 2000
 # Between a whole library's documents and short queries, a little less than the estimators' 2 was
 # measured to be better everywhere: docs/ranking.md.
@@ -127,11 +129,33 @@ def check_options(options: IndexSpec) -> None:
         raise BadOption("alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
     if options.alpha is not None and "alpha" not in method.parameters:
         raise BadOption("alpha", f"{options.method} has no α")
+    _check_graph(options)
     if options.labels == "use" and not method.has_graph:
         raise BadOption("labels", f"{options.method} takes no notice of labels")
     if not 0 <= options.seed <= _LARGEST_SEED:
         raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
     weighting_scheme(options.weighting)
+
+
+def _check_graph(options: IndexSpec) -> None:
+    from lpisearch.graphs.registry import GRAPHS
+
+    if options.radius is not None and not 0 < options.radius <= sqrt(2):
+        raise BadOption("radius", f"{options.radius} is not above 0 and at most √2")
+    if options.graph == _AUTO:
+        return
+    if options.graph not in GRAPHS:
+        hint = nearest(options.graph, GRAPHS)
+        raise BadOption("graph", f"there is no graph “{options.graph}”{hint}", [_AUTO, *GRAPHS])
+    if not CATALOGUE[options.method].has_graph:
+        raise BadOption("graph", f"{options.method} has no graph")
+    if GRAPHS[options.graph].needs_labels != (options.labels == "use"):
+        needs, instead = "takes no notice of labels", "ignore"
+        if options.labels == "ignore":
+            needs, instead = "is built from labels", "use"
+        error = BadOption("graph", f"{options.graph} {needs}")
+        error.next_step = call("index", graph=options.graph, labels=instead)
+        raise error
 
 
 def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
@@ -212,6 +236,7 @@ def _fit_projection(
     X: Any, labels: list[list[str]] | None, options: IndexSpec, stages: Stages
 ) -> tuple[DocumentTransformer, int, tuple[str, ...]]:
     from lpisearch.graphs import GRAPHS, GraphOptions
+    from lpisearch.graphs.options import RADIUS
     from lpisearch.indexes.leaders import documents_to_learn_from
     from lpisearch.projections.base import NotConverged, Projection
 
@@ -221,11 +246,13 @@ def _fit_projection(
     projection = make_method(options.method, wanted, X.shape[0])
     affinity = None
     try:
-        if labels is None and projection.about.has_graph:
+        if projection.about.has_graph and (labels is None or options.graph != _AUTO):
+            graph = GRAPHS["nearest" if options.graph == _AUTO else options.graph]
             with stages.stage("linking neighbours"):
-                if isinstance(projection, Projection):  # it can place the others
+                if labels is None and isinstance(projection, Projection):  # it places the others
                     X = X[documents_to_learn_from(X, options.seed)]
-                affinity = GRAPHS["nearest"].build(X, None, GraphOptions(options.neighbours))
+                edges = GraphOptions(options.neighbours, options.radius or RADIUS)
+                affinity = graph.build(X, labels, edges)
         with (
             stages.stage("projecting"),
             one_thread_if_small(X.shape[0]),

@@ -25,6 +25,11 @@ class IndexSpec:
         None leaves the choice to the method, by a stated rule.
     neighbours
         How many neighbours each document names in the graph.
+    graph
+        Who is a neighbour of whom, by the name of a graph; "auto": the nearest, and those of a
+        common label where labels are used.
+    radius
+        Within which distance of unit rows, where the graph is a ball; None leaves it to the graph.
     labels
         "ignore", or "use": documents with a common label are neighbours too.
     weighting
@@ -43,6 +48,8 @@ class IndexSpec:
     dims: int | None = None
     alpha: float | None = None
     neighbours: int = 15
+    graph: str = "auto"
+    radius: float | None = None
     labels: str = "ignore"
     weighting: str = "log-tfidf"
     train: str = "auto"

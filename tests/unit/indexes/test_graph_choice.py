@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from lpisearch.errors import BadOption
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.opening import open_index
+from lpisearch.settings import IndexOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("graph", "labels"),
+    [("nearest", "ignore"), ("ball", "ignore"), ("complete", "ignore"), ("label", "use")],
+)
+def test_an_index_learns_from_the_graph_that_was_asked_for(
+    shelf: Path, graph: str, labels: str
+) -> None:
+    """Every graph makes an index that names it; the nearest are what is used without asking."""
+    build_index(shelf, IndexOptions(dims=3))
+    usual = np.array(open_index(shelf).vectors)
+    options = IndexOptions(dims=3, graph=graph, labels=labels, radius=1.38)
+    build_index(shelf, options)
+    built = open_index(shelf)
+    assert built.manifest.spec == options.spec
+    assert np.array_equal(built.vectors, usual) == (graph == "nearest")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (IndexOptions(graph="nearst"), "did you mean nearest"),
+        (IndexOptions(graph="label"), "label is built from labels"),
+        (IndexOptions(graph="ball", labels="use"), "ball takes no notice of labels"),
+        (IndexOptions(graph="nearest", method="lsi"), "lsi has no graph"),
+        (IndexOptions(graph="ball", radius=2), "at most √2"),
+    ],
+)
+def test_a_graph_that_cannot_work_is_refused(shelf: Path, options: IndexOptions, said: str) -> None:
+    """The error says what does not fit, before anything is read."""
+    with pytest.raises(BadOption, match=said):
+        build_index(shelf, options)
