@@ -59,7 +59,7 @@ def test_a_second_writer_says_who_holds_the_library(
 ) -> None:
     """Without waiting, a second ingest ends with status 1 and names the process that writes."""
     root = folder(_NOTES)
-    with writer_lock(library, "lpisearch ingest", 0):
+    with writer_lock(library, "ingest", 0):
         done = program("ingest", root, "--wait", "0")
     assert (done.returncode, done.stdout) == (1, "")
     assert f"{library} is being written by lpisearch ingest (process {os.getpid()} " in done.stderr

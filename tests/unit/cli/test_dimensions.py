@@ -141,9 +141,12 @@ def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
     [
         (
             ("--method", "rlpi"),
-            "rlpi has no dimensions of few words. Next: choose one of: fsslpi, lpfl, spg",
+            "rlpi has no dimensions of few words. Next: choose one of: slpi, fsslpi, lpfl, spg, spca",
         ),
-        (("--method", "sgp"), "there is no method “sgp”. Next: choose one of: fsslpi, lpfl, spg"),
+        (
+            ("--method", "sgp"),
+            "there is no method “sgp”. Next: choose one of: slpi, fsslpi, lpfl, spg, spca",
+        ),
         (("--method", "spg", "--dims", "0"), "--dims: 0 is not a number of dimensions"),
         (("--method", "spg", "-n", "4"), "-n: dimensions are counted by --dims"),
         (("--dims", "4"), "--dims: it goes with --method"),

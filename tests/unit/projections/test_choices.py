@@ -76,8 +76,8 @@ def test_dimensions_that_count_a_twentieth_are_kept() -> None:
     assert choose_dimensions(values, 0.0) == 6
 
 
-def test_there_are_never_more_than_150_dimensions() -> None:
+def test_there_are_never_more_than_300_dimensions() -> None:
     """A flat spectrum is cut off."""
-    assert choose_dimensions(np.linspace(1, 0.9, 400), 2.0) == 150
+    assert choose_dimensions(np.linspace(1, 0.9, 400), 2.0) == 300
     assert choose_dimensions(np.ones(3), 2.0) == 3
     assert choose_dimensions(np.empty(0), 2.0) == 0
