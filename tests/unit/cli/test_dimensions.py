@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 every_method = pytest.mark.parametrize("method", ["spg", "slpi", "spca", "lpfl", "fsslpi"])
 
+_FEW_WORDS = "slpi, fsslpi, lpfl, spg, spca"
+
 
 def _value(done: Result) -> Any:
     assert (done.exit_code, done.stderr) == (0, "")
@@ -141,7 +143,7 @@ def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
     [
         (
             ("--method", "rlpi"),
-            "rlpi has no dimensions of few words. Next: choose one of: slpi, fsslpi, lpfl, spg, spca",
+            f"rlpi has no dimensions of few words. Next: choose one of: {_FEW_WORDS}",
         ),
         (
             ("--method", "sgp"),

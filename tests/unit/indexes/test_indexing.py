@@ -320,7 +320,7 @@ def test_a_writer_is_waited_for_and_named(build: Callable[..., IndexReport], lib
     """A build that gets no turn says who writes, and leaves the old index in use."""
     before = build(method="lsi")
     with (
-        writer_lock(library, "lpisearch ingest", 0),
+        writer_lock(library, "ingest", 0),
         pytest.raises(LibraryLocked, match="lpisearch ingest"),
     ):
         build(method="lsi", dims=2, wait_seconds=0.1)

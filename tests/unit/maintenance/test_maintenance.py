@@ -91,7 +91,7 @@ def test_retokenising_is_one_transaction(
 def test_every_writer_respects_the_lock(library: Path, filled: Path) -> None:
     """Deleting, retokenising and repairing wait for a writer, and say who it is."""
     assert filled.is_dir()
-    with writer_lock(library, "lpisearch ingest", 0):
+    with writer_lock(library, "ingest", 0):
         with pytest.raises(LibraryLocked, match="lpisearch ingest"):
             delete_documents(library, ["a.txt"], wait_seconds=0)
         with pytest.raises(LibraryLocked, match="lpisearch ingest"):
