@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.classifiers.calibration import as_shares, weighted
+from lpisearch.compute.rows import divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -239,7 +240,7 @@ def class_centres(points: Floats, members: Members, n_classes: int) -> Floats:
     for number, (start, end) in enumerate(pairwise(bounds)):
         in_class = rows[order[start:end]]
         sums[number] = (1 / members.sizes[in_class]) @ points[in_class]
-    return unit(sums).astype(points.dtype)
+    return divided_by_lengths(sums).astype(points.dtype)
 
 
 def neighbour_votes(
@@ -266,12 +267,6 @@ def neighbour_votes(
         np.add.at(votes, cast, voices[voters] / chosen.sizes[voters])
     total = votes.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(votes, total, out=votes, where=total > 0))
-
-
-def unit(rows: Floats) -> Floats:
-    """Bring each row to unit length; a row of zeros stays."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
 
 
 def _dense(product: Any) -> Floats:

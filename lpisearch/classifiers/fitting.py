@@ -22,11 +22,12 @@ from lpisearch.classifiers.classifier import (
     Members,
     class_centres,
     neighbour_votes,
-    unit,
 )
 from lpisearch.classifiers.held_out import held_out_folds
 from lpisearch.classifiers.limits import LIMITS
 from lpisearch.classifiers.machines import fit_machine
+from lpisearch.compute.rows import divided_by_lengths
+from lpisearch.compute.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,12 +78,10 @@ def fit_classifiers(
     ValueError
         No direction tells the classes apart.
     """
-    from threadpoolctl import threadpool_limits
-
     # Machines are fitted in a lane of their own beside the rest, one after the other: they share
     # a random generator, and the arrays must be the same bits each time. The limit on BLAS is
     # here because limits that are set in two threads would not be lifted in order.
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(1) as lane:
+    with one_blas_thread(), ThreadPoolExecutor(1) as lane:
         folds = held_out_folds(X, members, seed, limits)
         fitting = _Fitting(X, members, len(labels), seed, limits, lane)
         whole = fitting.fit("auto")
@@ -109,7 +108,7 @@ class _Fitted:
 
     def scores(self, X: csr_array, n_classes: int) -> dict[str, Floats]:
         """Score documents by each part."""
-        points = unit(X @ self.subspace.loadings)
+        points = divided_by_lengths(X @ self.subspace.loadings)
         scores = {
             "centroid": points @ self.subspace.centroids.T,
             "knn": neighbour_votes(points, self.subspace.vectors, self.members, n_classes),
@@ -140,7 +139,7 @@ class _Fitting:
         labels = [classes.tolist() for classes in np.split(members.classes, members.starts[1:-1])]
         rlpi = RLPI(self.n_classes, alpha=alpha, random_state=self.seed).fit(X, labels)
         loadings = np.ascontiguousarray(rlpi.components_.T, np.float32)
-        vectors = unit(X @ loadings)
+        vectors = divided_by_lengths(X @ loadings)
         centroids = class_centres(vectors, members, self.n_classes)
         machines["map-svm"] = self.lane.submit(
             fit_machine, vectors, members, self.n_classes, self.seed

@@ -1,1 +1,1 @@
-"""Arithmetic that several rooms share: work spread over threads, rows brought to unit length."""
+"""Arithmetic that several rooms share: threads, rows at unit length, k-means, agreement."""

@@ -54,6 +54,15 @@ def unit_rows(X: Rows) -> Rows:
     return cast("Rows", scaled)
 
 
+def divided_by_lengths(rows: Floats) -> Floats:
+    """Divide each row of an array by its length, however near to 1 that is; zeros stay.
+
+    Unlike `unit_rows`, for sums and points whose squares are in the range of numbers.
+    """
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
+
+
 def each_term_once(X: Rows) -> Rows:
     """Add up entries that name a term of a row twice: a copy, or X itself where there are none."""
     matrix: Any = X

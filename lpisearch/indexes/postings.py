@@ -149,10 +149,6 @@ class Postings:
         number = bisect_left(range(len(self)), line, key=self._line)
         return number if number < len(self) and self._line(number) == line else -1
 
-    def document_frequency(self, number: int) -> int:
-        """Return in how many documents a term is."""
-        return int(self.posting_starts[number + 1] - self.posting_starts[number])
-
     def _line(self, number: int) -> bytes:
         starts = self._starts
         return self._bytes[starts[number] : starts[number + 1]].tobytes()

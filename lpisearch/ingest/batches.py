@@ -124,10 +124,6 @@ class BatchWriter:
         seen = self._seen.pop(source_id, set())
         return [key for key in transaction.changes.of_source(source_id) if key not in seen]
 
-    def forget(self, source_id: int) -> None:
-        """Drop what is remembered of a source that was not read to its end."""
-        self._seen.pop(source_id, None)
-
 
 class _Present:
     """What the library has at the identities and places of a batch."""

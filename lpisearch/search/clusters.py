@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.classifiers.classifier import unit
+from lpisearch.compute.k_means import spherical_k_means
+from lpisearch.compute.rows import divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +26,7 @@ if TYPE_CHECKING:
 
 NO_TOPIC = -1
 LARGEST_ROOT = 50
-STARTS = 10
-MAX_ROUNDS = 50
-SAMPLE = 20_000
-"""Of more documents, so many are drawn to find the best start; all take part from there on."""
 _BLOCK = 8192
-_FEW_MOVES = 0.0005
 _ENTRIES = 4_000_000
 
 
@@ -101,17 +97,9 @@ def cluster(vectors: Floats, number: int, dims: int, seed: int) -> Clusters:
         Of the ten starts, the best of which is kept.
     """
     placed = np.flatnonzero(_filled(vectors))
-    points = unit(np.asarray(vectors[placed, :dims], np.float32))
-    rng = np.random.default_rng(seed)
-    some = points
-    if len(points) > SAMPLE:
-        some = points[np.sort(rng.choice(len(points), SAMPLE, replace=False))]
-    runs = [_iterate(some, _plus_plus(some, number, rng)) for _ in range(STARTS)]
-    centres = max(runs, key=lambda run: run[1])[0]
-    if some is not points:
-        centres, _ = _iterate(points, centres)
-    nearest_centre, _, _ = _nearest(points, centres)
-    sizes = np.bincount(nearest_centre, minlength=len(centres))
+    points = divided_by_lengths(np.asarray(vectors[placed, :dims], np.float32))
+    nearest_centre, n_centres = spherical_k_means(points, number, seed)
+    sizes = np.bincount(nearest_centre, minlength=n_centres)
     order = np.argsort(-sizes, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -136,7 +124,7 @@ def typical_documents(
         total = np.zeros(vectors.shape[1])
         for start in range(0, len(members), _BLOCK):
             total += vectors[members[start : start + _BLOCK]].sum(axis=0, dtype=np.float64)
-        centre = unit(total[np.newaxis])[0].astype(np.float32)
+        centre = divided_by_lengths(total[np.newaxis])[0].astype(np.float32)
         blocks = [
             vectors[members[at : at + _BLOCK]] @ centre for at in range(0, len(members), _BLOCK)
         ]
@@ -191,83 +179,9 @@ def characteristic_terms(
     ]
 
 
-def purity_and_information(table: Floats) -> tuple[float, float]:
-    """Compare clusters with labels.
-
-    Parameters
-    ----------
-    table
-        Clusters x labels: how many documents have both; each document once.
-
-    Returns
-    -------
-    tuple
-        Purity: the share of documents with the commonest label of their cluster. Normalised
-        mutual information: over the larger of the two entropies, 1 where both are 0.
-    """
-    joint = table / table.sum()
-    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-    there = joint > 0
-    by_chance = np.outer(rows, columns)[there]
-    shared = float(np.sum(joint[there] * np.log(joint[there] / by_chance)))
-    largest = max(_entropy(rows), _entropy(columns))
-    return float(joint.max(axis=1).sum()), shared / largest if largest > 0 else 1.0
-
-
-def _entropy(shares: Floats) -> float:
-    known = shares[shares > 0]
-    return float(-np.sum(known * np.log(known)))
-
-
 def _filled(vectors: Floats) -> NDArray[np.bool_]:
     blocks = [vectors[at : at + _BLOCK].any(axis=1) for at in range(0, len(vectors), _BLOCK)]
     return np.concatenate(blocks) if blocks else np.zeros(0, np.bool_)
-
-
-def _plus_plus(points: Floats, number: int, rng: np.random.Generator) -> Floats:
-    """Draw starts far from each other: k-means++, each the best of a few candidates."""
-    candidates = 2 + int(np.log(number))
-    chosen = [int(rng.integers(len(points)))]
-    distances = 1 - points @ points[chosen[0]]
-    while len(chosen) < number:
-        weights = np.maximum(distances, 0).astype(np.float64)
-        if not weights.sum() > 0:
-            break  # every document is where a start is
-        drawn = rng.choice(len(points), candidates, p=weights / weights.sum())
-        nearer = np.minimum(distances[:, np.newaxis], 1 - points @ points[drawn].T)
-        best = int(np.argmin(nearer.sum(axis=0)))
-        chosen.append(int(drawn[best]))
-        distances = nearer[:, best]
-    return points[chosen]
-
-
-def _iterate(points: Floats, centres: Floats) -> tuple[Floats, float]:
-    """Move centres to the mean direction of their documents until hardly any changes its own."""
-    nearest_centre, sums, objective = _nearest(points, centres)
-    for _ in range(MAX_ROUNDS):
-        filled = sums.any(axis=1, keepdims=True)
-        centres = np.where(filled, unit(sums), centres).astype(np.float32)
-        earlier = nearest_centre
-        nearest_centre, sums, objective = _nearest(points, centres)
-        if np.count_nonzero(nearest_centre != earlier) <= len(points) * _FEW_MOVES:
-            break
-    return centres, objective
-
-
-def _nearest(points: Floats, centres: Floats) -> tuple[Whole, Floats, float]:
-    """Return the centre of each document, the sum of each centre's, and that of the cosines."""
-    nearest_centre = np.empty(len(points), np.int64)
-    sums = np.zeros(centres.shape)
-    objective = 0.0
-    for start in range(0, len(points), _BLOCK):
-        block = points[start : start + _BLOCK]
-        cosines = block @ centres.T
-        best = cosines.argmax(axis=1)
-        nearest_centre[start : start + _BLOCK] = best
-        belongs = best[:, np.newaxis] == np.arange(len(centres))
-        sums += belongs.T.astype(np.float32) @ block  # several times as fast as adding rows
-        objective += float(cosines.max(axis=1).sum(dtype=np.float64))
-    return nearest_centre, sums, objective
 
 
 def _stretches(starts: Whole) -> Iterator[tuple[int, int]]:

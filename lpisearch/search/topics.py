@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.compute.agreement import normalised_information, purity
 from lpisearch.errors import BadOption
 from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.records import Filter, LabelShare, Topic, TopicDocument, TopicReport
@@ -185,4 +186,4 @@ class _Labels:
         """Compare topics and labels over the documents with just one label."""
         if not self.single.any():
             return None, None
-        return clusters.purity_and_information(self.single)
+        return purity(self.single), normalised_information(self.single)

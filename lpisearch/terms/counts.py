@@ -50,11 +50,6 @@ class Counts:
     matrix: csr_array
     lengths: NDArray[np.int32]
 
-    def unknown_rates(self) -> NDArray[np.float32]:
-        """Return the share of each document's tokens that have no column; 0 if it has none."""
-        unknown = self.lengths - self.matrix.sum(axis=1)
-        return (unknown / np.maximum(self.lengths, 1)).astype(np.float32)
-
 
 def build_counts(
     shards: Iterable[Sequence[str]], limits: VocabularyLimits | None = None

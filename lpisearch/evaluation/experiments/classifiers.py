@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lpisearch.classifiers.classifier import Members, neighbour_votes, unit
+from lpisearch.classifiers.classifier import Members, neighbour_votes
+from lpisearch.compute.rows import divided_by_lengths
+from lpisearch.compute.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,10 +43,8 @@ def judge(by: str, points: Any, labels: Sequence[str], others: Any, seed: int) -
     points, others
         Documents as rows at unit length, dense or sparse.
     """
-    from threadpoolctl import threadpool_limits
-
     names, classes = np.unique(np.array(labels), return_inverse=True)
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         began = time.perf_counter()
         scorer = _LEARNERS[by](points, classes, len(names), seed)
         learned = time.perf_counter()
@@ -57,7 +57,7 @@ def _centroid(points: Any, classes: Any, n_classes: int, _seed: int) -> Scorer:
     """Compare with the direction of the mean of each class."""
     belongs = np.zeros((n_classes, len(classes)), np.float32)
     belongs[classes, np.arange(len(classes))] = 1
-    centres = unit(np.asarray(belongs @ points, np.float64)).astype(np.float32)
+    centres = divided_by_lengths(np.asarray(belongs @ points, np.float64)).astype(np.float32)
     return lambda others: np.asarray(others @ centres.T)
 
 

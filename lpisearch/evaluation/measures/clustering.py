@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from lpisearch.compute.agreement import normalised_information
 from lpisearch.evaluation.measures.labelling import Labelling, as_list, as_matrix
 from lpisearch.projections.base import check_count
 
@@ -111,13 +112,7 @@ def mutual_information(labels: Labels, clusters: Labels) -> float:
     >>> mutual_information(["a", "a", "b", "b"], [0, 1, 0, 1])
     0.0
     """
-    table = _table(labels, clusters)
-    joint = table / table.sum()
-    entropies = _entropy(joint.sum(axis=0)), _entropy(joint.sum(axis=1))
-    if max(entropies) == 0:
-        return 1.0
-    shared = sum(entropies) - _entropy(joint.ravel())
-    return float(np.clip(shared / max(entropies), 0, 1))
+    return normalised_information(_table(labels, clusters))
 
 
 def cluster_documents(
@@ -187,9 +182,3 @@ def _table(labels: Labels, clusters: Labels) -> Whole:
     table = np.zeros((len(numbers), len(known.names)), dtype=np.int64)
     np.add.at(table, (np.array([numbers[found[row]] for row in known.rows]), classes), 1)
     return table
-
-
-def _entropy(shares: Floats) -> float:
-    """Give the entropy in bits of shares that sum to 1."""
-    there = shares[shares > 0]
-    return float(-there @ np.log2(there)) if len(there) > 1 else 0.0

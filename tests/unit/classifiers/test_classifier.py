@@ -15,8 +15,8 @@ from lpisearch.classifiers.classifier import (
     class_centres,
     label_array,
     neighbour_votes,
-    unit,
 )
+from lpisearch.compute.rows import divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def test_class_centres() -> None:
     """A centre is the direction of the mean of its documents; half a document counts half."""
     points = np.array([[1.0, 0], [0, 1], [0, 1]])
     centres = class_centres(points, _members([0], [0, 1], [1]), 3)
-    assert centres == pytest.approx(unit(np.array([[1, 0.5], [0, 1], [0, 0]])))
+    assert centres == pytest.approx(divided_by_lengths(np.array([[1, 0.5], [0, 1], [0, 0]])))
 
 
 def test_votes_of_neighbours() -> None:
@@ -67,7 +67,10 @@ def test_more_neighbours_than_documents() -> None:
 def test_many_points_vote_as_one_does() -> None:
     """Points are taken in blocks; the votes of each are those that it has alone."""
     rng = np.random.default_rng(0)
-    vectors, points = unit(rng.normal(size=(50, 4))), unit(rng.normal(size=(600, 4)))
+    vectors, points = (
+        divided_by_lengths(rng.normal(size=(50, 4))),
+        divided_by_lengths(rng.normal(size=(600, 4))),
+    )
     members = _members(*([number % 5] for number in range(50)))
     together = neighbour_votes(points, vectors, members, 5)
     alone = [

@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
-from lpisearch.classifiers.classifier import Members, unit
+from lpisearch.classifiers.classifier import Members
 from lpisearch.classifiers.machines import fit_machine
+from lpisearch.compute.rows import divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ def _documents(n_classes: int, seed: int = 0) -> tuple[csr_array, list[int]]:
     labels = rng.integers(n_classes, size=200)
     weights = rng.random((200, 4 * n_classes)) * (rng.random((200, 4 * n_classes)) < 0.3)
     weights[np.arange(200), 4 * labels] += 0.7
-    return csr_array(unit(weights).astype(np.float32)), labels.tolist()
+    return csr_array(divided_by_lengths(weights).astype(np.float32)), labels.tolist()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 8])

@@ -8,9 +8,10 @@ from scipy.sparse import csr_array
 
 from lpisearch.classifiers import fitting
 from lpisearch.classifiers.calibration import as_shares, surprise
-from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier, unit
+from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.classifiers.limits import LIMITS, TrainingLimits
 from lpisearch.classifiers.training import Learned, check_train, learn_classifier
+from lpisearch.compute.rows import divided_by_lengths
 from lpisearch.errors import BadOption
 from lpisearch.indexes.stages import Stages
 from lpisearch.settings import IndexOptions
@@ -31,7 +32,9 @@ def _documents(count: int, seed: int = 0, own: float = 0.6) -> tuple[csr_array, 
         chance[labels == number, number * 10 : number * 10 + 10] = own
     weights = (rng.random(chance.shape) < chance) * rng.random(chance.shape)
     weights[:, -1] += 0.01
-    return csr_array(unit(weights).astype(np.float32)), [[f"class {each}"] for each in labels]
+    return csr_array(divided_by_lengths(weights).astype(np.float32)), [
+        [f"class {each}"] for each in labels
+    ]
 
 
 def _learn(

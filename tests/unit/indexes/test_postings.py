@@ -44,7 +44,6 @@ def test_every_term_with_its_documents() -> None:
         "海": {3: 1},
     }
     assert postings.document_lengths.tolist() == [3, 0, 2, 3]
-    assert postings.document_frequency(postings.find("sea")) == 2
 
 
 def test_terms_are_found_by_name() -> None:

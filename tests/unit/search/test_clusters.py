@@ -7,7 +7,9 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from lpisearch.classifiers.classifier import unit
+from lpisearch.compute import k_means
+from lpisearch.compute.agreement import normalised_information, purity
+from lpisearch.compute.rows import divided_by_lengths
 from lpisearch.indexes.postings import Postings
 from lpisearch.search import clusters
 from lpisearch.search.clusters import NO_TOPIC, Clusters
@@ -21,7 +23,7 @@ def _planted(sizes: list[int], dims: int = 6, noise: float = 0.15) -> tuple[Any,
     rng = np.random.default_rng(3)
     truth = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     points = np.eye(len(sizes), dims)[truth] + noise * rng.normal(size=(len(truth), dims))
-    return unit(points).astype(np.float32), truth
+    return divided_by_lengths(points).astype(np.float32), truth
 
 
 def test_planted_clusters_are_found() -> None:
@@ -41,7 +43,7 @@ def test_the_same_seed_gives_the_same_clusters() -> None:
 
 def test_the_objective_is_as_good_as_that_of_a_peer() -> None:
     """On shapeless data the sum of cosines is within a hundredth of what scikit-learn finds."""
-    points = unit(np.random.default_rng(4).normal(size=(500, 8))).astype(np.float32)
+    points = divided_by_lengths(np.random.default_rng(4).normal(size=(500, 8))).astype(np.float32)
 
     def objective(labels: NDArray[Any]) -> float:
         return sum(
@@ -66,7 +68,7 @@ def test_only_leading_dimensions_take_part() -> None:
     """What lies beyond them makes no difference."""
     vectors, truth = _planted([40, 40])
     noise = np.random.default_rng(5).normal(size=(80, 30)).astype(np.float32)
-    found = clusters.cluster(unit(np.hstack([vectors, 3 * noise])), 2, 6, seed=0)
+    found = clusters.cluster(divided_by_lengths(np.hstack([vectors, 3 * noise])), 2, 6, seed=0)
     assert len(set(zip(found.assignments, truth, strict=True))) == 2
 
 
@@ -85,7 +87,7 @@ def test_one_cluster() -> None:
 
 def test_starts_are_sought_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many documents a sample finds the starts, and all are assigned."""
-    monkeypatch.setattr(clusters, "SAMPLE", 40)
+    monkeypatch.setattr(k_means, "SAMPLE", 40)
     vectors, truth = _planted([300, 200, 100])
     found = clusters.cluster(vectors, 3, 6, seed=0)
     assert found.sizes.tolist() == [300, 200, 100]
@@ -94,11 +96,13 @@ def test_starts_are_sought_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_typical_documents() -> None:
     """They are the nearest to the mean direction of their cluster, with their cosines."""
-    vectors = unit(np.array([[1, 0.3], [1, 0], [1, -0.4], [-1, 0]])).astype(np.float32)
+    vectors = divided_by_lengths(np.array([[1, 0.3], [1, 0], [1, -0.4], [-1, 0]])).astype(
+        np.float32
+    )
     found = Clusters(np.array([0, 0, 0, 1]), np.array([3, 1]))
     nearest = clusters.typical_documents(vectors, found, 2)
     assert [[place for place, _ in own] for own in nearest] == [[1, 0], [3]]
-    centre = unit(vectors[:3].sum(axis=0, keepdims=True))[0]
+    centre = divided_by_lengths(vectors[:3].sum(axis=0, keepdims=True))[0]
     assert nearest[0][0][1] == pytest.approx(float(centre @ vectors[1]))
     assert nearest[1][0][1] == pytest.approx(1)
 
@@ -177,16 +181,16 @@ def test_agreement_with_labels() -> None:
     labels[ours == 2] = 1
     table = np.zeros((4, 3))
     np.add.at(table, (ours, labels), 1)
-    purity, information = clusters.purity_and_information(table)
-    assert purity == pytest.approx(table.max(axis=1).sum() / 300)
+    pure, information = purity(table), normalised_information(table)
+    assert pure == pytest.approx(table.max(axis=1).sum() / 300)
     expected = normalized_mutual_info_score(labels, ours, average_method="max")
     assert information == pytest.approx(expected)
 
 
 def test_perfect_and_trivial_agreement() -> None:
     """One cluster a label is 1; one cluster of one label is 1 too."""
-    assert clusters.purity_and_information(np.diag([3, 4])) == pytest.approx((1, 1))
-    assert clusters.purity_and_information(np.array([[5]])) == pytest.approx((1, 1))
+    assert purity(np.diag([3, 4])) == normalised_information(np.diag([3, 4])) == 1
+    assert purity(np.array([[5]])) == normalised_information(np.array([[5]])) == 1
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ def test_example_made_by_hand() -> None:
     assert_array_equal(vocabulary.document_frequencies, [1, 2, 1])
     assert_array_equal(counts.matrix.toarray(), [[2, 1, 0], [0, 0, 0], [0, 1, 1]])
     assert_array_equal(counts.lengths, [3, 0, 2])
-    assert_array_equal(counts.unknown_rates(), [0, 0, 0])
 
 
 @settings(deadline=None)
@@ -52,15 +51,14 @@ def test_shards_blocks_and_limits_change_no_count(
 def test_new_documents_are_counted_by_the_vocabulary_of_the_old(
     old: list[str], new: list[str]
 ) -> None:
-    """New words have no column but are reported, and one text is counted as in a matrix."""
+    """New words have no column but count in the length, and one text is counted as in a matrix."""
     vocabulary, counts = build_counts([old], EVERY_TERM)
     assert_array_equal(count_terms([old], vocabulary).matrix.toarray(), counts.matrix.toarray())
     again = count_terms([new], vocabulary)
-    rates = again.unknown_rates()
     for row, text in enumerate(new):
         words = text.split()
         unknown = sum(word not in vocabulary.index for word in words)
-        assert rates[row] == np.float32(unknown / max(len(words), 1))
+        assert again.lengths[row] - again.matrix[[row]].sum() == unknown
         one = vocabulary.count(words)
         assert one.unknown == unknown
         start, end = again.matrix.indptr[row : row + 2]
@@ -88,7 +86,5 @@ def test_no_documents_and_no_words() -> None:
         vocabulary, counts = build_counts(shards)
         assert len(vocabulary) == 0
         assert counts.matrix.shape == (rows, 0)
-        assert counts.unknown_rates().tolist() == [0] * rows
     vocabulary, _ = build_counts([["a"]])
     assert count_terms([["b b"]], vocabulary).matrix.toarray().tolist() == [[0]]
-    assert count_terms([["b a"]], vocabulary).unknown_rates().tolist() == [0.5]
