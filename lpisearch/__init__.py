@@ -15,9 +15,32 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.projections.catalogue import CATALOGUE
-
 if TYPE_CHECKING:
+    from lpisearch.errors import (
+        BadOption,
+        ClassifierNotFound,
+        DocumentNotFound,
+        IndexDamaged,
+        IndexNotFound,
+        IndexOutdated,
+        IndexTooNew,
+        IndexUnwritable,
+        LibraryDamaged,
+        LibraryError,
+        LibraryLocked,
+        LibraryNotFound,
+        LibraryTooNew,
+        LibraryUnwritable,
+        LpiSearchError,
+        NotALibrary,
+        NothingToEvaluate,
+        NothingToIndex,
+        PlotUnavailable,
+        ReaderError,
+        ReportUnwritable,
+        SeveralDocuments,
+        SubspaceError,
+    )
     from lpisearch.library import Library
     from lpisearch.library import open_library as open  # noqa: A004 (lpisearch.open reads best)
     from lpisearch.projections.eigenmaps import Eigenmaps
@@ -38,20 +61,35 @@ if TYPE_CHECKING:
     from lpisearch.projections.spca import SPCA
     from lpisearch.projections.spg import SPG
     from lpisearch.records import (
+        Answer,
+        Classification,
+        Dimension,
+        DimensionReport,
         Document,
         Entry,
+        Explanation,
         Filter,
         Finding,
         Hit,
+        IndexPlan,
         IndexReport,
         IngestReport,
+        LabelShare,
+        Passage,
         Report,
+        Suggestion,
+        Table,
+        Topic,
+        TopicReport,
     )
     from lpisearch.settings import (
         CategoriesOptions,
+        ClassifyOptions,
         ClusterOptions,
+        DimensionOptions,
         EvaluateOptions,
         IndexOptions,
+        IndexSpec,
         IngestOptions,
         ReadOptions,
         RetrievalOptions,
@@ -77,43 +115,90 @@ __all__ = [
     "SLPI",
     "SPCA",
     "SPG",
+    "Answer",
+    "BadOption",
     "CategoriesOptions",
+    "Classification",
+    "ClassifierNotFound",
+    "ClassifyOptions",
     "ClusterOptions",
+    "Dimension",
+    "DimensionOptions",
+    "DimensionReport",
     "Document",
+    "DocumentNotFound",
     "Eigenmaps",
     "Entry",
     "EvaluateOptions",
+    "Explanation",
     "Filter",
     "Finding",
     "Hit",
+    "IndexDamaged",
+    "IndexNotFound",
     "IndexOptions",
+    "IndexOutdated",
+    "IndexPlan",
     "IndexReport",
+    "IndexSpec",
+    "IndexTooNew",
+    "IndexUnwritable",
     "IngestOptions",
     "IngestReport",
+    "LabelShare",
     "LaplacianScore",
     "Library",
+    "LibraryDamaged",
+    "LibraryError",
+    "LibraryLocked",
+    "LibraryNotFound",
+    "LibraryTooNew",
+    "LibraryUnwritable",
+    "LpiSearchError",
+    "NotALibrary",
+    "NothingToEvaluate",
+    "NothingToIndex",
+    "Passage",
+    "PlotUnavailable",
     "ReadOptions",
+    "ReaderError",
     "Report",
+    "ReportUnwritable",
     "RetrievalOptions",
     "SearchOptions",
+    "SeveralDocuments",
     "SimilarityOptions",
+    "SubspaceError",
+    "Suggestion",
+    "Table",
+    "Topic",
+    "TopicReport",
     "open",
 ]
 
 _HOMES = {
-    "lpisearch.library": ("Library",),
-    **{method.module: (method.class_name,) for method in CATALOGUE.values()},
-    "lpisearch.records": (
-        *("Document", "Entry", "Filter", "Finding", "Hit", "IndexReport", "IngestReport"),
-        "Report",
-    ),
-    "lpisearch.settings": (
-        *("CategoriesOptions", "ClusterOptions", "EvaluateOptions", "IndexOptions"),
-        *("IngestOptions", "ReadOptions", "RetrievalOptions", "SearchOptions"),
-        "SimilarityOptions",
-    ),
+    "lpisearch.errors": """
+        BadOption ClassifierNotFound DocumentNotFound IndexDamaged
+        IndexNotFound IndexOutdated IndexTooNew IndexUnwritable
+        LibraryDamaged LibraryError LibraryLocked LibraryNotFound
+        LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary
+        NothingToEvaluate NothingToIndex PlotUnavailable ReaderError
+        ReportUnwritable SeveralDocuments SubspaceError
+    """,
+    "lpisearch.library": "Library",
+    "lpisearch.records": """
+        Answer Classification Dimension DimensionReport Document
+        Entry Explanation Filter Finding Hit
+        IndexPlan IndexReport IngestReport LabelShare Passage
+        Report Suggestion Table Topic TopicReport
+    """,
+    "lpisearch.settings": """
+        CategoriesOptions ClassifyOptions ClusterOptions DimensionOptions
+        EvaluateOptions IndexOptions IndexSpec IngestOptions
+        ReadOptions RetrievalOptions SearchOptions SimilarityOptions
+    """,
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
@@ -122,6 +207,9 @@ def __getattr__(name: str) -> Any:
         return import_module("lpisearch.library").open_library
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
+    if name in __all__:  # what is left are the methods
+        methods = import_module("lpisearch.projections.catalogue").CATALOGUE.values()
+        return next(method.load() for method in methods if method.class_name == name)
     message = f"module 'lpisearch' has no attribute {name!r}"
     raise AttributeError(message)
 

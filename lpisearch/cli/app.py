@@ -13,12 +13,12 @@ from typer.core import TyperGroup
 from lpisearch import __version__
 from lpisearch.cli import INTERRUPTED, STOPPED
 from lpisearch.cli.verbs import VERBS, load
-from lpisearch.cli.words import spoken
 from lpisearch.errors import LpiSearchError
-from lpisearch.library import Library, default_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lpisearch.library import Library
 
 UNEXPECTED = 1
 
@@ -70,6 +70,8 @@ def _stated(*, debug: bool) -> Iterator[None]:
     except LpiSearchError as error:
         if debug:
             raise
+        from lpisearch.cli.words import spoken
+
         typer.echo(f"Error: {spoken(error.message)}", err=True)
         raise SystemExit(error.exit_status) from None
     except KeyboardInterrupt:
@@ -133,4 +135,6 @@ def lpisearch(
     ] = False,
 ) -> None:
     """Search and classify your documents by meaning, on a plain CPU."""
-    context.obj = Invocation(Library(db or default_path()), debug)
+    from lpisearch.library import open_library
+
+    context.obj = Invocation(open_library(db), debug)

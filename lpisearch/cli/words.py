@@ -11,8 +11,6 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from lpisearch.messages import Call, Message, Option, as_options
-from lpisearch.records import Filter
-from lpisearch.settings.conditions import as_conditions
 
 # A field is its option with dashes, but for these.
 _FLAGS = {
@@ -69,6 +67,9 @@ def _command(asked: Call) -> str:
 
 
 def _option(option: Option) -> list[str]:
+    from lpisearch.records import Filter
+    from lpisearch.settings.conditions import as_conditions
+
     name, value = flag(option.name), option.value
     if isinstance(value, Filter):
         return [word for condition in as_conditions(value) for word in (name, condition)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpisearch.search.placed import placed_snippet
 from lpisearch.search.snippets import semantic_weights, snippet
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ class Passages:
             if not shared:
                 index, vector = self._engine.index, self._question.vector
                 if not index.is_linear:
+                    from lpisearch.search.placed import placed_snippet
+
                     return placed_snippet(
                         index, vector, details.text, self._tokeniser, title=details.title
                     )

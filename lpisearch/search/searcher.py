@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import BadOption, SubspaceError
 from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, call
-from lpisearch.search.batch import Batch
-from lpisearch.search.likeness import like_document, moved_by_documents
 from lpisearch.search.notes import why_no_index
 from lpisearch.search.request import request_of
 from lpisearch.search.view import View
@@ -73,6 +71,8 @@ class Searcher:
         with self._view(options) as view:
             request = request_of(view, text, options.where)
             if like or unlike:
+                from lpisearch.search.likeness import moved_by_documents
+
                 request = moved_by_documents(view, request, like, unlike)
             return view.answer(request, options, text)
 
@@ -90,6 +90,8 @@ class Searcher:
         ------
         DocumentNotFound, SeveralDocuments, BadOption, IndexNotFound, LibraryError
         """
+        from lpisearch.search.likeness import like_document
+
         with self._view(options) as view:
             allowed = view.snapshot.lexical.allowed(options.where)
             return view.answer(like_document(view, document, allowed), options)
@@ -119,6 +121,8 @@ class Searcher:
         ------
         BadOption, IndexNotFound, LibraryError
         """
+        from lpisearch.search.batch import Batch
+
         with self._view(options) as view:
             used = view if engine is None else replace(view, engine=engine)
             yield from Batch(used, options).answers(queries)

@@ -12,7 +12,6 @@ from sqlalchemy import inspect, text
 
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LibraryUnwritable, NotALibrary
 from lpisearch.settings import shipped_folder
-from lpisearch.storage.sqlite.backup import back_up
 from lpisearch.storage.sqlite.engine import Database, stated_errors
 
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ def _upgrade(database: Database, target: str) -> Path | None:
         before = _own_revision(path, connection)
         if before == target:
             return None
+        from lpisearch.storage.sqlite.backup import back_up
+
         copy = back_up(path, path.with_name(f"{path.name}.before-{before}")) if before else None
         command.upgrade(alembic_config(connection), target)
     return copy
