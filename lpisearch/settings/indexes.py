@@ -96,6 +96,8 @@ class IndexFields(TypedDict, total=False):
     dims: int | None
     alpha: float | None
     neighbours: int
+    graph: str
+    radius: float | None
     labels: str
     weighting: str
     train: str
