@@ -144,7 +144,8 @@ def semantic_weight(calibration: dict[str, Any]) -> str:
     """Say how much the subspace counts beside the words."""
     if not calibration or calibration["safe"]:
         return "1, the safe value: too little to learn from"
-    shown = {length: f"{weight:.2g}" for length, weight in calibration["weights"].items()}
+    lengths = sorted(calibration["weights"].items(), key=lambda pair: int(pair[0]))
+    shown = {length: f"{weight:.2g}" for length, weight in lengths}
     weights = [f"{weight} at {length}" for length, weight in shown.items()]
     said = f"{', '.join(weights)} words" if len({*shown.values()}) > 1 else min(shown.values())
     return f"{said}, learned from {calibration['documents']:,} documents"

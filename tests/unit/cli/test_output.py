@@ -6,7 +6,7 @@ import pytest
 
 from lpisearch import __version__
 from lpisearch.cli.app import app
-from lpisearch.cli.render import size
+from lpisearch.cli.render import semantic_weight, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,3 +154,10 @@ def test_watching_takes_in_changes_until_it_is_stopped(
     assert done.exit_code == 130
     reports = [line for line in done.stdout.splitlines() if " added" in line]
     assert ["0 unchanged" in line for line in reports] == [True, False]
+
+
+def test_weights_of_the_subspace_are_said_by_length() -> None:
+    """They come in the order of the lengths, however JSON has sorted their names."""
+    calibration = {"safe": False, "documents": 500, "weights": {"16": 1.2, "4": 0.98, "8": 1.4}}
+    said = "0.98 at 4, 1.4 at 8, 1.2 at 16 words, learned from 500 documents"
+    assert semantic_weight(calibration) == said
