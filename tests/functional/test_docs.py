@@ -92,6 +92,58 @@ def test_a_reader_is_what_its_guide_says(tmp_path: Path) -> None:
     assert "Rye bread" in done.stdout
 
 
+def test_a_method_is_what_its_guide_says(tmp_path: Path) -> None:
+    """A module, its entry in the catalogue and its name in the package make a method, all told."""
+    package = tmp_path / "lpisearch"
+    shutil.copytree(
+        Path(lpisearch.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for name in ("migrations", "sample_corpus"):
+        (tmp_path / name).symlink_to(_ROOT / name)
+    module = (package / "projections" / "lsi.py").read_text(encoding="utf-8")
+    module = module.replace("class LSI(", "class Twin(")
+    module = module.replace('CATALOGUE["lsi"]', 'CATALOGUE["twin"]')
+    (package / "projections" / "twin.py").write_text(module, encoding="utf-8")
+    catalogue = package / "projections" / "catalogue.py"
+    lines = catalogue.read_text(encoding="utf-8")
+    entry = re.search(r'    Method\(\n        "lsi",.*?\n    \),\n', lines, re.DOTALL)
+    assert entry is not None
+    twin = entry[0].replace('"lsi"', '"twin"').replace("lsi:LSI", "twin:Twin")
+    catalogue.write_text(lines.replace(entry[0], entry[0] + twin), encoding="utf-8")
+    names = package / "__init__.py"
+    text = names.read_text(encoding="utf-8")
+    names.write_text(text.replace("__all__ = [", '__all__ = [\n    "Twin",'), encoding="utf-8")
+    program = [sys.executable, "-m", "lpisearch", "--db", "twins.db"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for words in (
+        ("ingest", "sample_corpus/documents/sailing"),
+        ("index", "--method", "twin", "--dims", "5"),
+        ("index", "--help"),
+    ):
+        done = subprocess.run(
+            [*program, *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert "twin" in done.stdout
+    code = (
+        "import lpisearch; library = lpisearch.open('twins.db'); "
+        "print(lpisearch.Twin().about.name, library.vectors()[1].shape[1])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["twin", "5"]
+
+
 def test_every_promise_names_a_test() -> None:
     """The tests that SECURITY.md names are there."""
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (_ROOT / "SECURITY.md").read_text("utf-8"))
