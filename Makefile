@@ -17,8 +17,9 @@ help:           ## list the recipes
 demo: $(VENV)/.installed   ## install the program and walk through it on the sample corpus
 	$(BIN)/lpisearch demo
 
+# A worker for each core, and one BLAS thread for each worker: more would wait for each other.
 test: $(VENV)/.installed-dev   ## run the test suite
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow"
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
