@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.papers.catalogue import PAPERS, chosen
 from benchmarks.papers.datasets import DATA
@@ -13,6 +15,9 @@ from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.protocol import run
 from benchmarks.papers.tables import FORMS
 from lpisearch.evaluation.experiments.cells import Cells, kept_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FOLDER = Path(__file__).parents[2] / "docs" / "papers"
 JOBS = 2
@@ -30,10 +35,12 @@ def main(words: list[str] | None = None) -> int:
         print(f"The public collections are not there: {DATA}", file=sys.stderr)
         return 1
     began = time.perf_counter()
+    options.keep = options.keep or options.known or bool(options.only)
     signature = {"papers": "" if options.keep else names, "form": options.form}
     try:
         with kept_cells(signature, _progress) as cells:
-            reproduce(names, options.form, options.into, cells, options.jobs)
+            asked = Asked(names, options.form, options.only)
+            reproduce(asked, options.into, cells, 0 if options.known else options.jobs)
             if options.keep:
                 cells.path = None
     except KeyboardInterrupt:
@@ -43,13 +50,25 @@ def main(words: list[str] | None = None) -> int:
     return 0
 
 
-def reproduce(names: list[str], form: str, folder: Path, cells: Cells, jobs: int) -> None:
+class Asked(NamedTuple):
+    """Tables by name, in a form, and the methods that are measured; () is all."""
+
+    names: Sequence[str]
+    form: str
+    methods: Sequence[str] = ()
+
+
+def reproduce(asked: Asked, folder: Path, cells: Cells, jobs: int) -> None:
     """Measure what is not known yet, and write the pages of some tables."""
-    asked = [(paper, table) for paper in PAPERS for table in paper.tables if table.name in names]
-    parts = [part for _, table in asked for part in table.parts(form)]
-    results = run(parts, cells, jobs)
-    for paper, table in asked:
-        write_table(folder, paper, table, form, table.findings(form, results))
+    tables = [(paper, table) for paper in PAPERS for table in paper.tables
+              if table.name in asked.names]  # fmt: skip
+    parts = {table.name: table.parts(asked.form) for _, table in tables}
+    results = run(chain.from_iterable(parts.values()), cells, jobs, asked.methods)
+    for paper, table in tables:
+        found = table.findings(asked.form, results)
+        wanted = dict.fromkeys(part for part in parts[table.name] if part.method.is_known)
+        left = sum(part not in results for part in wanted)
+        write_table(folder, paper, table, asked.form, found.with_left(left, len(wanted)))
     write_overview(folder, PAPERS)
 
 
@@ -63,6 +82,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--into", type=Path, default=FOLDER, help="where the pages are written")
     parser.add_argument(
         "--keep", action="store_true", help="keep what was measured, to write pages anew"
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="METHOD",
+        help="measure these methods alone, by their names in the registry (implies --keep)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--known", action="store_true", help="measure nothing: write pages from what is known"
     )
     for form in FORMS:
         parser.add_argument(f"--{form}", dest="form", action="store_const", const=form)

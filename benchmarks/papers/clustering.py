@@ -83,13 +83,20 @@ class Clustering:
         return self._of(results, number, label, self.best(results, number, label))
 
     def best(self, results: Results, number: int, label: str) -> Method:
-        """Return the setting that has the best mean accuracy."""
+        """Return the setting that has the best mean accuracy, of those with most draws."""
 
-        def mean_accuracy(method: Method) -> float:
+        def draws_and_accuracy(method: Method) -> tuple[int, float]:
+            made = sum(part in results for part in self._parts(number, label, method))
             own = self._of(results, number, label, method)
-            return fmean(each["AC"] for each in own) if own else -1.0
+            return made, fmean(each["AC"] for each in own) if own else -1.0
 
-        return max(self.settings(number, label), key=mean_accuracy)
+        return max(self.settings(number, label), key=draws_and_accuracy)
+
+    def by_draw(self, results: Results, number: int, label: str) -> dict[tuple[Any, ...], float]:
+        """Return the accuracy of a column in each draw."""
+        parts = self._parts(number, label, self.best(results, number, label))
+        known = ((part.subset, results.get(part, {})) for part in parts)
+        return {subset: found["AC"] for subset, found in known if "AC" in found}
 
     def compared(self, results: Results, published: Published, what: str, name: str) -> Comparison:
         """Put the values of the paper beside those found here."""

@@ -119,13 +119,14 @@ def _paired_tests(experiment: Clustering, results: Results, number: int) -> Tabl
     """Test whether LPFL is more accurate than each other column on the same draws."""
     rows: list[dict[str, Cell]] = []
     for classes in experiment.classes:
-        own = [each["AC"] for each in experiment.chosen(results, classes, "LPFL")]
+        own = experiment.by_draw(results, classes, "LPFL")
         row: dict[str, Cell] = {"c": classes}
         for label in experiment.columns:
-            other = [each["AC"] for each in experiment.chosen(results, classes, label)]
-            both = min(len(own), len(other))
-            if label not in {"LPFL", AUTO, EXCHANGED} and both > 1 and own[:both] != other[:both]:
-                p = ttest_rel(own[:both], other[:both], alternative="greater").pvalue
+            other = experiment.by_draw(results, classes, label)
+            both = [draw for draw in own if draw in other]
+            left, right = ([values[draw] for draw in both] for values in (own, other))
+            if label not in {"LPFL", AUTO, EXCHANGED} and len(both) > 1 and left != right:
+                p = ttest_rel(left, right, alternative="greater").pvalue
                 row[label] = round(float(p), 4)
         rows.append(row)
     title = f"p of paired t-tests: LPFL above each column, {NAMES[experiment.data]}"

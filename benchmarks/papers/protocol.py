@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.datasets import load
@@ -60,17 +62,47 @@ def drawn(data: str, n_classes: int, draws: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(names.tolist()) for names in sets)
 
 
-def run(parts: Iterable[Part], cells: Cells, jobs: int) -> Results:
-    """Compute the parts that are not there yet; each is written down when it is done."""
-    wanted = [part for part in dict.fromkeys(parts) if part.method.is_known]
-    cells.total = len(wanted)
+def run(parts: Iterable[Part], cells: Cells, jobs: int, methods: Sequence[str] = ()) -> Results:
+    """Compute the parts that are not there yet; each is written down when it is done.
+
+    Parameters
+    ----------
+    parts
+        All that the pages take.
+    cells
+        What is known.
+    jobs
+        Processes; 0 computes nothing.
+    methods
+        Of which parts are computed; () of all.
+    """
+    wanted = in_order(part for part in dict.fromkeys(parts) if part.method.is_known)
     found = {part: cells.value(str(part), dict) for part in wanted if cells.has(str(part))}
-    missing = sorted((part for part in wanted if part not in found), key=_size, reverse=True)
+    missing = [
+        part
+        for part in wanted
+        if part not in found and (not methods or part.method.name in methods) and jobs
+    ]
+    cells.total = len(found) + len(missing)
     for name in dict.fromkeys(part.data for part in missing):
         load(name)  # before the processes part, so that it is read once
-    for part, value in _computed(missing, jobs):
+    for part, value in _computed(missing, jobs) if missing else ():
         found[part] = cells.value(str(part), value)
     return found
+
+
+def in_order(parts: Iterable[Part]) -> list[Part]:
+    """Put the first draw of everything before the second: a run cut short has fewer draws, evenly.
+
+    Within a draw what takes long comes first: nothing else is left to do beside it at the end.
+    """
+    seen: Counter[tuple[Any, ...]] = Counter()
+    ranked = []
+    for part in parts:
+        kind = (part.measure, part.data, part.method, len(part.subset), part.options)
+        ranked.append(((seen[kind], -_size(part)), part))
+        seen[kind] += 1
+    return [part for _, part in sorted(ranked, key=itemgetter(0))]
 
 
 def _computed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +39,16 @@ class Findings:
     comparisons: tuple[Comparison, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
+
+    def with_left(self, left: int, parts: int) -> Findings:
+        """Say how much was not measured yet; each cell says its own count of draws."""
+        if not left:
+            return self
+        said = (
+            f"{self.extent} **Not complete**: {parts - left:,} of {parts:,} measurements were "
+            "made, the first draws of everything; the count of draws stands beside each value."
+        )
+        return replace(self, extent=said)
 
 
 @dataclass(frozen=True, slots=True)

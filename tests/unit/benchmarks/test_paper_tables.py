@@ -152,6 +152,25 @@ def test_an_interrupted_run_goes_on(
     assert sorted(measured.values()) == [1] * (len(known) - 1) + [2]
 
 
+def test_a_run_of_some_methods_says_what_is_left(tiny: Clustering) -> None:
+    """Methods that are not asked for are not measured, and the page says that it is not whole."""
+    cells = Cells()
+    results = protocol.run(tiny.parts(), cells, 1, ["terms"])
+    assert {part.method.name for part in results} == {"terms"}
+    assert protocol.run(tiny.parts(), cells, 0) == results
+    said = Findings("Two draws.").with_left(4, 8).extent
+    assert "4 of 8 measurements" in said
+    assert Findings("Two draws.").with_left(0, 8).extent == "Two draws."
+
+
+def test_the_first_draw_of_everything_comes_before_the_second(tiny: Clustering) -> None:
+    """A run that is cut short has as many draws of each method and number of classes."""
+    parts = protocol.in_order(part for part in tiny.parts() if part.method.is_known)
+    half = Counter((part.method, len(part.subset)) for part in parts[: len(parts) // 2])
+    assert set(half.values()) == {1}
+    assert len(half) == 4
+
+
 @pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.tsv"))])
 def test_what_the_papers_print_is_in_range(name: str) -> None:
     """Shares are up to 1, per cents up to 100, averages are those of their columns."""
