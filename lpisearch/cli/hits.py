@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpisearch.cli.render import note, print_json, print_table
+from lpisearch.records.trec import run_lines
 from lpisearch.records.wire import hit_record, run_record
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from lpisearch.records import Answer, Explanation, Hit, Run
 
 _COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet")
-_RUN_NAME = "lpisearch"
 
 
 class HitFormat(Enum):
@@ -82,12 +82,9 @@ def _print_explanation(hit: Hit, why: Explanation) -> None:
 
 
 def print_run(runs: Iterable[Run]) -> None:
-    """Print a TREC run: scores strictly decreasing, so that no reader has to break a tie."""
-    for query, ranked in runs:
-        ceiling = float("inf")
-        for rank, (document, score) in enumerate(ranked, start=1):
-            ceiling = _below(score, ceiling)
-            typer.echo(f"{query} Q0 {_word(document)} {rank} {ceiling:.9g} {_RUN_NAME}")
+    """Print a TREC run."""
+    for line in run_lines(runs):
+        typer.echo(line)
 
 
 def print_batch(runs: Iterable[Run], form: HitFormat) -> None:
@@ -107,21 +104,6 @@ def print_batch(runs: Iterable[Run], form: HitFormat) -> None:
             _write_csv(columns, rows)
         else:
             print_table(columns, rows)
-
-
-def _below(score: float, ceiling: float) -> float:
-    """Return the score, or the next smaller one that trec_eval, which reads float32, can tell."""
-    import numpy as np
-
-    single = np.float32(score)
-    if float(single) < ceiling:
-        return float(single)
-    return float(np.nextafter(np.float32(ceiling), np.float32(-np.inf)))
-
-
-def _word(name: str) -> str:
-    """Return an id as one word: a run has its fields between spaces."""
-    return "_".join(name.split()) or "_"
 
 
 def _print_csv(hits: Iterable[Hit]) -> None:

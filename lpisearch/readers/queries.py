@@ -71,6 +71,6 @@ def _query(path: Path, number: int, line: str) -> tuple[str, str]:
         raise QueriesUnreadable(path, f"line {number} is not valid JSON ({error})") from error
     stated = next((fields[key] for key in _ID_NAMES if key in fields), None)
     asked = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
-    if stated is None or not isinstance(asked, str):
+    if stated in (None, "") or not isinstance(asked, str):
         raise QueriesUnreadable(path, f"line {number} lacks an id or a text")
     return str(stated), asked

@@ -9,6 +9,7 @@ from lpisearch.errors import NothingToEvaluate
 from lpisearch.messages import Message, call
 from lpisearch.readers.judgements import Judgements, read_judgements
 from lpisearch.readers.queries import read_queries
+from lpisearch.records.trec import named
 from lpisearch.wording import are, counted, some
 
 if TYPE_CHECKING:
@@ -67,11 +68,14 @@ def read_questions(session: Session, wanted: RetrievalOptions) -> Questions:
     QueriesUnreadable, JudgementsUnreadable, NothingToEvaluate, LibraryError
     """
     queries = read_queries(wanted.queries)
-    judgements = read_judgements(wanted.qrels)
     with session.reading() as snapshot:
         known = set(snapshot.documents.ids().values())
-    relevant = {query for query, own in judgements.items() if max(own.values()) > 0}
     asked = {name for name, _ in queries}
+    judgements = {
+        named(query, asked): {named(document, known): grade for document, grade in own.items()}
+        for query, own in read_judgements(wanted.qrels).items()
+    }
+    relevant = {query for query, own in judgements.items() if max(own.values()) > 0}
     judged = {document for own in judgements.values() for document in own}
     questions = Questions(
         queries=[query for query in queries if query[0] in relevant],

@@ -108,7 +108,7 @@ def test_ties_fall_strictly(capsys: pytest.CaptureFixture[str]) -> None:
     """Equal scores stay in order for a reader that sorts single-precision numbers."""
     print_run([("q", [("a b", 20.0), ("c", 20.0), ("d", 20.0), ("e", -1.5), ("f", -1.5)])])
     lines = [line.split(" ") for line in capsys.readouterr().out.splitlines()]
-    assert [line[2] for line in lines] == ["a_b", "c", "d", "e", "f"]
+    assert [line[2] for line in lines] == ["a%20b", "c", "d", "e", "f"]
     scores = np.array([line[4] for line in lines], np.float32)
     assert np.all(np.diff(scores) < 0)
 

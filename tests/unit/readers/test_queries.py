@@ -35,6 +35,7 @@ def test_queries_are_read(tmp_path: Path, text: str) -> None:
         (b"1\tone\nno tab\n", "line 2 has no tab"),
         (b'{"id": "1", "text": "a"}\n{"id": \n', "line 2 is not valid JSON"),
         (b'{"id": "1"}\n', "line 1 lacks an id or a text"),
+        (b'{"id": "", "text": "a"}\n', "line 1 lacks an id or a text"),
         (b'{"id": "1", "text": 7}\n', "line 1 lacks an id or a text"),
         (b"1\tone\n1\ttwo\n", "“1” occurs twice"),
         (b"1\t\xff\n", "utf-8"),

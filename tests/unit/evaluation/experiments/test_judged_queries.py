@@ -12,11 +12,13 @@ from lpisearch.errors import BadOption, LpiSearchError, NothingToEvaluate
 from lpisearch.indexes.scoring.engine import WAYS
 from lpisearch.library import Library
 from lpisearch.readers.judgements import read_judgements
+from lpisearch.records.trec import as_field, run_lines
 from lpisearch.settings import (
     EvaluateOptions,
     IngestOptions,
     ReadOptions,
     RetrievalOptions,
+    SearchOptions,
     shipped_folder,
 )
 
@@ -82,6 +84,33 @@ def test_figures_are_those_of_trec_eval(sample: Library) -> None:
         for name, other in _THEIRS.items():
             expected = fmean(scores[other] for scores in theirs.values())
             assert row[name] == pytest.approx(expected, abs=5e-5), (row["by"], name)
+
+
+_ODD_IDS = ("a b", "a%20b", "a_b", "100%", "tab\tid", "no\u00a0break", "\ufeffmark", "größe", "%")
+
+
+@pytest.mark.parametrize("written", ["as a run writes them", "as they are"])
+def test_a_run_and_judgements_name_the_same_documents(
+    put: Callable[..., object], library: Path, tmp_path: Path, written: str
+) -> None:
+    """Ids with blanks, tabs and percent signs are found again, in a run and in the judgements."""
+    put([{"id": name, "text": f"bread {'oven ' * at}"} for at, name in enumerate(_ODD_IDS)])
+    queries, qrels = tmp_path / "queries.jsonl", tmp_path / "qrels.tsv"
+    queries.write_text('{"id": "the first", "text": "bread"}')
+    field = as_field if written == "as a run writes them" else str
+    # Without encoding a judgement cannot name what holds a tab or looks like another's encoding.
+    ids = [name for name in _ODD_IDS if field is as_field or name not in {"tab\tid", "a%20b"}]
+    qrels.write_text("".join(f"{field('the first')}\t0\t{field(name)}\t1\n" for name in ids))
+    with Library(library) as opened:
+        options = SearchOptions(by="lexical", k=100)
+        lines = list(run_lines(opened.batch(queries, options=options)))
+        report = opened.evaluate("retrieval", wanted=RetrievalOptions(queries, qrels))
+    assert "missing_documents" not in {table.name for table in report.tables}
+    judged = {as_field("the first"): {as_field(name): 1 for name in ids}}
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {"map"}).evaluate(
+        _as_trec_eval_reads("\n".join(lines))
+    )
+    assert theirs["the%20first"]["map"] == pytest.approx(report.tables[0].rows[0]["AP"])
 
 
 def test_settings_are_compared_in_pairs(sample: Library) -> None:
