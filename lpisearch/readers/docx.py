@@ -66,18 +66,19 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         facts = _core_properties(archive)
         flow = TextFlow()
         styles = _heading_styles(archive, posixpath.join(folder, "styles.xml"))
-        heading = _gather(parse_xml(archive.read(main), main), flow, styles)
+        _gather(parse_xml(archive.read(main), main), flow, styles)
         for note in (posixpath.join(folder, name) for name in _NOTES):
             if note in archive:
                 _gather(parse_xml(archive.read(note), note), flow, ())
     if not flow.text:
         raise ReaderError(NO_TEXT)
     yield Document(
-        title=stated(facts, {"title": "title"}).get("title") or heading or source.stem,
+        title=stated(facts, {"title": "title"}).get("title") or flow.heading or source.stem,
         text=flow.text,
         date=iso_date(facts, "created", "modified"),
         media_type=MEDIA_TYPE,
         metadata=stated(facts, _METADATA),
+        sections=flow.sections,
     )
 
 
@@ -110,16 +111,15 @@ def _heading_styles(archive: Archive, part: str) -> frozenset[str]:
     )
 
 
-def _gather(root: ET.Element, flow: TextFlow, heading_styles: Collection[str]) -> str:
-    """Add the text below `root` to the flow; return the first paragraph styled as a heading."""
-    heading = ""
+def _gather(root: ET.Element, flow: TextFlow, heading_styles: Collection[str]) -> None:
+    """Add the text below `root` to the flow, and the paragraphs styled as headings."""
     is_heading = False
     for event, name, element in walk(root, _SKIP):
         if event == "end":
             if name in _BLOCKS:
                 text = flow.close(*_BLOCKS[name])
                 if name == "p" and is_heading:
-                    heading = heading or " ".join(text.split())
+                    flow.note_heading(text)
                     is_heading = False
         elif name in _BLOCKS:
             flow.open()
@@ -129,7 +129,6 @@ def _gather(root: ET.Element, flow: TextFlow, heading_styles: Collection[str]) -
             flow.add(_CHARACTERS[name])
         elif name == "pStyle":
             is_heading = attribute(element, "val") in heading_styles
-    return heading
 
 
 READER = Reader(name="docx", suffixes=(".docx", ".docm"), read=read, isolated=True)

@@ -9,7 +9,8 @@ from urllib.parse import unquote
 from lpisearch.errors import ReaderError
 from lpisearch.readers.archives import Archive
 from lpisearch.readers.base import Reader
-from lpisearch.readers.html import html_to_text
+from lpisearch.readers.html import page_of
+from lpisearch.readers.joining import join_sections
 from lpisearch.readers.markup import (
     attribute,
     iso_date,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.readers.base import SourceFile
+    from lpisearch.readers.html import Page
+    from lpisearch.records import Section
     from lpisearch.settings import ReadOptions
 
 MEDIA_TYPE = "application/epub+zip"
@@ -52,18 +55,20 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         chapters = _spine(package, posixpath.dirname(package_part))
         if _encrypted(archive).intersection(chapters):
             raise ReaderError("is encrypted (protected by DRM)")
-        texts, problems = _chapter_texts(archive, chapters)
-    text = "\n\n".join(texts)
+        pages, problems = _chapter_pages(archive, chapters)
+    facts = _facts(package)
+    title = facts["title"][0] if "title" in facts else source.stem
+    text, sections = _joined(pages, title)
     if not text:
         raise ReaderError(NO_TEXT + (f": {problems[0].reason}" if problems else ""))
     yield from problems
-    facts = _facts(package)
     yield Document(
-        title=facts["title"][0] if "title" in facts else source.stem,
+        title=title,
         text=text,
         date=iso_date(facts, "date"),
         media_type=MEDIA_TYPE,
         metadata=stated(facts, _METADATA),
+        sections=sections,
     )
 
 
@@ -107,16 +112,36 @@ def _encrypted(archive: Archive) -> set[str]:
     }
 
 
-def _chapter_texts(archive: Archive, chapters: list[str]) -> tuple[list[str], list[Problem]]:
-    texts, problems = [], []
+def _chapter_pages(archive: Archive, chapters: list[str]) -> tuple[list[Page], list[Problem]]:
+    pages, problems = [], []
     for chapter in dict.fromkeys(chapters):  # a part named twice is read once
         if chapter not in archive:
             problems.append(Problem("is missing from the book", chapter, warning=True))
             continue
-        _, text = html_to_text(archive.read(chapter))
-        if text.strip():
-            texts.append(text.strip())
-    return texts, problems
+        page = page_of(archive.read(chapter))
+        if page.text:
+            pages.append(page)
+    return pages, problems
+
+
+def _joined(pages: list[Page], title: str) -> tuple[str, tuple[Section, ...]]:
+    """Return the text of a book with its chapters, and the headings within them."""
+    names = [_chapter_name(page, title, number) for number, page in enumerate(pages, start=1)]
+    parts = [("chapter", name, page.text) for name, page in zip(names, pages, strict=True)]
+    text, chapters = join_sections(parts)
+    sections: list[Section] = []
+    for chapter, page in zip(chapters, pages, strict=True):
+        inner = [one._replace(start=chapter.start + one.start) for one in page.sections]
+        sections.append(chapter)
+        sections.extend(one for one in inner if one.name != chapter.name)
+    return text, tuple(sections)
+
+
+def _chapter_name(page: Page, title: str, number: int) -> str:
+    """Return the first heading of a chapter, or its title if that is not the book's."""
+    if page.sections:
+        return page.sections[0].name
+    return str(number) if page.title in ("", title) else page.title
 
 
 def _facts(package: ET.Element) -> dict[str, list[str]]:

@@ -6,11 +6,19 @@ that a record costs little more than its own copying (`document_from_fields`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.values import Unusable, date_of, id_of, json_safe, labels_of, text_of
+from lpisearch.readers.values import (
+    Unusable,
+    date_of,
+    id_of,
+    json_safe,
+    labels_of,
+    sections_of,
+    text_of,
+)
 from lpisearch.records import Document, Problem
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ USUAL_NAMES = {
     "path": ("path",),
     "media_type": ("media_type",),
     "metadata": ("metadata",),
+    "sections": ("sections",),
 }  # fmt: skip
 """The parts of a document, and the field names that are taken for them, best first."""
 
@@ -63,6 +72,7 @@ class FieldRoles:
     path: str | None = None
     media_type: str | None = None
     metadata: str | None = None
+    sections: str | None = None
     others: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
 
@@ -142,6 +152,7 @@ def _document(
     title = title or base.title
     if (not text or text.isspace()) and (not title or title.isspace()):
         raise Unusable("has neither title nor text")
+    sections = sections_of(fields[parts.sections], text) if parts.sections is not None else ()
     return Document(
         title,
         text,
@@ -151,7 +162,8 @@ def _document(
         date_of(fields[parts.date]) if parts.date is not None else "",
         _string(fields, parts.path),
         _string(fields, parts.media_type) or base.media_type,
-        _metadata(fields, parts, base),
+        _metadata(fields, parts if sections else _no_sections(parts), base),
+        sections or base.sections,
     )
 
 
@@ -175,6 +187,13 @@ def _metadata(fields: Mapping[str, Any], parts: FieldRoles, base: Document) -> d
         stated = json_safe(value)
         metadata.update(stated if isinstance(stated, dict) else {parts.metadata: stated})
     return metadata
+
+
+def _no_sections(parts: FieldRoles) -> FieldRoles:
+    """Return the same parts, with a field of sections that holds none among the metadata."""
+    if parts.sections is None:
+        return parts
+    return replace(parts, sections=None, others=(*parts.others, parts.sections))
 
 
 def _names_no_field(option: str) -> bool:

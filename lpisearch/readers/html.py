@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import Decoded, decode, decode_text
-from lpisearch.readers.html_text import is_hostile, text_of_tags, text_of_tree
+from lpisearch.readers.html_text import HtmlText, is_hostile, text_of_tags, text_of_tree
 from lpisearch.readers.streams import NO_TEXT, whole
 from lpisearch.readers.values import date_of
 from lpisearch.records import Document
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
     from lpisearch.readers.base import SourceFile
-    from lpisearch.records import Problem
+    from lpisearch.records import Problem, Section
     from lpisearch.settings import ReadOptions
 
 MEDIA_TYPE = "text/html"
@@ -36,6 +36,7 @@ class Page:
 
     title: str
     text: str
+    sections: tuple[Section, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
 
 
@@ -54,15 +55,13 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         date=date,
         media_type=MEDIA_TYPE,
         metadata={**page.facts, **decoded.metadata},
+        sections=page.sections,
     )
 
 
-def html_to_text(page: str | bytes) -> tuple[str, str]:
-    """Return the title (or "") and the text of a page, also of one inside another format."""
-    if isinstance(page, bytes):
-        page = _decoded(page).text
-    found = read_page(page)
-    return found.title, found.text
+def page_of(page: str | bytes) -> Page:
+    """Take apart a page that stands inside another format."""
+    return read_page(_decoded(page).text if isinstance(page, bytes) else page)
 
 
 def read_page(source: str) -> Page:
@@ -71,13 +70,13 @@ def read_page(source: str) -> Page:
         # An HTML parser takes <title/> for a beginning, and the whole page for the title.
         source = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", source)
     if is_hostile(source):
-        return Page("", text_of_tags(source))
+        return Page("", *text_of_tags(source))
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(source)
-    text = text_of_tree(tree.body) if tree.body is not None else ""
+    text, sections = text_of_tree(tree.body) if tree.body is not None else HtmlText("")
     title = _words_of(tree, "title") or _words_of(tree, "h1")
-    return Page(title, text, _facts(tree))
+    return Page(title, text, sections, _facts(tree))
 
 
 def sniff(head: bytes) -> bool:

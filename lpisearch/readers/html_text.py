@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from lpisearch.readers.joining import line_sections
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
+
+    from lpisearch.records import Section
 
 DEEPEST = 1000
 """A page nested deeper is not parsed into a tree: the parser takes quadratic time for it."""
 
 
-def text_of_tree(body: LexborNode) -> str:
+class HtmlText(NamedTuple):
+    """The words of a page, and its headings."""
+
+    text: str
+    sections: tuple[Section, ...] = ()
+
+
+def text_of_tree(body: LexborNode) -> HtmlText:
     """Return the words below a node, without recursion."""
     lines = _Lines()
     node = body.child
@@ -31,13 +42,13 @@ def text_of_tree(body: LexborNode) -> str:
             lines.end(node.tag or "")
             node = node.parent
             if node is None or node.mem_id == body.mem_id:
-                return lines.text
+                return lines.gathered()
         lines.end(node.tag or "")
         node = node.next
-    return lines.text
+    return lines.gathered()
 
 
-def text_of_tags(source: str) -> str:
+def text_of_tags(source: str) -> HtmlText:
     """Return the words between tags, whatever their order: for pages that no parser should see."""
     lines = _Lines()
     skipped = ""
@@ -54,7 +65,7 @@ def text_of_tags(source: str) -> str:
             lines.end(name)
         elif not lines.begin(name) and name in _RAW:
             skipped = name
-    return lines.text
+    return lines.gathered()
 
 
 def is_hostile(source: str) -> bool:
@@ -81,6 +92,7 @@ _BLOCKS = frozenset((
     "main", "menu", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead",
     "tr", "ul",
 ))  # fmt: skip
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _CELLS = frozenset(("td", "th"))
 # Elements without an end, and those that the next of their kind ends.
 _NEVER_NESTED = frozenset((
@@ -101,6 +113,8 @@ class _Lines:
         self._lines: list[str] = []
         self._words: list[str] = []
         self._preformatted = 0
+        self._headings: list[tuple[int, str]] = []
+        self._heading_at = 0
 
     def begin(self, tag: str) -> bool:
         """Note the beginning of an element; return whether its text is wanted."""
@@ -110,6 +124,8 @@ class _Lines:
             self._end_line()
         elif tag in _CELLS:
             self._words.append(" ")
+        if tag in _HEADINGS:
+            self._heading_at = len(self._lines)
         self._preformatted += tag == "pre"
         return True
 
@@ -117,6 +133,9 @@ class _Lines:
         """Note the end of an element."""
         if tag in _BLOCKS:
             self._end_line()
+        if tag in _HEADINGS:
+            name = " ".join(" ".join(self._lines[self._heading_at :]).split())
+            self._headings.append((self._heading_at, name))
         if tag == "pre":
             self._preformatted = max(0, self._preformatted - 1)
 
@@ -125,11 +144,12 @@ class _Lines:
         if text:
             self._words.append(text)
 
-    @property
-    def text(self) -> str:
-        """Everything so far."""
+    def gathered(self) -> HtmlText:
+        """Return everything so far."""
         self._end_line()
-        return "\n".join(self._lines).strip()
+        text = "\n".join(self._lines)
+        skipped = len(text) - len(text.lstrip())
+        return HtmlText(text.strip(), line_sections(self._lines, self._headings, skipped=skipped))
 
     def _end_line(self) -> None:
         text = "".join(self._words)

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 from lpisearch.errors import ReaderError
 from lpisearch.messages import from_plain
 from lpisearch.readers.worker import decode, encode
-from lpisearch.records import Document, Problem
+from lpisearch.records import Document, Problem, Section
 from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class _Worker:
         while True:
             match self._answer(longest):
                 case {"document": fields}:
-                    records.append(Document(**fields | {"labels": tuple(fields["labels"])}))
+                    records.append(_document(fields))
                 case {"problem": fields}:
                     records.append(Problem(**fields))
                 case {"done": _}:
@@ -248,6 +248,11 @@ class _Worker:
             self.kill()  # unless it is gone, it writes without end
             raise _WorkerLost
         return decode(line)
+
+
+def _document(fields: dict[str, Any]) -> Document:
+    sections = tuple(Section(*each) for each in fields["sections"])
+    return Document(**fields | {"labels": tuple(fields["labels"]), "sections": sections})
 
 
 class _WorkerLost(Exception):

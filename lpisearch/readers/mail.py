@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import clean, decode
-from lpisearch.readers.html import html_to_text
+from lpisearch.readers.html import page_of
 from lpisearch.readers.streams import NO_TEXT, whole
 from lpisearch.readers.values import date_of
 from lpisearch.records import Document, Problem
@@ -107,7 +107,7 @@ class _Body:
             for inner in _parts(part):
                 self.gather(inner)
         elif kind == "text/html":
-            self._add(html_to_text(self._decoded(part))[1])
+            self._add(page_of(self._decoded(part)).text)
         elif kind.startswith("text/"):
             self._add(self._decoded(part))
         else:

@@ -21,6 +21,7 @@ from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import decode_text
 from lpisearch.readers.fields import FRONT_MATTER, document_from_fields, find_roles
 from lpisearch.readers.front_matter import split_front_matter
+from lpisearch.readers.joining import line_sections
 from lpisearch.readers.streams import NO_TEXT, whole
 from lpisearch.records import Document, Problem
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.readers.base import SourceFile
+    from lpisearch.records import Section
     from lpisearch.settings import ReadOptions
 
 MEDIA_TYPE = "text/markdown"
@@ -39,10 +41,16 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     yield from decoded.warnings
     fields, body, warnings = split_front_matter(decoded.text)
     yield from warnings
-    heading, text = markdown_to_text(body)
+    text, sections = markdown_to_text(body)
     if not text and not fields:
         raise ReaderError(NO_TEXT)
-    base = Document(heading or source.stem, text, media_type=MEDIA_TYPE, metadata=decoded.metadata)
+    base = Document(
+        sections[0].name if sections else source.stem,
+        text,
+        media_type=MEDIA_TYPE,
+        metadata=decoded.metadata,
+        sections=sections,
+    )
     # The text is what follows the front matter, whatever field options name for it elsewhere.
     parts = find_roles(fields, replace(options, text_field=""), FRONT_MATTER)
     found = document_from_fields(fields, parts, base, separators=",;|")
@@ -52,9 +60,9 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     yield found
 
 
-def markdown_to_text(source: str) -> tuple[str, str]:
-    """Return the first heading (or "") and the text without marks."""
-    heading = ""
+def markdown_to_text(source: str) -> tuple[str, tuple[Section, ...]]:
+    """Return the text without marks, and its headings."""
+    headings: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
     for line in _without_comments(source).split("\n"):
@@ -69,14 +77,16 @@ def markdown_to_text(source: str) -> tuple[str, str]:
         elif not line or line.isspace():
             lines.append("")
         elif _UNDERLINE.match(line):
-            if not heading and lines and lines[-1]:
-                heading = lines[-1]
+            if lines and lines[-1]:
+                headings.append((len(lines) - 1, lines[-1]))
         elif not _LINK_TARGET.match(line) and not _is_rule(line):
             plain = _plain_line(line)
-            if not heading and _HEADING.match(line):
-                heading = plain
+            if _HEADING.match(line):
+                headings.append((len(lines), plain))
             lines.append(plain)
-    return heading, "\n".join(lines).strip()
+    text = "\n".join(lines)
+    skipped = len(text) - len(text.lstrip())
+    return text.strip(), line_sections(lines, headings, skipped=skipped)
 
 
 READER = Reader("markdown", (".md", ".markdown", ".mdown", ".mkd", ".mkdn"), read)

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
 from lpisearch.errors import ReaderError
+from lpisearch.readers.joining import line_sections
 from lpisearch.readers.values import date_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+    from lpisearch.records import Section
+
+_BETWEEN = "\n\n"
 
 Event = tuple[Literal["start", "end"], str, ET.Element]
 
@@ -111,10 +116,17 @@ class TextFlow:
 
     A block is opened, filled and closed; on closing, its pieces are joined and become one
     piece of the block around it. Empty blocks leave nothing.
+
+    Attributes
+    ----------
+    heading
+        The first one, or "".
     """
 
     def __init__(self) -> None:
         self._blocks: list[list[str]] = [[]]
+        self._headings: list[tuple[int, str]] = []
+        self.heading = ""
 
     def add(self, text: str) -> None:
         """Append text to the innermost open block."""
@@ -131,10 +143,22 @@ class TextFlow:
             self.add(f"{around}{text}{around}")
         return text
 
+    def note_heading(self, text: str) -> None:
+        """Note that the block closed last is a heading; one within another block begins nothing."""
+        name = " ".join(text.split())
+        self.heading = self.heading or name
+        if name and len(self._blocks) == 1:
+            self._headings.append((len(self._blocks[0]) - 1, name))
+
     @property
     def text(self) -> str:
         """Everything gathered, its outermost blocks a blank line apart."""
-        return "\n\n".join(self._blocks[0])
+        return _BETWEEN.join(self._blocks[0])
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The headings within the text."""
+        return line_sections(self._blocks[0], self._headings, between=_BETWEEN)
 
 
 class _PrologEnd(Exception):

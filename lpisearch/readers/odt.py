@@ -65,15 +65,16 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         _refuse_encryption(archive)
         facts = _meta(archive)
         flow = TextFlow()
-        heading = _gather(parse_xml(archive.read("content.xml"), "content.xml"), flow)
+        _gather(parse_xml(archive.read("content.xml"), "content.xml"), flow)
     if not flow.text:
         raise ReaderError(NO_TEXT)
     yield Document(
-        title=stated(facts, {"title": "title"}).get("title") or heading or source.stem,
+        title=stated(facts, {"title": "title"}).get("title") or flow.heading or source.stem,
         text=flow.text,
         date=iso_date(facts, "creation-date", "date"),
         media_type=MEDIA_TYPE,
         metadata=stated(facts, _METADATA),
+        sections=flow.sections,
     )
 
 
@@ -91,9 +92,8 @@ def _meta(archive: Archive) -> dict[str, list[str]]:
     return texts_by_name(parse_xml(archive.read(part), part)) if part in archive else {}
 
 
-def _gather(root: ET.Element, flow: TextFlow) -> str:
-    """Add the text below `root` to the flow; return the first heading."""
-    heading = ""
+def _gather(root: ET.Element, flow: TextFlow) -> None:
+    """Add the text below `root` to the flow, and its headings."""
     open_blocks = [""]
 
     def add(text: str | None) -> None:
@@ -113,10 +113,9 @@ def _gather(root: ET.Element, flow: TextFlow) -> str:
         if name in _BLOCKS:
             text = flow.close(*_BLOCKS[name])
             open_blocks.pop()
-            if not heading and _is_heading(name, element):
-                heading = " ".join(text.split())
+            if _is_heading(name, element):
+                flow.note_heading(text)
         add(element.tail)
-    return heading
 
 
 def _is_heading(name: str, element: ET.Element) -> bool:

@@ -1,4 +1,4 @@
-"""PDF by PDFium: one document a file, its pages a blank line apart.
+"""PDF by PDFium: one document a file, its pages a blank line apart, each a section.
 
 PDFium is not thread-safe; this reader runs alone in a worker process.
 """
@@ -13,6 +13,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.readers.archives import open_seekable
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import clean
+from lpisearch.readers.joining import join_sections
 from lpisearch.readers.values import date_of
 from lpisearch.records import Document, Problem
 
@@ -47,7 +48,9 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         facts = {key: _clean(value).strip() for key, value in pdf.get_metadata_dict().items()}
     finally:
         pdf.close()
-    text = "\n\n".join(page for page in pages if page)
+    text, sections = join_sections(
+        ("page", str(number), page) for number, page in enumerate(pages, start=1)
+    )
     if not text:
         raise ReaderError("has no text layer (scanned?)")
     yield from problems
@@ -59,6 +62,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         date=iso_date(facts.get("CreationDate", "")) or iso_date(facts.get("ModDate", "")),
         media_type="application/pdf",
         metadata=_metadata(facts, len(pages)),
+        sections=sections,
     )
 
 

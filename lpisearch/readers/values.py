@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.readers.encoding import clean
+from lpisearch.records import SECTION_KINDS, Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,6 +79,24 @@ def date_of(value: Any) -> str:
     if _ISO_DATE.match(text):
         return text
     return parsed.isoformat()
+
+
+def sections_of(value: Any, text: str) -> tuple[Section, ...]:
+    """Return what an exported library says of the sections of a text; () if it is not of its form.
+
+    The form is a list of objects with `start`, `kind` and `name`, in ascending order within the
+    text.
+    """
+    if not isinstance(value, list):
+        return ()
+    try:
+        stated = [(int(each["start"]), each["kind"], clean(each["name"])) for each in value]
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
+        return ()
+    sections = tuple(Section(*each) for each in stated)
+    starts = [0, *(each.start for each in sections), len(text)]
+    known = all(each.kind in SECTION_KINDS for each in sections)
+    return sections if known and starts == sorted(starts) else ()
 
 
 def json_safe(value: Any, depth: int = 0) -> Any:

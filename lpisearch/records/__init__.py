@@ -21,6 +21,7 @@ from lpisearch.records.dimensions import (
     DimensionWord,
 )
 from lpisearch.records.documents import (
+    SECTION_KINDS,
     Document,
     Entry,
     Filter,
@@ -28,6 +29,7 @@ from lpisearch.records.documents import (
     IngestReport,
     Problem,
     Progress,
+    Section,
     Trouble,
 )
 from lpisearch.records.evaluation import Cell, Figure, Report, Series, Table, plain
@@ -47,6 +49,7 @@ from lpisearch.records.stored import (
 )
 
 __all__ = [
+    "SECTION_KINDS",
     "UNFINISHED",
     "Answer",
     "BuiltIndex",
@@ -75,6 +78,7 @@ __all__ = [
     "Progress",
     "Report",
     "Run",
+    "Section",
     "Series",
     "SharedTopic",
     "Source",

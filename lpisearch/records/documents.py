@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+SECTION_KINDS = ("page", "chapter", "heading", "slide", "sheet")
+
+
+# A named tuple, since a book has thousands.
+class Section(NamedTuple):
+    """Where a part of a document begins; it reaches to where the next one begins.
+
+    Attributes
+    ----------
+    start
+        Offset of its first character in the text.
+    kind
+        One of `SECTION_KINDS`.
+    name
+        What a person calls it: "12" for a page, "Results" for a heading.
+    """
+
+    start: int
+    kind: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +53,8 @@ class Document:
         Of the document before its text was extracted, e.g. "application/pdf".
     metadata
         Anything else that the source states: JSON values only.
+    sections
+        Pages, chapters, headings, slides or sheets, in ascending order of where they begin.
     """
 
     title: str
@@ -43,6 +66,7 @@ class Document:
     path: str = ""
     media_type: str = "text/plain"
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

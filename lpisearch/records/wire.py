@@ -113,7 +113,11 @@ def dimensions_record(report: DimensionReport) -> dict[str, Any]:
 
 
 def document_record(document: Document) -> dict[str, Any]:
-    """Return a document; an ingest of this object gives the document again."""
+    """Return a document; an ingest of this object gives the document again.
+
+    It has "sections" where the document has any.
+    """
+    sections = [each._asdict() for each in document.sections]
     return {
         "id": document.id,
         "title": document.title,
@@ -124,6 +128,7 @@ def document_record(document: Document) -> dict[str, Any]:
         "path": document.path,
         "media_type": document.media_type,
         "metadata": dict(document.metadata),
+        **({"sections": sections} if sections else {}),
     }
 
 

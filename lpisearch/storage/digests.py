@@ -23,6 +23,8 @@ def content_hash(document: Document) -> bytes:
         document.metadata,
         len(document.title),
     ]
+    if document.sections:  # digests of documents without any are as they always were
+        facts.append(document.sections)
     digest = blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
     digest.update(document.title.encode())
     digest.update(document.text.encode())

@@ -15,7 +15,9 @@ from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, Not
 from lpisearch.indexes.session import Session
 from lpisearch.maintenance.copies import upgrade_library
 from lpisearch.maintenance.status import library_status
+from lpisearch.records import Filter
 from lpisearch.settings import shipped_folder
+from lpisearch.storage import open_store
 from lpisearch.storage.sqlite import schema
 from lpisearch.storage.sqlite.schema import (
     HEAD,
@@ -30,6 +32,8 @@ from lpisearch.storage.sqlite.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from lpisearch.records import Document
 
 _NOTES = {"work/a.txt": "A letter about ships.", "home/b.txt": "A recipe for plum cake."}
 _CONTENT = (
@@ -98,6 +102,26 @@ def test_down_and_up_again_keeps_documents(
     upgrade(library)
     assert content(library) == before
     sound()
+
+
+def test_files_that_have_sections_are_read_again(
+    library: Path, folder: Callable[..., Path], ingest: Callable[..., Any]
+) -> None:
+    """After an upgrade the next ingest finds the headings of an unchanged file, once."""
+    notes = folder({"a.md": "# Ships\n\nThey sail.", "b.txt": "A recipe."})
+    ingest(notes)
+    downgrade(library, "0002")
+    upgrade(library)
+    assert [one.sections for one in _documents(library)] == [(), ()]
+    report = ingest(notes)
+    assert (report.updated, report.unchanged) == (1, 1)
+    assert [one.name for one in _documents(library)[0].sections] == ["Ships"]
+    assert ingest(notes).unchanged == 2
+
+
+def _documents(library: Path) -> list[Document]:
+    with open_store(library) as store, store.reading() as snapshot:
+        return list(snapshot.documents.stream(Filter()))
 
 
 def test_an_older_library_is_upgraded_when_it_is_opened(

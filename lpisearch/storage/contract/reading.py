@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Document,
         Entry,
         Filter,
+        Section,
         Source,
         TokenShard,
     )
@@ -57,6 +58,9 @@ class Documents(Protocol):
         self, keys: Iterable[int], characters: int | None = None
     ) -> Iterator[tuple[int, str, str]]:
         """Yield key, title and text (or its beginning), by key, a few at a time in memory."""
+
+    def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
+        """Return the sections of documents that have any, by key."""
 
     def count(self, wanted: Filter) -> int:
         """Return how many documents pass a filter.

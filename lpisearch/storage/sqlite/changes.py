@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
 from lpisearch.records import StoredPlace
 from lpisearch.storage.sqlite import fulltext
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, TOKENS
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS, TOKENS
 from lpisearch.storage.strings import refuse_unstorable
 
 if TYPE_CHECKING:
@@ -65,6 +65,13 @@ class SQLiteChanges:
         ]
         if labels:
             self.connection.execute(insert(LABELS), labels)
+        sections = [
+            {"document_id": write.place.key, "sections": write.document.sections}
+            for write in writes
+            if write.document.sections
+        ]
+        if sections:
+            self.connection.execute(insert(SECTIONS), sections)
         self._insert_tokens({write.place.key: write.tokens for write in writes})
 
     def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
@@ -105,7 +112,7 @@ class SQLiteChanges:
         self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
 
     def delete(self, keys: Iterable[int]) -> None:
-        """Remove documents; labels and tokens go by cascade, FTS rows by a trigger on tokens."""
+        """Remove documents; what belongs to them goes by cascade, FTS rows by a trigger."""
         ids = json.dumps(list(keys))
         self.connection.execute(delete(DOCUMENTS).where(_among("id")), {"ids": ids})
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, func, literal, select
 
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
-from lpisearch.records import Details, Document, Entry
+from lpisearch.records import Details, Document, Entry, Section
 from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +32,12 @@ _ORDERED_LABELS = (
     .subquery()
 )
 _LABELS = select(func.json_group_array(_ORDERED_LABELS.c.name)).scalar_subquery()
+_SECTIONS = (
+    select(SECTIONS.c.sections)
+    .where(SECTIONS.c.document_id == DOCUMENTS.c.id)
+    .correlate(DOCUMENTS)
+    .scalar_subquery()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,16 @@ class SQLiteDocuments:
             for key, title, beginning in rows:  # noqa: UP028 (a Row is typed)
                 yield key, title, beginning
 
+    def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
+        """Return the sections of documents that have any, by key."""
+        found = {}
+        for start in range(0, len(keys), _ROWS_AT_ONCE):
+            some = SECTIONS.c.document_id.in_(keys[start : start + _ROWS_AT_ONCE])
+            statement = select(SECTIONS.c.document_id, SECTIONS.c.sections).where(some)
+            for key, stored in self.connection.execute(statement):
+                found[key] = _as_sections(stored)
+        return found
+
     def count(self, wanted: Filter) -> int:
         """Return how many documents pass a filter."""
         statement = select(func.count()).select_from(DOCUMENTS).where(*conditions(wanted))
@@ -150,18 +166,10 @@ class SQLiteDocuments:
 
     def _documents(self, statement: Select[Any]) -> Iterator[Document]:
         result = self.connection.execution_options(yield_per=_STREAM_ROWS).execute(statement)
-        for external_id, title, text, labels, split, date, path, media_type, fields in result:
-            yield Document(
-                title=title,
-                text=text,
-                id=external_id,
-                labels=tuple(json.loads(labels)),
-                split=split,
-                date=date,
-                path=path,
-                media_type=media_type,
-                metadata=fields,
-            )
+        for external_id, title, text, labels, split, date, path, kind, fields, sections in result:
+            ordered = tuple(json.loads(labels))
+            facts = (split, date, path, kind, fields, _as_sections(sections))
+            yield Document(title, text, external_id, ordered, *facts)
 
 
 def _whole() -> Select[Any]:
@@ -175,4 +183,9 @@ def _whole() -> Select[Any]:
         DOCUMENTS.c.path,
         DOCUMENTS.c.media_type,
         DOCUMENTS.c.metadata,
+        _SECTIONS,
     )
+
+
+def _as_sections(stored: list[list[Any]] | None) -> tuple[Section, ...]:
+    return tuple(Section(*each) for each in stored or ())

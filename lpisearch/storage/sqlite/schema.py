@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0002"
+HEAD = "0003"
 APPLICATION_ID = int.from_bytes(b"lpis", "big")  # as migration 0001 writes it into the file
 
 

@@ -65,6 +65,14 @@ DOCUMENTS = Table(
     Index(None, "source_id", "position"),
 )
 
+# The sections of each document that has any, as [[start, kind, name], …].
+SECTIONS = Table(
+    "document_sections",
+    METADATA,
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("sections", JSON, nullable=False),
+)
+
 # The labels of each document; `position` keeps the order of the source.
 LABELS = Table(
     "labels",

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lpisearch.errors import DocumentNotFound, LibraryLocked, LibraryNotFound, SeveralDocuments
-from lpisearch.records import UNFINISHED, Document, DocumentWrite, Filter, Source, StoredPlace
+from lpisearch.records import (
+    UNFINISHED,
+    Document,
+    DocumentWrite,
+    Filter,
+    Section,
+    Source,
+    StoredPlace,
+)
 from lpisearch.storage import (
     TOKENISER,
     IndexEntry,
@@ -356,3 +365,34 @@ def test_beginnings_of_words(store: Store, fill: Callable[..., None]) -> None:
         assert lexical.candidates([["shop", "shipping"], ["ship", "shop"]]) == {1, 2}
         assert lexical.terms_between("ship", "shop") == [("ship", 1), ("shipping", 1)]
         assert lexical.some_with("shop", 1) == [2]
+
+
+def test_sections_belong_to_their_document(store: Store) -> None:
+    """They come back as written, in their order, change with the document, and go with it."""
+    sections = (Section(0, "page", "1"), Section(2, "page", "ii"), Section(2, "heading", "Results"))
+    plain = Document("", "ship", "b")
+    with store.writing() as transaction:
+        writes = [_write(Document("", "a b", "a", sections=sections)), _write(plain, 2, "", 2)]
+        transaction.changes.insert(writes, NOW)
+    with store.reading() as snapshot:
+        assert [one.sections for one in snapshot.documents.load([1, 2])] == [sections, ()]
+        assert [one.sections for one in snapshot.documents.stream(EVERY)] == [sections, ()]
+        assert snapshot.documents.sections([1, 2, 3]) == {1: sections}
+    with store.writing() as transaction:
+        changed = replace(plain, id="a", sections=sections[:1])
+        transaction.changes.replace([_write(changed)], NOW)
+    with store.reading() as snapshot:
+        assert snapshot.documents.sections([1]) == {1: sections[:1]}
+    with store.writing() as transaction:
+        transaction.changes.delete([1])
+        assert transaction.documents.sections([1]) == {}
+
+
+def test_sections_are_part_of_the_content() -> None:
+    """A digest tells documents with other sections apart; without any it is as it always was."""
+    document = Document("A title", "text", "a", ("x",), metadata={"k": 1})
+    assert content_hash(document).hex() == "61d5385b2c9bf28b4688fd9487809ff7"
+    others = {
+        content_hash(replace(document, sections=(Section(0, "page", name),))) for name in "12"
+    }
+    assert len(others | {content_hash(document)}) == 3

@@ -149,3 +149,12 @@ def test_a_file_written_by_python_docx_is_read(tmp_path: Path) -> None:
     assert isinstance(document, Document)
     assert document.title == "Swarming"
     assert document.text == "Swarming\n\nIn May the old queen leaves.\n\nMay\tswarm"
+
+
+def test_headings_are_sections(tmp_path: Path) -> None:
+    """A paragraph of a heading's style begins a section, by whatever name the style has."""
+    body = _p("Before.") + _p("The queen", "berschrift1") + _p("She flies.")
+    document = _read(tmp_path / "a.docx", body, styles=_STYLES)
+    (section,) = document.sections
+    assert (section.kind, section.name) == ("heading", "The queen")
+    assert document.text[section.start :] == "The queen\n\nShe flies."

@@ -137,3 +137,20 @@ def test_zip_that_is_no_epub_is_refused(tmp_path: Path) -> None:
         archive.writestr("readme.txt", "no")
     with pytest.raises(ReaderError, match="is not an EPUB file"):
         list(READER.read(SourceFile.at(path), ReadOptions()))
+
+
+def test_chapters_and_their_headings_are_sections(tmp_path: Path) -> None:
+    """A chapter is named by its first heading, else by its title if that is not the book's."""
+    chapters = {
+        "b 1.xhtml": "<body><h1>Flood</h1><p>It comes.</p><h2>Spring tide</h2><p>High.</p></body>",
+        "a2.xhtml": "<head><title>The Tide Table</title></head><body><p>It goes.</p></body>",
+    }
+    (book,) = _read(tmp_path / "a.epub", chapters=chapters)
+    assert isinstance(book, Document)
+    assert [(one.kind, one.name) for one in book.sections] == [
+        ("chapter", "Flood"),
+        ("heading", "Spring tide"),
+        ("chapter", "2"),
+    ]
+    starts = [book.text[one.start :].split("\n")[0] for one in book.sections]
+    assert starts == ["Flood", "Spring tide", "It goes."]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.values import Unusable, date_of, json_safe
-from lpisearch.records import Document, Problem
+from lpisearch.records import Document, Problem, Section
+from lpisearch.records.wire import document_record
 from lpisearch.settings import ReadOptions
 
 AUTO = ReadOptions()
@@ -137,9 +138,28 @@ def test_library_export_round_trips() -> None:
         path="mail/1.eml",
         media_type="message/rfc822",
         metadata={"title": "x", "nested": {"a": [1, None, 2.5, True]}, "labels": "y"},
+        sections=(Section(0, "page", "1"), Section(7, "heading", "With space")),
     )
-    exported = {name: getattr(document, name) for name in Document.__slots__}
-    assert _document(json.loads(json.dumps(exported))) == document
+    assert _document(json.loads(json.dumps(document_record(document)))) == document
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["Results"],
+        "page 1",
+        [{"start": 0, "kind": "verse", "name": "1"}],
+        [{"start": 9, "kind": "page", "name": "1"}],
+        [{"start": -1, "kind": "page", "name": "1"}],
+        [{"start": 0, "kind": "page", "name": 1}],
+        [{"start": 3, "kind": "page", "name": "2"}, {"start": 2, "kind": "page", "name": "1"}],
+    ],
+)
+def test_sections_of_another_form_are_metadata(value: Any) -> None:
+    """A field of that name that is no list of sections of the text is kept as it was written."""
+    document = _document({"text": "words", "sections": value})
+    assert document.sections == ()
+    assert document.metadata == {"sections": value}
 
 
 @pytest.mark.parametrize(

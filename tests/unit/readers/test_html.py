@@ -7,8 +7,8 @@ import pytest
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.html import MEDIA_TYPE, READER, html_to_text, read_page, sniff
-from lpisearch.records import Document, Problem
+from lpisearch.readers.html import MEDIA_TYPE, READER, Page, page_of, read_page, sniff
+from lpisearch.records import Document, Problem, Section
 from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def test_page_becomes_a_document(tmp_path: Path) -> None:
             date="2024-01-31T12:30:45Z",
             media_type=MEDIA_TYPE,
             metadata={"author": "Ann Shore", "description": "Short words", "lang": "en"},
+            sections=(Section(0, "heading", "Boats"),),
         )
     ]
 
@@ -77,7 +78,7 @@ def test_title_then_heading_then_file_name(page: str, title: str, tmp_path: Path
 )
 def test_declared_encoding_is_believed_unless_it_fails(data: bytes, text: str) -> None:
     """A mark first, then the page's word, then the rule for any text."""
-    assert html_to_text(data)[1] == text
+    assert page_of(data).text == text
 
 
 def test_xhtml_empty_elements_do_not_swallow_the_page() -> None:
@@ -85,7 +86,7 @@ def test_xhtml_empty_elements_do_not_swallow_the_page() -> None:
     page = (
         '<?xml version="1.0"?><html xmlns="x"><head><title/></head><body><a id="b"/>c</body></html>'
     )
-    assert html_to_text(page) == ("", "c")
+    assert page_of(page) == Page("", "c")
 
 
 @pytest.mark.parametrize("page", ["<p></p>", "<script>x</script>", "<frameset><frame src=a>", " "])
@@ -136,3 +137,19 @@ def test_html_is_known_by_its_beginning(head: bytes) -> None:
     """Files without a telling name are known by their first element."""
     assert sniff(head)
     assert not sniff(b"text about <html>")
+
+
+def test_headings_are_sections() -> None:
+    """Each heading begins a section at its own line, also below white space and within blocks."""
+    page = read_page(
+        "<body><pre>\n\n  x</pre><h1>Of <i>boats</i></h1><p>They float.</p>"
+        "<section><h3> Of\nships</h3>They too.</section><h2></h2>"
+    )
+    assert [(one.kind, one.name) for one in page.sections] == [
+        ("heading", "Of boats"),
+        ("heading", "Of ships"),
+    ]
+    assert [page.text[one.start :].split("\n")[0] for one in page.sections] == [
+        "Of boats",
+        "Of ships",
+    ]

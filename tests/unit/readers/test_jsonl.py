@@ -10,7 +10,8 @@ from lpisearch.errors import ReaderError
 from lpisearch.readers.base import HEAD_BYTES, SourceFile
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.jsonl import READER, sniff
-from lpisearch.records import Document, Problem
+from lpisearch.records import Document, Problem, Section
+from lpisearch.records.wire import document_record
 from lpisearch.settings import ReadOptions
 
 NEWSGROUPS = Path(__file__).parents[4] / "shared/data/20newsgroups/docs.jsonl.gz"
@@ -38,9 +39,10 @@ def test_exported_documents_round_trip(tmp_path: Path) -> None:
         Document(
             "", "ü", id="2", path="mail/a.eml", media_type="message/rfc822",
             date="2024-01-31T12:00:00+01:00", metadata={"from": "ann", "n": [1, {"k": None}]},
+            sections=(Section(0, "page", "1"),),
         ),
     ]  # fmt: skip
-    rows = [{name: getattr(each, name) for name in Document.__slots__} for each in documents]
+    rows = [document_record(each) for each in documents]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     assert _read(tmp_path / "a.jsonl", lines) == documents
 

@@ -9,7 +9,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.front_matter import split_front_matter
 from lpisearch.readers.markdown import MEDIA_TYPE, READER, markdown_to_text
-from lpisearch.records import Document, Problem
+from lpisearch.records import Document, Problem, Section
 from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def test_front_matter_becomes_fields(tmp_path: Path) -> None:
             date="2024-01-31",
             media_type=MEDIA_TYPE,
             metadata={"id": 7, "draft": True, "seen": {"first": "2020-05-17", "by": ["ann", 3]}},
+            sections=(Section(0, "heading", "A heading"),),
         )
     ]
 
@@ -130,16 +131,24 @@ def test_front_matter_that_cannot_be_used_is_ignored(tmp_path: Path) -> None:
 )
 def test_marks_are_taken_off(source: str, text: str) -> None:
     """What is left reads as the rendered page does."""
-    assert markdown_to_text(source)[1] == text
+    assert markdown_to_text(source)[0] == text
 
 
 @pytest.mark.parametrize(
-    ("source", "heading"),
-    [("text\n# One\n# Two", "One"), ("One\n===\ntext", "One"), ("text", ""), ("---\n", "")],
+    ("source", "headings"),
+    [
+        ("\n\ntext\n# One\n\n## *Two* #\n", ["One", "Two"]),
+        ("One\n===\ntext\n\nTwo\n---", ["One", "Two"]),
+        ("```\n# no heading\n```", []),
+        ("text", []),
+        ("---\n#\n", []),
+    ],
 )
-def test_first_heading_is_found(source: str, heading: str) -> None:
-    """Both ways to write a heading count."""
-    assert markdown_to_text(source)[0] == heading
+def test_headings_are_sections(source: str, headings: list[str]) -> None:
+    """Both ways to write a heading count, and a section begins where its heading stands."""
+    text, sections = markdown_to_text(source)
+    assert [one.name for one in sections] == headings
+    assert [text[one.start :].split("\n")[0] for one in sections] == headings
 
 
 def test_file_name_is_the_last_resort_for_a_title(tmp_path: Path) -> None:
@@ -169,9 +178,9 @@ def test_hostile_line_takes_no_time(piece: str) -> None:
 @pytest.mark.parametrize("mark", ["> ", "- ", "* "])
 def test_text_in_deep_nesting_is_kept(mark: str) -> None:
     """However many quotes or lists stand around it, the text is there."""
-    assert "deep" in markdown_to_text(mark * 1000 + "deep")[1]
+    assert "deep" in markdown_to_text(mark * 1000 + "deep")[0]
 
 
 def test_empty_lines_part_paragraphs() -> None:
     """Empty lines, with or without spaces, part paragraphs; an underline of nothing is a rule."""
-    assert markdown_to_text("One\n\n \t\nTwo\n\n---\n") == ("", "One\n\n\nTwo")
+    assert markdown_to_text("One\n\n \t\nTwo\n\n---\n") == ("One\n\n\nTwo", ())

@@ -88,6 +88,26 @@ def test_flow_joins_blocks_and_drops_empty_ones() -> None:
     assert flow.text == "*one|two*\n\nthree"
 
 
+def test_headings_of_a_flow_are_sections() -> None:
+    """A heading within another block, such as a cell, begins nothing; it can still be the title."""
+    flow = TextFlow()
+    for words in ("cell", "One", "text", "Two"):
+        flow.open()
+        flow.open()
+        flow.add(words)
+        if words == "cell":
+            flow.note_heading(flow.close(""))
+            flow.close("")
+            continue
+        flow.close("")
+        text = flow.close("")
+        if words != "text":
+            flow.note_heading(text)
+    assert flow.heading == "cell"
+    assert [one.name for one in flow.sections] == ["One", "Two"]
+    assert [flow.text[one.start :].split("\n")[0] for one in flow.sections] == ["One", "Two"]
+
+
 def test_stated_facts_are_picked_by_name() -> None:
     """The first known name that the file states counts; several values are joined."""
     facts = texts_by_name(ET.fromstring("<m><b>2</b><c> 3 </c><c>4</c><d/></m>"))  # noqa: S314 - our own bytes

@@ -103,3 +103,13 @@ def test_document_without_text_is_refused(tmp_path: Path) -> None:
     """A document of pictures alone is of no use to a search."""
     with pytest.raises(ReaderError, match="has no text"):
         _read(tmp_path / "a.odt", "<text:p/>")
+
+
+def test_headings_are_sections(tmp_path: Path) -> None:
+    """A heading begins a section where it stands."""
+    heading = "<text:h>The <text:span>moon</text:span></text:h>"
+    body = f"<text:p>Before.</text:p>{heading}<text:p>It pulls.</text:p>"
+    document = _read(tmp_path / "a.odt", body)
+    (section,) = document.sections
+    assert (section.kind, section.name) == ("heading", "The moon")
+    assert document.text[section.start :] == "The moon\n\nIt pulls."

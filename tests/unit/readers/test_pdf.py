@@ -173,3 +173,12 @@ def test_header_may_follow_other_bytes() -> None:
     assert READER.sniff
     assert READER.sniff(b"\0\0%PDF-1.4")
     assert not READER.sniff(b"x" * 1024 + b"%PDF-1.4")
+
+
+def test_pages_are_sections(tmp_path: Path) -> None:
+    """Each page with text is named by its number in the file; an empty page has none."""
+    data = pdf_bytes([b"The lamp is lit."], [], [b"Fog is another thing."])
+    (document,) = _read(tmp_path / "a.pdf", data)
+    assert isinstance(document, Document)
+    assert [(one.kind, one.name) for one in document.sections] == [("page", "1"), ("page", "3")]
+    assert document.text[document.sections[1].start :] == "Fog is another thing."
