@@ -89,6 +89,12 @@ def graph_names() -> list[str]:
     return list(GRAPHS)
 
 
+def _warned(said: str) -> None:
+    import warnings
+
+    warnings.warn(said, UserWarning, stacklevel=2)
+
+
 class Library:
     """An open library of documents.
 
@@ -295,9 +301,23 @@ class Library:
             return searcher.similar(first_document(name), wanted)
 
     def batch(
-        self, queries: Iterable[tuple[str, str]] | Path, *, options: SearchOptions | None = None
+        self,
+        queries: Iterable[tuple[str, str]] | Path,
+        *,
+        options: SearchOptions | None = None,
+        on_note: Callable[[str], None] = _warned,
     ) -> Iterator[Run]:
         """Answer many queries, given as (id, text) or by a file of them.
+
+        Parameters
+        ----------
+        queries
+            Read as they are needed.
+        options
+            How to answer each.
+        on_note
+            Called with what is to be known of the answers: no index yet, unknown words, an index
+            that is behind. If not given, each is a `UserWarning`.
 
         Yields
         ------
@@ -307,7 +327,7 @@ class Library:
         from lpisearch.readers.queries import read_queries
 
         asked = read_queries(queries) if isinstance(queries, Path) else queries
-        return self._searcher().batch(asked, options or SearchOptions())
+        return self._searcher().batch(asked, options or SearchOptions(), on_note=on_note)
 
     def classify(
         self,

@@ -170,7 +170,7 @@ def query(
     output = HitFormat.of(json=json, csv=csv, trec=trec)
     library: Library = context.obj.library
     if queries is not None:
-        print_batch(library.batch(queries, options=options), output)
+        print_batch(library.batch(queries, options=options, on_note=note), output)
     elif text or like or unlike:
         words = " ".join(text or ())
         answer = library.search(words, like=like or (), unlike=unlike or (), options=options)

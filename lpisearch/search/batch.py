@@ -10,12 +10,13 @@ import numpy as np
 
 from lpisearch.indexes.scoring.engine import Scores
 from lpisearch.records import Filter
+from lpisearch.search.notes import CHANGED, about_queries, about_words, unheard, why_no_index
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rounded
 from lpisearch.search.rankings import among
 from lpisearch.search.request import plain_request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -39,11 +40,17 @@ class Batch:
         The documents and the index in use.
     options
         How to answer.
+    on_note
+        Called with what is to be known of the answers.
     """
 
-    def __init__(self, view: View, options: SearchOptions) -> None:
+    def __init__(
+        self, view: View, options: SearchOptions, on_note: Callable[[str], None] = unheard
+    ) -> None:
         self._view = view
         self._options = options
+        self._on_note = on_note
+        self._said: list[tuple[str, str]] = []
         self._ids = view.snapshot.documents.ids()
         self._allowed = view.snapshot.lexical.allowed(options.where)
         self._left_out: frozenset[int] = frozenset()
@@ -55,13 +62,22 @@ class Batch:
 
     def answers(self, queries: Iterable[tuple[str, str]]) -> Iterator[Run]:
         """Yield the answer to each query."""
-        remaining = iter(queries)
+        reading = self._view.reading
+        changed = CHANGED if self._left_out else ""
+        self._note(why_no_index(reading), reading.behind(), changed)
+        remaining, number = iter(queries), 0
         while some := list(islice(remaining, _AT_ONCE)):
             yield from self._answer(some)
+            number += len(some)
+        self._note(*about_queries(self._said, number))
+
+    def _note(self, *notes: str) -> None:
+        for said in filter(None, notes):
+            self._on_note(said)
 
     def _answer(self, queries: list[tuple[str, str]]) -> Iterator[Run]:
         engine = self._view.engine
-        requests = [self._request(text) for _, text in queries]
+        requests = [self._request(name, text) for name, text in queries]
         if engine is None:
             for (name, _), request in zip(queries, requests, strict=True):
                 yield name, self._by_table(request)
@@ -72,8 +88,10 @@ class Batch:
         for (name, _), request, scores in zip(queries, requests, scored, strict=True):
             yield name, self._ranked(engine, request, scores)
 
-    def _request(self, text: str) -> Request:
+    def _request(self, name: str, text: str) -> Request:
         request = plain_request_of(self._view, text)
+        if said := about_words(request, self._options.by):
+            self._said.append((name, said))
         return replace(request, allowed=self._allowed, left_out=self._left_out)
 
     def _ranked(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from lpisearch.messages import Message, Option, call
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from lpisearch.indexes.opening import Reading
     from lpisearch.records import Suggestion
     from lpisearch.search.request import Request
@@ -15,6 +17,11 @@ CHANGED = Message(
     "some documents changed after the index was built, and were passed over. Next: ", call("index")
 )
 _SHOWN_WORDS = 5
+_SHOWN_QUERIES = 5
+
+
+def unheard(_note: str) -> None:
+    """Pass over a note: for those who say by themselves what is to be known."""
 
 
 def why_no_index(reading: Reading) -> str:
@@ -37,6 +44,22 @@ def about_words(request: Request, by: str) -> str:
     if by == "semantic" and request.question and not request.question.has_place:
         return Message("these words are too rare for the subspace; try ", Option("by", "lexical"))
     return ""
+
+
+def about_queries(said: Sequence[tuple[str, str]], number: int) -> Iterator[str]:
+    """Say of the queries of a batch what is to be known of each: of a few, and how many there are.
+
+    Parameters
+    ----------
+    said
+        The name of each query of which something is to be said, and what.
+    number
+        Of all queries.
+    """
+    for name, remark in said[:_SHOWN_QUERIES]:
+        yield Message(f"query {name}: ", remark)
+    if len(said) > _SHOWN_QUERIES:
+        yield f"such is to be said of {len(said):,} of {number:,} queries"
 
 
 def _in_no_document(suggestion: Suggestion) -> str:

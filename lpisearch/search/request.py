@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lpisearch.records import Suggestion
 from lpisearch.search.demands import demanded
 from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.parsing import parse_plain, parse_query
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from lpisearch.indexes.scoring.question import Question
-    from lpisearch.records import Filter, Suggestion
+    from lpisearch.records import Filter
     from lpisearch.search.expansion import WordSource
     from lpisearch.search.parsing import ParsedQuery
     from lpisearch.search.view import View
@@ -98,7 +99,9 @@ def plain_request_of(view: View, text: str) -> Request:
     """Take prose for a query: quotes, stars and minus signs in it ask for nothing."""
     parsed = parse_plain(text, view.tokeniser)
     of_library = LibraryWords(view.snapshot, view.tokeniser)
-    return _terms_of(view, text, parsed, of_library, plain=True)[0]
+    request, _ = _terms_of(view, text, parsed, of_library, plain=True)
+    unknown = (parsed.typed.get(token, token) for token in request.unknown_tokens)
+    return replace(request, unknown=tuple(Suggestion(word, ()) for word in unknown))
 
 
 def _terms_of(

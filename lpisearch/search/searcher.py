@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import BadOption, SubspaceError
+from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
 from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, call
-from lpisearch.search.notes import why_no_index
+from lpisearch.search.notes import unheard, why_no_index
 from lpisearch.search.request import request_of
 from lpisearch.search.view import View
 from lpisearch.search.word_sources import OpenWords
@@ -17,7 +17,7 @@ from lpisearch.settings import SearchOptions
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -88,11 +88,14 @@ class Searcher:
 
         Raises
         ------
-        DocumentNotFound, SeveralDocuments, BadOption, IndexNotFound, LibraryError
+        DocumentNotFound, SeveralDocuments, BadOption, LibraryError
+        SubspaceError
+            It is to be answered by the subspace alone, and there is no index to answer from.
         """
         from lpisearch.search.likeness import like_document
 
         with self._view(options) as view:
+            refuse_words_alone(view, options)
             allowed = view.snapshot.lexical.allowed(options.where)
             return view.answer(like_document(view, document, allowed), options)
 
@@ -102,6 +105,7 @@ class Searcher:
         options: SearchOptions = DEFAULTS,
         *,
         engine: Engine | None = None,
+        on_note: Callable[[str], None] = unheard,
     ) -> Iterator[Run]:
         """Answer queries, given as (id, text); yield (query id, [(document id, score), …]).
 
@@ -116,16 +120,20 @@ class Searcher:
             How to answer each.
         engine
             Over the same documents, to be used in place of the index of the library.
+        on_note
+            Called with what is to be known of the answers, as the notes of an `Answer`.
 
         Raises
         ------
-        BadOption, IndexNotFound, LibraryError
+        BadOption, LibraryError
+        SubspaceError
+            They are to be answered by the subspace alone, and there is no index to answer from.
         """
         from lpisearch.search.batch import Batch
 
-        with self._view(options) as view:
-            used = view if engine is None else replace(view, engine=engine)
-            yield from Batch(used, options).answers(queries)
+        with self._view(options, engine) as view:
+            refuse_words_alone(view, options)
+            yield from Batch(view, options, on_note).answers(queries)
 
     def vectors(self, index: str) -> tuple[list[str], NDArray[np.float32]]:
         """Return the documents of an index: their ids, and their vectors as rows.
@@ -144,12 +152,14 @@ class Searcher:
             return ids, engine.vectors[there]
 
     @contextmanager
-    def _view(self, options: SearchOptions) -> Iterator[View]:
+    def _view(self, options: SearchOptions, other: Engine | None = None) -> Iterator[View]:
         check_options(options)
         with self._session.moment(options.index) as moment:
             reading = moment.reading
             check_labels(reading.snapshot, options.where)
-            engine = None if reading.opened is None else self._engine(reading.opened)
+            engine = other
+            if engine is None and reading.opened is not None:
+                engine = self._engine(reading.opened)
             yield View(reading, engine, moment.tokeniser, moment.index_tokeniser, self._words)
 
     def _engine(self, opened: OpenIndex) -> Engine:
@@ -159,6 +169,21 @@ class Searcher:
             engine = Engine(opened.index)
             self._engines[opened.entry.name] = opened, engine
         return engine
+
+
+def refuse_words_alone(view: View, options: SearchOptions) -> None:
+    """Refuse to answer by words where the index alone was to answer, and there is none.
+
+    A question may hold phrases, which can be found without an index; a batch and a document hold
+    nothing but what the index would have to place.
+
+    Raises
+    ------
+    IndexNotFound, IndexDamaged, IndexTooNew, IndexOutdated
+    """
+    if options.by != "semantic" or view.engine is not None:
+        return
+    raise view.reading.trouble or IndexNotFound(options.index, ())
 
 
 def check_options(options: SearchOptions) -> None:

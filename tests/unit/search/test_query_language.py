@@ -250,7 +250,7 @@ def test_a_batch_takes_other_spellings_but_no_signs(shop: Path) -> None:
     options = SearchOptions(by="lexical")
     with Library(shop) as library:
         asked = [("1", "broemmelmeier"), ("2", '"accountant"')]
-        runs = dict(library.batch(asked, options=options))
+        runs = dict(library.batch(asked, options=options, on_note=lambda _note: None))
     assert [name for name, _ in runs["1"]] == ["maker"]
     assert {name for name, _ in runs["2"]} == {"ledger", "bank"}
 
