@@ -86,6 +86,13 @@ def _near_pairs(
 
 def _strongest_terms(X: sparse.csr_array) -> sparse.csr_array:
     """Keep the entries of largest weight in each row."""
+    # Block by block: one sort of all entries would leave the processor's cache.
+    starts = range(0, X.shape[0], _BLOCK)
+    blocks = [_strongest_of_block(X[start : start + _BLOCK]) for start in starts]
+    return sparse.csr_array(sparse.vstack(blocks, format="csr")) if blocks else X
+
+
+def _strongest_of_block(X: sparse.csr_array) -> sparse.csr_array:
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     order = np.lexsort((-X.data, rows))
     ranks = np.arange(X.nnz) - X.indptr[rows]
