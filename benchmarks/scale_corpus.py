@@ -99,7 +99,7 @@ def _record(number: int, topic: str, sentences: list[str], draw: random.Random) 
         "text": " ".join(sentences),
         "labels": [topic],
         "date": f"{draw.randrange(1990, 2026)}-{draw.randrange(1, 13):02}",
-        "split": "test" if draw.random() < 0.1 else "train",  # noqa: PLR2004 (a tenth)
+        "split": "test" if draw.random() < 0.1 else "train",
     }
 
 

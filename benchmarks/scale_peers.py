@@ -1,0 +1,96 @@
+"""What others take for the same texts: SQLite FTS5, bm25s, tantivy, TruncatedSVD, a bare scan."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+import time
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+
+from lpisearch.records import Filter
+from lpisearch.storage import open_store
+from lpisearch.terms.counts import build_counts
+from lpisearch.terms.weighting import Weighting, normalise_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+DIMENSIONS = 300
+
+
+def peers_of_ingest(corpus: Path) -> Iterator[tuple[str, float | None]]:
+    """Yield a name and the seconds that it took, or None where it is not installed."""
+    for name, package, take_in in (
+        ("SQLite FTS5, porter", "sqlite3", _fts5),
+        ("tantivy", "tantivy", _tantivy),
+        ("bm25s", "bm25s", _bm25s),
+    ):
+        if find_spec(package) is None:
+            yield name, None
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            yield name, _seconds(lambda: take_in(corpus, Path(folder)))  # noqa: B023 (called here)
+
+
+def truncated_svd(library: Path) -> tuple[int, float]:
+    """Return the dimensions and the seconds of scikit-learn's on the matrix of a library."""
+    with open_store(library) as store, store.reading() as snapshot:
+        _, counts = build_counts(shard.tokens for shard in snapshot.corpus.shards(Filter()))
+    X = normalise_rows(Weighting.fit(counts.matrix).apply(counts.matrix))
+    dims = min(DIMENSIONS, min(X.shape) - 1)
+    return dims, _seconds(lambda: TruncatedSVD(dims, random_state=0).fit_transform(X))
+
+
+def scan_of_vectors(vectors: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Find the ten nearest of all vectors."""
+    return np.asarray(np.argpartition(vectors @ np.ones(vectors.shape[1], np.float32), -10)[-10:])
+
+
+def _fts5(corpus: Path, folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "bare.db")) as connection:
+        connection.execute("CREATE VIRTUAL TABLE t USING fts5(title, text, tokenize='porter')")
+        rows = ((each["title"], each["text"]) for each in _records(corpus))
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        connection.commit()
+
+
+def _tantivy(corpus: Path, folder: Path) -> None:
+    import tantivy
+
+    schema = tantivy.SchemaBuilder()
+    for field in ("title", "text"):
+        schema.add_text_field(field, stored=True, tokenizer_name="en_stem")
+    writer = tantivy.Index(schema.build(), path=str(folder)).writer(256_000_000, 1)
+    for each in _records(corpus):
+        writer.add_document(tantivy.Document(title=each["title"], text=each["text"]))
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+def _bm25s(corpus: Path, folder: Path) -> None:
+    import bm25s
+
+    texts = [f"{each['title']} {each['text']}" for each in _records(corpus)]
+    ranker = bm25s.BM25()
+    ranker.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
+    ranker.save(str(folder))
+
+
+def _records(corpus: Path) -> Iterator[dict[str, Any]]:
+    with corpus.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
