@@ -52,7 +52,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measure against a parameter, a line for each method.
+    """A measure against a parameter, a line for each method; or named groups of bars.
 
     Attributes
     ----------
@@ -64,6 +64,8 @@ class Figure:
         The lines.
     log_x
         Whether x is drawn on a logarithmic scale.
+    groups
+        What each x means, counted from 0, where it is no number: then bars are drawn.
     """
 
     name: str
@@ -72,10 +74,17 @@ class Figure:
     y_label: str
     series: tuple[Series, ...]
     log_x: bool = False
+    groups: tuple[str, ...] = ()
+
+    def said(self, x: float) -> str:
+        """Say in words what an x means."""
+        return self.groups[int(x)] if self.groups else f"{float(x):g}"
 
     @property
     def baselines(self) -> tuple[Series, ...]:
         """The series that hold at every x: those with one point, where others have more."""
+        if self.groups:
+            return ()
         single = tuple(series for series in self.series if len(series.x) == 1)
         return single if any(len(series.x) > 1 for series in self.series) else ()
 

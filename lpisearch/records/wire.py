@@ -208,6 +208,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "x_label": figure.x_label,
         "y_label": figure.y_label,
         "log_x": figure.log_x,
+        "groups": list(figure.groups),
         "series": [_fields(series) for series in figure.series],
     }
 

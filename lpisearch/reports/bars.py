@@ -77,7 +77,7 @@ def _points(figure: Figure) -> Sequence[tuple[Series, int]]:
 
 
 def _x(figure: Figure, series: Series, at: int) -> str:
-    return "all" if series in figure.baselines else f"{float(series.x[at]):g}"
+    return "all" if series in figure.baselines else printable(figure.said(series.x[at]))
 
 
 def _y(figure: Figure, series: Series, at: int) -> str:

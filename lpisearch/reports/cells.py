@@ -12,6 +12,8 @@ from lpisearch.wording import printable
 if TYPE_CHECKING:
     from lpisearch.records import Table
 
+SPREAD = "_sd"
+"""What the name of a column ends with that says how far another one spreads."""
 _MEASURES = frozenset(
     {"ac", "accuracy", "ap", "auc", "bpref", "f1", "map", "mrr", "ndcg", "nmi", "precision"}
     | {"purity", "recall", "rprec", "rr"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import PlotUnavailable
 from lpisearch.reports.bars import as_bars
-from lpisearch.reports.cells import is_number, is_numeric, more_is_better, shown
+from lpisearch.reports.cells import SPREAD, is_number, is_numeric, more_is_better, shown
 from lpisearch.reports.plots import svg_text
 from lpisearch.wording import printable
 
@@ -33,13 +34,17 @@ h2 { margin: 2.5rem 0 .75rem; font-size: 1.2rem; }
 pre { margin: 0; padding: .75rem 1rem; overflow-x: auto; background: var(--wash);
   border: 1px solid var(--line); border-radius: 6px; font: .85rem/1.45 ui-monospace, monospace; }
 pre.command { white-space: pre-wrap; }
-.wide { overflow-x: auto; margin: 1rem 0 .5rem; }
+.wide { overflow-x: auto; margin: 1rem 0 .5rem; background:
+  linear-gradient(to right, var(--paper) 40%, transparent) 0 / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, var(--paper) 40%, transparent) 100% / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--line), transparent) 0 / .8rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--line), transparent) 100% / .8rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .925rem; font-variant-numeric: tabular-nums; }
 caption { padding: 0 0 .5rem; text-align: left; font-weight: 600; }
-th, td { padding: .3rem .75rem; border-bottom: 1px solid var(--line); text-align: left;
+th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; }
 thead th { border-bottom: 2px solid var(--quiet); color: var(--quiet); font-weight: 600;
-  vertical-align: bottom; white-space: nowrap; }
+  vertical-align: bottom; overflow-wrap: normal; }
 tbody th { font-weight: 400; }
 tbody tr:hover { background: var(--wash); }
 .number { text-align: right; white-space: nowrap; }
@@ -51,6 +56,8 @@ figure svg { display: block; width: 100%; max-width: 44rem; height: auto; }
 svg text { font-family: system-ui, sans-serif !important; }
 details { margin-top: .5rem; }
 summary { color: var(--quiet); cursor: pointer; font-size: .9rem; }
+@media (max-width: 48rem) { body { padding: 1.25rem .75rem 3rem; }
+  table { font-size: .75rem; } th, td { padding: .2rem .25rem; } }
 @media print {
   :root { color-scheme: light; --ink: #000; --paper: #fff; --quiet: #444; --line: #bbb;
     --wash: #fff; --best: #000; }
@@ -74,7 +81,7 @@ def as_html(report: Report) -> str:
     figures = (_figure(figure, at) for at, figure in enumerate(report.figures, 1))
     body = [
         f"<h1>{_text(report.title)}</h1>",
-        f'<pre class="command"><code>{_text(report.command)}</code></pre>',
+        f'<pre class="command"><code>{_text(report.command)}</code></pre>' * bool(report.command),
         *_section("Tables", map(_table, report.tables)),
         *_section("Figures", figures),
         *_section("Parameters", _pairs("parameter", report.parameters)),
@@ -110,7 +117,7 @@ def _section(title: str, parts: Iterable[str]) -> list[str]:
 def _table(table: Table) -> str:
     title = _text(table.title or table.name)
     numeric = {name for name in table.columns if is_numeric(table, name)}
-    heads = (_cell("th", _text(name), name in numeric, "col") for name in table.columns)
+    heads = (_cell("th", _head(name), name in numeric, "col") for name in _columns(table))
     best = {name: _best(table, name) for name in numeric if more_is_better(name)}
     rows = "\n".join(f"<tr>{_row(table, row, numeric, best)}</tr>" for row in table.rows)
     notes = "".join(f"<li>{_text(note)}</li>" for note in table.notes)
@@ -126,14 +133,27 @@ def _table(table: Table) -> str:
 
 def _row(table: Table, row: Mapping[str, Cell], numeric: set[str], best: Mapping[str, str]) -> str:
     cells = []
-    for at, name in enumerate(table.columns):
+    for at, name in enumerate(_columns(table)):
         text = shown(name, row.get(name))
         content = f"<b>{escape(text)}</b>" if text and best.get(name) == text else escape(text)
+        if text and row.get(name + SPREAD) is not None:
+            content += f" ± {escape(shown(name, row[name + SPREAD]))}"
         heads_row = at == 0 and name not in numeric
         cells.append(
             _cell("th" if heads_row else "td", content, name in numeric, "row" * heads_row)
         )
     return "".join(cells)
+
+
+def _columns(table: Table) -> list[str]:
+    """Return the columns; a spread stands in the cell of what it is the spread of."""
+    every = table.columns
+    return [name for name in every if name.removesuffix(SPREAD) not in {*every} - {name}]
+
+
+def _head(name: str) -> str:
+    """Write the name of a column so that it may break between its words."""
+    return re.sub(r"_(?=\w\w)", "_<wbr>", _text(name))
 
 
 def _best(table: Table, name: str) -> str:

@@ -101,12 +101,14 @@ def _drawn(figure: Figure, kind: str, ink: str) -> bytes:
     except ImportError as error:
         raise PlotUnavailable from error
     from lpisearch.reports.curves import draw_curves
+    from lpisearch.reports.groups import draw_groups
 
-    paper = "none" if ink == _PAGE_INK else "white"
+    on_page = ink == _PAGE_INK  # which says the title beside the picture
+    paper = "none" if on_page else "white"
     stream = BytesIO()
     with _style(ink):
         canvas = Canvas(layout="constrained", facecolor=paper)
-        draw_curves(figure, canvas)
+        (draw_groups if figure.groups else draw_curves)(figure, canvas, titled=not on_page)
         options: dict[str, Any] = {"format": kind, "facecolor": paper, "dpi": _DOTS_PER_INCH}
         canvas.savefig(stream, metadata=_METADATA[kind], **options)
     return stream.getvalue()

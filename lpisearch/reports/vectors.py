@@ -68,5 +68,7 @@ def _in_words(figure: Figure, series: Series) -> str:
         return f"{printable(series.name)}: no values"
     if series in figure.baselines:
         return f"{printable(series.name)}: {values[0]} throughout"
-    points = ", ".join(f"{y} at {x:g}" for x, y in zip(series.x, values, strict=True))
+    points = ", ".join(
+        f"{y} at {printable(figure.said(x))}" for x, y in zip(series.x, values, strict=True)
+    )
     return f"{printable(series.name)}: {points}"

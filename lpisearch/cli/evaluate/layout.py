@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpisearch.cli.render import print_table
+from lpisearch.reports.cells import SPREAD
 from lpisearch.reports.widths import padded, width_of
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from lpisearch.records import Cell, Table
 
-_SPREAD = "_sd"
 _GAP = 2
 # They hold for the whole run: not shown in each row where all rows agree in them. Most are said
 # beside the title; the others are in it.
@@ -63,7 +63,7 @@ def _columns(table: Table, common: Mapping[str, Cell]) -> list[str]:
     return [
         name
         for name in table.columns
-        if not name.endswith(_SPREAD)
+        if not name.endswith(SPREAD)
         and name not in common
         and any(row.get(name) is not None for row in table.rows)
     ]
@@ -133,7 +133,7 @@ def _width(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 
 def _with_spread(row: Mapping[str, Cell], name: str) -> str:
-    said, spread = _text(name, row.get(name)), row.get(name + _SPREAD)
+    said, spread = _text(name, row.get(name)), row.get(name + SPREAD)
     return said if spread is None else f"{said} ± {_text(name, spread)}"
 
 

@@ -137,4 +137,6 @@ def _print_bars(report: Report) -> None:
 
     width = min(shutil.get_terminal_size().columns, _BAR_WIDTH)
     for figure in report.figures:
+        if figure.groups:  # a table says the same
+            continue
         typer.echo(f"\n{as_bars(figure, width)}")

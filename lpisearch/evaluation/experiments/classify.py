@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lpisearch.errors import BadOption
 from lpisearch.evaluation.experiments.classifiers import CLASSIFIERS, Judged, judge
 from lpisearch.evaluation.experiments.collection import single_labelled
+from lpisearch.evaluation.experiments.figures import compared_by, curves
 from lpisearch.evaluation.experiments.reporting import as_report, mean_and_spread
 from lpisearch.evaluation.experiments.representations import (
     PAPERS,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 # 80 %, 20 Newsgroups and Reuters), leaving out rare words only cost accuracy.
 EVERY_WORD = VocabularyLimits(min_df=1)
 _PAIRS = 10
+_MEASURES = ("accuracy", "macro_f1")
+SHARE = "share of the documents to learn from"
 
 
 def evaluate_classify(
@@ -78,8 +81,13 @@ def evaluate_classify(
     rows = _summarised(found)
     title = f"Classification: {described(splits)}"
     notes = (*collection.notes, *split_notes(collection, splits), *cells.notes)
-    tables = [Table("classify", title, tuple(rows), notes), _pairs_table(found, rows)]
-    return as_report("Classification", collection, (options, wanted), tables)
+    table = Table("classify", title, tuple(rows), notes)
+    tables = [table, _pairs_table(found, rows)]
+    if len(wanted.train) > 1:
+        figures = [curves(table, "train", each, SHARE) for each in _MEASURES]
+    else:
+        figures = [compared_by(table, "classifier", each) for each in _MEASURES]
+    return as_report("Classification", collection, (options, wanted), tables, figures)
 
 
 class _Row(NamedTuple):
@@ -149,7 +157,7 @@ def _summarised(found: Sequence[_Row]) -> list[dict[str, Cell]]:
         own = [row.cells for row in found if (row.split, row.representation, row.classifier) == key]
         row: dict[str, Cell] = {} if key[0] == FIELD else {"train": key[0]}
         row |= {"representation": key[1], "classifier": key[2]}
-        for what in ("accuracy", "macro_f1"):
+        for what in _MEASURES:
             row[what], spread = mean_and_spread([each[what] for each in own])
             if spread is not None:
                 row[f"{what}_sd"] = spread

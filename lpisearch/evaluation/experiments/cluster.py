@@ -17,6 +17,7 @@ import numpy as np
 
 from lpisearch.errors import BadOption
 from lpisearch.evaluation.experiments.collection import single_labelled
+from lpisearch.evaluation.experiments.figures import compared, curves
 from lpisearch.evaluation.experiments.reporting import as_report, mean_and_spread
 from lpisearch.evaluation.experiments.representations import (
     PAPERS,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 ALL = 0
 """In place of a number of classes: all at once."""
+_MEASURES = ("AC", "NMI")
 
 
 def evaluate_cluster(
@@ -67,8 +69,12 @@ def evaluate_cluster(
                 found[name].append(_cell(key, name, drawn, options, cells))
         rows += [_summarised(name, number or n_classes, own) for name, own in found.items()]
     title = "Clustering: k-means with ten starts, compared with the classes"
-    tables = [Table("cluster", title, tuple(rows), (*collection.notes, *cells.notes))]
-    return as_report("Clustering", collection, (options, wanted), tables)
+    table = Table("cluster", title, tuple(rows), (*collection.notes, *cells.notes))
+    if len(wanted.classes) > 1:
+        figures = [curves(table, "classes", each, "classes") for each in _MEASURES]
+    else:
+        figures = [compared(table, _MEASURES)]
+    return as_report("Clustering", collection, (options, wanted), [table], figures)
 
 
 def measure_clusters(name: str, collection: Collection, options: EvaluateOptions) -> dict[str, Any]:
@@ -121,7 +127,7 @@ def _drawn(collection: Collection, number: int, draws: int, seed: int) -> Iterat
 
 def _summarised(name: str, number: int, own: Sequence[dict[str, Any]]) -> dict[str, Cell]:
     row: dict[str, Cell] = {"representation": name, "classes": number}
-    for what in ("AC", "NMI"):
+    for what in _MEASURES:
         row[what], spread = mean_and_spread([each[what] for each in own])
         if spread is not None:
             row[f"{what}_sd"] = spread

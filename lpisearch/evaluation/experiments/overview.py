@@ -71,7 +71,8 @@ def evaluate_all(
     title = "Documents and labels: what each representation makes of them"
     tables = [Table("overview", title, tuple(_merged(found)), tuple(notes))]
     tables += [table for report in found.values() for table in report.tables]
-    return as_report("Evaluation", source.collection, (named,), tables)
+    figures = [figure for report in found.values() for figure in report.figures]
+    return as_report("Evaluation", source.collection, (named,), tables, figures)
 
 
 def _merged(found: Mapping[str, Report]) -> list[dict[str, Cell]]:

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.evaluation.experiments.figures import compared
 from lpisearch.evaluation.experiments.questions import Questions, read_questions
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import TERMS, check_options, chosen_methods
@@ -75,11 +76,13 @@ def evaluate_retrieval(
         for by, scores in scored.items():
             rows.append(_row(method, by, scores, measures))
             settings[by if method is None else f"{method}, {by}"] = scores
-    tables = [Table("retrieval", _title(questions), tuple(rows), tuple(notes))]
+    table = Table("retrieval", _title(questions), tuple(rows), tuple(notes))
+    tables = [table]
     if len(settings) > 1:
         tables.append(_comparisons(settings, str(measures[0]), options.seed))
     tables += _missing(questions)
-    return as_report("Retrieval", None, (options, wanted), tables)
+    figures = [compared(table, [str(measure) for measure in measures])]
+    return as_report("Retrieval", None, (options, wanted), tables, figures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import NothingToEvaluate
 from lpisearch.evaluation.experiments.collection import labelled, single_labelled
+from lpisearch.evaluation.experiments.figures import compared
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import (
     BASELINES,
@@ -147,10 +148,12 @@ def evaluate_similarity(
     if sampled:
         notes.append("Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval.")
     title = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
-    tables = [Table("similarity", title, tuple(rows), (*notes, *cells.notes))]
+    table = Table("similarity", title, tuple(rows), (*notes, *cells.notes))
+    tables = [table]
     if detail:
         tables.append(Table("subsets", "By subset", tuple(detail)))
-    return as_report("Similarity", collection, (options, wanted), tables)
+    figures = [compared(table, ("AP", "accuracy"))] if rows else []
+    return as_report("Similarity", collection, (options, wanted), tables, figures)
 
 
 def _of_stored(

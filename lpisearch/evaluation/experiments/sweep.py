@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.experiments.classify import evaluate_classify
+from lpisearch.evaluation.experiments.classify import SHARE, evaluate_classify
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
+from lpisearch.evaluation.experiments.figures import curves
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import (
     PAPERS,
@@ -20,7 +21,7 @@ from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput
 from lpisearch.messages import Message, Option
-from lpisearch.records import Figure, Series, Table
+from lpisearch.records import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +51,7 @@ PARAMETERS = {
     "dims": ("n_components", "dimensions"),
     "neighbours": ("n_neighbors", "neighbours"),
     "alpha": ("alpha", "α"),
-    "train": ("", "share of the documents to learn from"),
+    "train": ("", SHARE),
 }
 _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "dims": (lambda value: value >= 1 and value.is_integer(), "whole numbers above 0"),
@@ -58,11 +59,7 @@ _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "alpha": (lambda value: 0 <= value < math.inf, "numbers of at least 0"),
     "train": (lambda value: 0 < value < 1, "shares between 0 and 1, as 5% or .05"),
 }
-# What tells lines of one representation apart, and how it is said.
-_BESIDE = {"classifier": "{}", "by": "{}", "classes": "{} classes"}
 _WHOLE = ("dims", "neighbours")
-_LEAST_FOR_LOGARITHM = 20
-"""The axis is logarithmic where the largest value is so many times the smallest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,9 @@ def evaluate_sweep(
     rows = run.rows()
     title = f"{wanted.measure.capitalize()} by {PARAMETERS[wanted.over][1]}"
     table = Table("sweep", title, tuple(rows), tuple(run.notes))
-    figures = [_figure(wanted, measure, rows) for measure in MEASURES[wanted.measure]]
+    drawn = replace(table, name=wanted.measure)
+    label = PARAMETERS[wanted.over][1]
+    figures = [curves(drawn, wanted.over, each, label) for each in MEASURES[wanted.measure]]
     used = getattr(parts, wanted.measure)
     return as_report(title, run.collection, (options, used, wanted), [table], figures)
 
@@ -205,44 +204,6 @@ class _Runner:
         table = report.tables[0]
         self.notes += [note for note in table.notes if note not in self.notes]
         return table.rows
-
-
-def _figure(wanted: SweepOptions, measure: str, rows: Rows) -> Figure:
-    lines: dict[str, list[tuple[float, float, float | None]]] = {}
-    beside = [name for name in _BESIDE if len({row.get(name) for row in rows}) > 1]
-    for row in rows:
-        said = (_BESIDE[name].format(row.get(name)) for name in beside)
-        name = " ".join((str(row["representation"]), *said))
-        at, y, spread = row[wanted.over], row[measure], row.get(f"{measure}_sd")
-        x = wanted.values[0] if at is None else at
-        lines.setdefault(name, []).append(
-            (_float(x), _float(y), None if spread is None else _float(spread))
-        )
-    log = max(wanted.values) >= _LEAST_FOR_LOGARITHM * min(wanted.values) > 0
-    return Figure(
-        name=f"{wanted.measure}-{measure}-by-{wanted.over}",
-        title=f"{wanted.measure.capitalize()} by {PARAMETERS[wanted.over][1]}: {measure}",
-        x_label=PARAMETERS[wanted.over][1],
-        y_label=measure,
-        series=tuple(_line(name, points) for name, points in lines.items()),
-        log_x=log,
-    )
-
-
-def _line(name: str, points: Sequence[tuple[float, float, float | None]]) -> Series:
-    ordered = sorted(points)
-    spreads = [spread for _, _, spread in ordered]
-    known = tuple(spread for spread in spreads if spread is not None)
-    return Series(
-        name,
-        tuple(x for x, _, _ in ordered),
-        tuple(y for _, y, _ in ordered),
-        known if len(known) == len(ordered) else None,
-    )
-
-
-def _float(cell: Cell) -> float:
-    return float(cell or 0)
 
 
 def _check(wanted: SweepOptions, parts: MeasureOptions) -> None:

@@ -134,7 +134,7 @@ _FORMS: dict[str, tuple[Any, str]] = {
     ),
     "figure": (
         wire.full_report_record(_REPORT)["figures"][0],
-        "name title x_label y_label log_x series",
+        "name title x_label y_label log_x groups series",
     ),
 }
 

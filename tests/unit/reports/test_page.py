@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-_VOID = {"meta", "br", "hr", "img", "input", "link"}
+_VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 
 
 class _Outline(HTMLParser):
@@ -159,3 +159,19 @@ def test_a_table_without_rows_keeps_its_notes(report: Report) -> None:
 
 def _texts(nodes: Sequence[LexborNode]) -> list[str]:
     return [node.text() for node in nodes]
+
+
+def test_a_spread_stands_in_the_cell_of_its_measure(report: Report) -> None:
+    """There is no column of spreads, and long names of columns may break."""
+    rows: tuple[dict[str, Cell], ...] = (
+        {"representation": "rlpi", "centroid_accuracy": 0.5, "centroid_accuracy_sd": 0.0123},
+    )
+    page = as_html(replace(report, tables=(Table("classify", "Classes", rows),)))
+    assert "0.5000 ± 0.0123" in page
+    assert "centroid_<wbr>accuracy</th>" in page
+    assert "accuracy_<wbr>sd" not in page
+
+
+def test_without_a_command_there_is_no_box_for_it(report: Report) -> None:
+    """A report that was asked for from Python has no command."""
+    assert '<pre class="command">' not in as_html(replace(report, command=""))

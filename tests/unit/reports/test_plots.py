@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
+from matplotlib.figure import Figure as Canvas
 
 from lpisearch.errors import BadOption, PlotUnavailable, ReportUnwritable
 from lpisearch.records import Figure, Report, Series
 from lpisearch.reports import draw, svg_text
+from lpisearch.reports.curves import draw_curves
 from lpisearch.reports.plots import picture
+from lpisearch.reports.ticks import with_room
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +84,60 @@ def test_many_series_have_their_legend_beside_the_axes(curves: Figure) -> None:
     few, wide = (_width(svg_text(_with(curves, series))) for series in (many[:3], many))
     assert few == pytest.approx(6 * 72)
     assert wide > 7 * 72
+
+
+def test_no_two_lines_look_alike(curves: Figure) -> None:
+    """Forty lines and baselines differ in colour, dashes or marker; fourteen in colour alone."""
+    lines = [Series(f"method {at}", (1, 2), (0.1, 0.2)) for at in range(28)]
+    canvas = Canvas()
+    draw_curves(
+        _with(curves, (*lines, *(Series(f"base {at}", (1,), (0.1,)) for at in range(12)))),
+        canvas,
+        titled=True,
+    )
+    drawn = canvas.axes[0].lines
+    looks = {
+        (line.get_color(), str(vars(line)["_dash_pattern"]), line.get_marker()) for line in drawn
+    }
+    assert len(looks) == len(drawn) == 40
+    assert len({line.get_color() for line in drawn[:14]}) == 14
+
+
+@pytest.mark.parametrize("log_x", [True, False])
+def test_there_is_a_tick_at_each_value(curves: Figure, *, log_x: bool) -> None:
+    """Each value has a tick on either axis, and the first and the last have their number."""
+    canvas = Canvas()
+    values = (1, 2, 3, 5, 10, 11, 12, 50, 100)
+    series = (Series("a", values, (0.5,) * 9), Series("terms", (7,), (0.5,)))
+    draw_curves(replace(curves, series=series, log_x=log_x), canvas, titled=True)
+    axis = canvas.axes[0].xaxis
+    assert sorted([*axis.get_majorticklocs(), *axis.get_minorticklocs()]) == list(values)
+    numbers = [label.get_text() for label in axis.get_majorticklabels()]
+    assert (numbers[0], numbers[-1]) == ("1", "100")
+
+
+@given(st.lists(st.floats(0.001, 10_000), min_size=1, max_size=40), st.booleans())
+def test_numbers_at_ticks_are_some_of_the_values(values: list[float], log: bool) -> None:  # noqa: FBT001 (drawn)
+    """The least and the largest are among them, in order and each once."""
+    ordered = sorted({*values})
+    kept = with_room(ordered, log=log)
+    assert {ordered[0], ordered[-1]} <= {*kept} <= {*ordered}
+    assert kept == sorted({*kept})
+
+
+def test_named_groups_are_drawn_as_bars() -> None:
+    """Each group and each series is named, and the values in words name the group."""
+    figure = Figure(
+        *("all", "What is compared", "measure", "AP, NMI"),
+        (Series("rlpi", (0, 1), (0.8, 0.7), (0.1, 0.2)), Series("terms", (0, 1), (0.4, 0.3))),
+        groups=("AP", "NMI"),
+    )
+    root = _parsed(svg_text(figure))
+    texts = {(text.text or "").strip() for text in root.iter(f"{_SVG}text")}
+    assert {"AP", "NMI", "rlpi", "terms"} <= texts
+    assert "What is compared" not in texts  # the page has it above the picture
+    assert "rlpi: 0.8000 at AP, 0.7000 at NMI" in (root[1].text or "")
+    assert b"What is compared" in picture(figure, "svg")
 
 
 @pytest.mark.parametrize(

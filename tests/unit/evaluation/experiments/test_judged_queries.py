@@ -218,3 +218,16 @@ def test_malformed_queries_are_stated(
     """A file of queries that cannot be read is an error with its line."""
     with pytest.raises(LpiSearchError, match="line 2"):
         sample.evaluate("retrieval", wanted=asked("one\tbread\nnothing\n", "one 0 a 1\n"))
+
+
+def test_each_part_of_an_evaluation_has_a_figure(sample: Library) -> None:
+    """What the tables compare is drawn, a bar for each figure of theirs."""
+    report = sample.evaluate(options=EvaluateOptions(methods=("terms", "lsi")), wanted=_FILES)
+    figures = {figure.name: figure for figure in report.figures}
+    names = ["similarity", "classify-accuracy", "classify-macro_f1", "cluster", "retrieval"]
+    assert list(figures) == names
+    assert figures["cluster"].groups == ("AC", "NMI")
+    assert {series.name for series in figures["classify-accuracy"].series} == {"terms", "lsi"}
+    table = next(table for table in report.tables if table.name == "retrieval")
+    drawn = {series.name: series.y[0] for series in figures["retrieval"].series}
+    assert drawn == {f"{row['representation']} {row['by']}": row["AP"] for row in table.rows}

@@ -1,0 +1,88 @@
+"""Rows of a table as figures: bars beside each other, or lines where a parameter is varied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpisearch.records import Figure, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lpisearch.records import Cell, Table
+
+    Rows = Sequence[Mapping[str, Cell]]
+
+# What tells rows of one representation apart, and how it is said.
+_BESIDE = {"classifier": "{}", "by": "{}", "classes": "{} classes"}
+_LEAST_FOR_LOGARITHM = 20
+"""The axis is logarithmic where the largest value is so many times the smallest."""
+
+
+def compared(table: Table, measures: Sequence[str]) -> Figure:
+    """Draw the measures as groups of bars, one bar of each for every row."""
+    name = _namer(table.rows)
+    series = tuple(
+        _series(name(row), [(at, row, each) for at, each in enumerate(measures)])
+        for row in table.rows
+    )
+    y_label = ", ".join(measures)
+    return Figure(table.name, table.title, "measure", y_label, series, groups=tuple(measures))
+
+
+def compared_by(table: Table, group: str, measure: str) -> Figure:
+    """Draw one measure, the rows grouped by a column of theirs."""
+    names = tuple(dict.fromkeys(str(row[group]) for row in table.rows))
+    rows = [{key: row[key] for key in row if key != group} for row in table.rows]
+    name = _namer(rows)
+    found: dict[str, list[tuple[float, Mapping[str, Cell], str]]] = {}
+    for row, rest in zip(table.rows, rows, strict=True):
+        found.setdefault(name(rest), []).append((names.index(str(row[group])), row, measure))
+    series = tuple(_series(each, points) for each, points in found.items())
+    title = f"{table.title}: {measure}"
+    return Figure(f"{table.name}-{measure}", title, group, measure, series, groups=names)
+
+
+def curves(table: Table, over: str, measure: str, x_label: str) -> Figure:
+    """Draw a measure against a parameter; a row without it holds at every value."""
+    values = sorted({_number(row[over]) for row in table.rows if row[over] is not None})
+    name = _namer([{key: row[key] for key in row if key != over} for row in table.rows])
+    found: dict[str, list[tuple[float, Mapping[str, Cell], str]]] = {}
+    for row in table.rows:
+        x = min(values, default=0.0) if row[over] is None else _number(row[over])
+        found.setdefault(name(row), []).append((x, row, measure))
+    return Figure(
+        name=f"{table.name}-{measure}-by-{over}",
+        title=f"{table.title}: {measure}",
+        x_label=x_label,
+        y_label=measure,
+        series=tuple(_series(each, points) for each, points in found.items()),
+        log_x=bool(values) and values[-1] >= _LEAST_FOR_LOGARITHM * values[0] > 0,
+    )
+
+
+def _namer(rows: Rows) -> Callable[[Mapping[str, Cell]], str]:
+    """Return what names a row: its representation, and what it differs in from others."""
+    beside = [name for name in _BESIDE if len({row.get(name) for row in rows}) > 1]
+
+    def name(row: Mapping[str, Cell]) -> str:
+        said = [_BESIDE[each].format(row.get(each)) for each in beside]
+        words = [str(row.get("representation", "")), *said]
+        return " ".join(filter(None, words)) or str(row.get("by", ""))
+
+    return name
+
+
+def _series(name: str, points: Sequence[tuple[float, Mapping[str, Cell], str]]) -> Series:
+    ordered = sorted(points, key=lambda point: point[0])
+    spreads = [row.get(f"{measure}_sd") for _, row, measure in ordered]
+    return Series(
+        name,
+        tuple(x for x, _, _ in ordered),
+        tuple(_number(row[measure]) for _, row, measure in ordered),
+        None if None in spreads else tuple(map(_number, spreads)),
+    )
+
+
+def _number(cell: Cell) -> float:
+    return float(cell or 0)
