@@ -535,7 +535,7 @@ class Library:
         wanted
             Only those that pass it.
         path
-            Only those with this path or id, or with one that this glob means.
+            Only those with this path or id, below this folder, or with one that this glob means.
 
         Examples
         --------

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from lpisearch import __version__
 from lpisearch.cli import INTERRUPTED, STOPPED
+from lpisearch.cli.commands import VerbGroup, point_at_help
+from lpisearch.cli.invocation import Database, Debug, is_debugging
 from lpisearch.cli.verbs import VERBS, load
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import BadOption, LpiSearchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpisearch.library import Library
-
 UNEXPECTED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """What the global options say: every verb finds it in its context."""
-
-    library: Library
-    debug: bool
-
-
-class Verbs(TyperGroup):
+class Verbs(VerbGroup):
     """The verbs in the order of a first visit, each run where its errors are stated."""
 
     def __init__(self, **settings: Any) -> None:
@@ -54,24 +43,26 @@ class Verbs(TyperGroup):
 
     def make_context(self, *words: Any, **settings: Any) -> Any:
         """Parse the command line; Ctrl-C is answered from the first moment."""
-        with _stated(debug=False):
+        with _stated():
             return super().make_context(*words, **settings)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; turn what it raises into a message and an exit status."""
-        with _stated(debug=bool(ctx.params.get("debug"))):
+        with _stated(ctx):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _stated(*, debug: bool) -> Iterator[None]:
+def _stated(ctx: Any = None) -> Iterator[None]:
     try:
         yield
     except LpiSearchError as error:
-        if debug:
+        if is_debugging(ctx):
             raise
         from lpisearch.cli.words import spoken
 
+        if isinstance(error, BadOption) and ctx is not None:
+            point_at_help(error, ctx)
         typer.echo(f"Error: {spoken(error.message)}", err=True)
         raise SystemExit(error.exit_status) from None
     except KeyboardInterrupt:
@@ -80,11 +71,11 @@ def _stated(*, debug: bool) -> Iterator[None]:
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except Exception as error:
-        if debug or _is_usage(error):
+        if is_debugging(ctx) or _is_usage(error):
             raise
         typer.echo(
             f"Error: something unexpected happened ({type(error).__name__}: {error}). "
-            "Next: run the same command as lpisearch --debug …, and report what it prints",
+            "Next: run the same command as lpisearch … --debug, and report what it prints",
             err=True,
         )
         raise SystemExit(UNEXPECTED) from None
@@ -114,27 +105,16 @@ def _print_version(value: bool) -> None:
 
 @app.callback()
 def lpisearch(
-    context: typer.Context,
-    db: Annotated[
-        Path | None,
-        typer.Option(
-            "--db",
-            metavar="FILE",
-            envvar="LPISEARCH_DB",
-            help="The library to use (lpisearch.db if not given).",
-            show_envvar=True,
-            readable=False,  # the library says so itself, with a next step
-        ),
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    db: Database = None,
+    debug: Debug = False,
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
+            "--version",
+            help="Print the version.",
+            callback=_print_version,
+            is_eager=True,
         ),
     ] = False,
 ) -> None:
     """Search and classify your documents by meaning, on a plain CPU."""
-    from lpisearch.library import open_library
-
-    context.obj = Invocation(open_library(db), debug)

@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
+from lpisearch.cli.commands import VerbCommand, VerbGroup
 from lpisearch.cli.render import Json, print_json
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Upgrade, check and copy the library."
+    cls=VerbGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Upgrade, check and copy the library.",
 )
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def upgrade(context: typer.Context, json: Json = False) -> None:
     """Bring an older library to this program's schema (any other command does so by itself)."""
     done = context.obj.library.upgrade()
@@ -26,7 +30,7 @@ def upgrade(context: typer.Context, json: Json = False) -> None:
         typer.echo(f"The library as it was is kept in {done['copy']}.")
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def check(context: typer.Context, json: Json = False) -> None:
     """Compare the tables with what this program expects."""
     differences = context.obj.library.schema_differences()
@@ -40,7 +44,7 @@ def check(context: typer.Context, json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def backup(
     context: typer.Context,
     target: Annotated[
@@ -59,7 +63,7 @@ def backup(
         typer.echo(f"Copied to {copy}.")
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def retokenise(
     context: typer.Context,
     language: Annotated[

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lpisearch.cli.commands import VerbCommand, VerbGroup
+from lpisearch.cli.filters import Labels, PathGlob, Split, filter_of
 from lpisearch.cli.render import (
     Json,
     note,
@@ -19,21 +21,15 @@ from lpisearch.cli.render import (
 )
 from lpisearch.records.wire import document_record, entry_record
 
-if TYPE_CHECKING:
-    from lpisearch.records import Filter
-
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="List, show, delete and export documents."
+    cls=VerbGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="List, show, delete and export documents.",
 )
 
-Labels = Annotated[
-    list[str] | None, typer.Option("--label", metavar="LABEL", help="Only this label (repeatable).")
-]
-PathGlob = Annotated[str, typer.Option("--path", metavar="GLOB", help="Only these paths or ids.")]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Only this split.")]
 
-
-@app.command("list")
+@app.command("list", cls=VerbCommand)
 def list_(
     context: typer.Context,
     label: Labels = None,
@@ -48,7 +44,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List documents in the order of ingest."""
-    wanted = _filter(label, path, split)
+    wanted = filter_of(label, path, split)
     entries, total = context.obj.library.listing(wanted, limit=limit or -1, offset=offset)
     if json:
         print_json([entry_record(entry) for entry in entries])
@@ -58,7 +54,7 @@ def list_(
     note(f"{len(entries):,} of {total:,} documents")
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def show(
     context: typer.Context,
     document: Annotated[
@@ -85,7 +81,7 @@ def show(
     print_text(found.text)
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def delete(
     context: typer.Context,
     documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT", help="Ids or paths.")],
@@ -99,7 +95,7 @@ def delete(
         typer.echo(f"Removed {number:,}.")
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def export(
     context: typer.Context,
     target: Annotated[
@@ -112,7 +108,7 @@ def export(
 ) -> None:
     """Write documents as JSON Lines; ingesting them gives the same library."""
     library = context.obj.library
-    wanted = _filter(label, path, split)
+    wanted = filter_of(label, path, split)
     if target != "-":
         number = library.export(Path(target), wanted)
         if json:
@@ -125,9 +121,3 @@ def export(
         typer.echo(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
     else:
         note(f"{library.export(sys.stdout, wanted):,} documents")
-
-
-def _filter(labels: list[str] | None, path: str, split: str) -> Filter:
-    from lpisearch.records import Filter
-
-    return Filter(tuple(labels or ()), path, split)

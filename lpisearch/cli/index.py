@@ -26,39 +26,68 @@ Number = TypeVar("Number", int, float)
 *_OTHERS, _LAST = method_names()
 _METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
 _GRAPHS = ", ".join(graph_names())
+_MAP, _GRAPH, _LEARN = "The map", "Who is a neighbour", "Which documents"
 
 
 def index(
     context: typer.Context,
-    method: Annotated[str, typer.Option(metavar="NAME", help=_METHODS)] = "rlpi",
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help=_METHODS, rich_help_panel=_MAP)
+    ] = "rlpi",
     dims: Annotated[
-        str, typer.Option(metavar="auto|N", help="Dimensions; auto reads them off the graph.")
+        str,
+        typer.Option(
+            metavar="auto|N",
+            help="Dimensions; auto reads them off the graph.",
+            rich_help_panel=_MAP,
+        ),
     ] = "auto",
     alpha: Annotated[
-        str, typer.Option(metavar="auto|X", help="Strength of the ridge, of methods with one.")
+        str,
+        typer.Option(
+            metavar="auto|X",
+            help="Strength of the ridge, of methods with one.",
+            rich_help_panel=_MAP,
+        ),
     ] = "auto",
     neighbours: Annotated[
-        int, typer.Option(metavar="N", help="Neighbours that each document names.")
+        int,
+        typer.Option(
+            metavar="N", help="Neighbours that each document names.", rich_help_panel=_GRAPH
+        ),
     ] = 15,
     graph: Annotated[
-        str, typer.Option(metavar="auto|NAME", help=f"Who is a neighbour: {_GRAPHS}.")
+        str,
+        typer.Option(
+            metavar="auto|NAME", help=f"Who is a neighbour: {_GRAPHS}.", rich_help_panel=_GRAPH
+        ),
     ] = "auto",
     radius: Annotated[
         float | None,
-        typer.Option(metavar="X", help="How far apart neighbours are at most, if --graph ball."),
+        typer.Option(
+            metavar="X",
+            help="How far apart neighbours are at most, if --graph ball.",
+            rich_help_panel=_GRAPH,
+        ),
     ] = None,
     labels: Annotated[
         str,
-        typer.Option(metavar="use|ignore", help="Whether a common label makes neighbours too."),
+        typer.Option(
+            metavar="use|ignore",
+            help="Whether a common label makes neighbours too.",
+            rich_help_panel=_GRAPH,
+        ),
     ] = "ignore",
     weighting: Annotated[
-        str, typer.Option(metavar="NAME", help="tf, tfidf, log-tfidf or bm25.")
+        str,
+        typer.Option(metavar="NAME", help="tf, tfidf, log-tfidf or bm25.", rich_help_panel=_MAP),
     ] = "log-tfidf",
     train: Annotated[
         str,
         typer.Option(
             metavar="auto|all|none|SPLIT",
             help="Which documents classify learns from; auto: the split “train” if there is one.",
+            rich_help_panel=_LEARN,
         ),
     ] = "auto",
     where: Annotated[
@@ -66,6 +95,7 @@ def index(
         typer.Option(
             metavar="KEY=VALUE",
             help="Only documents with this label, path, split, since, until or metadata.",
+            rich_help_panel=_LEARN,
         ),
     ] = None,
     name: Annotated[

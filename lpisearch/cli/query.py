@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from lpisearch.cli.commands import VerbCommand
+from lpisearch.cli.filters import Labels, PathGlob, Since, Split, Until, Where, filter_of
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch
-from lpisearch.cli.render import Json, note
+from lpisearch.cli.render import OUTPUT, Json, note
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
@@ -21,28 +22,27 @@ _SHORT = len("-k")
 _MARK = "\N{INVISIBLE SEPARATOR}"
 _EXCLUSION = re.compile(r"-[^\W_]|-[\"“„«]")
 _HITS = 10
+_RANKING = "Ranking"
 _RUN_DEPTH = 1000
 
 By = Annotated[
-    str, typer.Option("--by", metavar="hybrid|semantic|lexical", help="What ranks the documents.")
+    str,
+    typer.Option(
+        "--by",
+        metavar="hybrid|semantic|lexical",
+        help="What ranks the documents.",
+        rich_help_panel=_RANKING,
+    ),
 ]
 Count = Annotated[int, typer.Option("-k", metavar="N", min=0, help="How many hits.")]
 Offset = Annotated[
     int, typer.Option("--offset", metavar="N", min=0, help="How many of the best to pass over.")
 ]
-Labels = Annotated[
-    list[str] | None, typer.Option("--label", metavar="LABEL", help="Only this label (repeatable).")
-]
-PathGlob = Annotated[str, typer.Option("--path", metavar="GLOB", help="Only these paths or ids.")]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Only this split.")]
-Since = Annotated[str, typer.Option("--since", metavar="DATE", help="Dated on or after: 2024-05.")]
-Until = Annotated[str, typer.Option("--until", metavar="DATE", help="Dated on or before.")]
-Where = Annotated[
-    list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", help="Only with this metadata (repeatable)."),
-]
 MinScore = Annotated[
-    float | None, typer.Option("--min-score", metavar="X", help="Leave out hits below it.")
+    float | None,
+    typer.Option(
+        "--min-score", metavar="X", help="Leave out hits below it.", rich_help_panel=_RANKING
+    ),
 ]
 Weight = Annotated[
     float | None,
@@ -50,18 +50,24 @@ Weight = Annotated[
         "--semantic-weight",
         metavar="X",
         help="How much places count beside words in hybrid; the index knows a good value.",
+        rich_help_panel=_RANKING,
     ),
 ]
 Collapse = Annotated[
     bool, typer.Option("--collapse", help="Show one of several that are nearly the same.")
 ]
-Name = Annotated[str, typer.Option("--index", metavar="NAME", help="Which index to use.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
-Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.")]
+Name = Annotated[
+    str,
+    typer.Option("--index", metavar="NAME", help="Which index to use.", rich_help_panel=_RANKING),
+]
+Csv = Annotated[
+    bool, typer.Option("--csv", help="Print comma-separated values.", rich_help_panel=OUTPUT)
+]
+Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.", rich_help_panel=OUTPUT)]
 Explain = Annotated[bool, typer.Option("--explain", help="Show which words make each hit near.")]
 
 
-class ExclusionsAsText(TyperCommand):
+class ExclusionsAsText(VerbCommand):
     """Takes -word for a word to exclude, which Click would read as an option of one letter.
 
     An argument of one minus and a letter, a digit or a quote belongs to the question, unless it is
@@ -131,11 +137,21 @@ def query(
     explain: Explain = False,
     like: Annotated[
         list[str] | None,
-        typer.Option("--like", metavar="ID", help="More like this document (repeatable)."),
+        typer.Option(
+            "--like",
+            metavar="ID",
+            help="More like this document (repeatable).",
+            rich_help_panel=_RANKING,
+        ),
     ] = None,
     unlike: Annotated[
         list[str] | None,
-        typer.Option("--unlike", metavar="ID", help="Less like this document (repeatable)."),
+        typer.Option(
+            "--unlike",
+            metavar="ID",
+            help="Less like this document (repeatable).",
+            rich_help_panel=_RANKING,
+        ),
     ] = None,
     queries: Annotated[
         Path | None,
@@ -244,12 +260,9 @@ def search_options(
     BadOption
         A condition is not KEY=VALUE.
     """
-    from lpisearch.records import Filter
     from lpisearch.settings import SearchOptions
-    from lpisearch.settings.conditions import read_condition
 
-    metadata = [read_condition(each) for each in where or []]
-    wanted = Filter(tuple(labels or ()), path, split, since, until, tuple(metadata))
+    wanted = filter_of(labels, path, split, since, until, where)
     return SearchOptions(
         by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight
     )

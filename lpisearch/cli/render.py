@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from lpisearch.records import Progress
 
 Cell = TypeVar("Cell")
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
+OUTPUT = "Output"
+"""The heading of the options that say how a result is printed."""
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON value and nothing else.", rich_help_panel=OUTPUT),
+]
 
 
 def print_json(value: Any) -> None:

@@ -15,7 +15,6 @@ from lpisearch.cli.render import (
     semantic_weight,
     size,
 )
-from lpisearch.messages import Message
 from lpisearch.records.wire import status_record
 
 
@@ -44,16 +43,8 @@ def status(context: typer.Context, json: Json = False) -> None:
     for index in found["indexes"]:
         if "calibration" in index:
             typer.echo(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
-        if index["rebuild"]:
-            reason = index["rebuild"].removesuffix(".")
-            note(
-                Message(
-                    f"A rebuild of “{index['name']}” is due: {reason}. Next: ",
-                    index["rebuild_command"],
-                )
-            )
-        elif index["state"] == "behind":
-            note(f"“{index['name']}” takes in what has changed at the next lpisearch ingest.")
+        if index["note"]:
+            note(index["note"])
     if not found["indexes"] and found["documents"]:
         note("There is no index yet. Next: lpisearch index")
     if found["labels"]:

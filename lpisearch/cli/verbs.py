@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from lpisearch.cli.commands import VerbCommand, with_common_options
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -50,9 +52,9 @@ def load(name: str) -> Any:
     found = getattr(import_module(f"lpisearch.cli.{verb.module}"), verb.name)
     if not isinstance(found, typer.Typer):
         only = typer.Typer(add_completion=False)
-        only.command(name)(found)
+        only.command(name, cls=getattr(found, "verb_class", VerbCommand))(found)
         found = only
     found.rich_markup_mode = None  # as for the program itself
     command: Any = typer.main.get_command(found)
     command.name = name
-    return command
+    return with_common_options(command)

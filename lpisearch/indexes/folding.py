@@ -10,7 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import SubspaceError
-from lpisearch.indexes.rebuild import rebuild_command, same_tokens
+from lpisearch.indexes.rebuild import (
+    due_for_rebuild,
+    rebuild_command,
+    rebuild_note,
+    same_tokens,
+)
 from lpisearch.messages import Message
 from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, fingerprint
@@ -24,26 +29,29 @@ if TYPE_CHECKING:
     from lpisearch.storage import IndexEntry, Store
 
 
-def fold_in(library: Path, store: Store) -> list[str]:
+def fold_in(library: Path, store: Store) -> tuple[list[str], list[str]]:
     """Bring all indexes of a library up to date; the caller holds the writer lock.
 
     Returns
     -------
-    list of str
-        What could not be done, for the user. The documents are safe in any case.
+    tuple
+        What could not be done, and which of the indexes that took documents in are due to be built
+        anew, for the user. The documents are safe in any case.
     """
     with store.reading() as snapshot:
         entries = snapshot.indexes.entries()
     complaints: list[str] = []
+    due: list[str] = []
     for entry in entries:
         try:
-            _fold_into(library, store, entry)
+            due += _fold_into(library, store, entry)
         except SubspaceError as error:
             complaints.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
-    return complaints
+    return complaints, due
 
 
-def _fold_into(library: Path, store: Store, entry: IndexEntry) -> None:
+def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
+    """Take documents into one index; say whether it should now be built anew."""
     from lpisearch.indexes.build import put_in_use
     from lpisearch.indexes.folder import open_folder
     from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
@@ -52,10 +60,11 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> None:
         wanted = snapshot.corpus.content_hashes(entry.spec.where)
         covered = fingerprint(wanted)
         if covered == entry.fingerprint:
-            return
+            return []
         folder = index_folder(library) / entry.folder
         index = SubspaceIndex(*open_folder(folder))
-        if not same_tokens(index.manifest, snapshot.settings.get(TOKENISER) or {}):
+        tokeniser = snapshot.settings.get(TOKENISER) or {}
+        if not same_tokens(index.manifest, tokeniser):
             raise SubspaceError(
                 f"The words of the index “{entry.name}” were made by other rules, or in another "
                 "language, than those of the library now."
@@ -68,6 +77,8 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> None:
     manifest = replace(index.manifest, folded=folded, fingerprint=covered)
     fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in arrays}
     put_in_use(library, store, SubspaceIndex(manifest, arrays), fixed)
+    reason = due_for_rebuild(manifest, tokeniser)
+    return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
 
 
 def _with_documents(

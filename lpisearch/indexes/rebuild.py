@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.messages import call
+from lpisearch.messages import Message, call
 from lpisearch.settings import IndexSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lpisearch.indexes.manifest import Manifest
-    from lpisearch.messages import Message
 
 # A rebuild is due when a fifth of the documents, or a tenth more of the words, are new to the map.
 _DUE_SHARE = 0.2
@@ -42,6 +41,11 @@ def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
     if documents >= _DUE_DOCUMENTS and unknown >= built.unknown_rate + _DUE_UNKNOWN:
         return f"{unknown:.0%} of the words in newer documents are unknown to it"
     return ""
+
+
+def rebuild_note(name: str, reason: str, command: Message) -> Message:
+    """Return what an ingest and a look at the library say of an index that is due."""
+    return Message(f"A rebuild of “{name}” is due: {reason.removesuffix('.')}. Next: ", command)
 
 
 def same_tokens(manifest: Manifest, tokeniser: Mapping[str, Any]) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import SubspaceError
-from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command
-from lpisearch.messages import call
+from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command, rebuild_note
+from lpisearch.messages import Message, call
 from lpisearch.records import Finding
 from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, fingerprint
@@ -58,16 +58,28 @@ def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, 
         manifest = Manifest.read(folder)
         check_sizes(folder, manifest)  # `doctor` compares every byte
     except SubspaceError as error:
-        return summary | {"state": "damaged", "rebuild": error.what}
-    state = "ready" if _is_current(snapshot, entry) else "behind"
+        damage = rebuild_note(entry.name, error.what, summary["rebuild_command"])
+        return summary | {"state": "damaged", "rebuild": error.what, "note": damage}
     due = due_for_rebuild(manifest, snapshot.settings.get(TOKENISER) or {})
+    state, note = _state(entry, due, is_current=_is_current(snapshot, entry))
     facts = {
         "documents": manifest.arrays["document_rows"].shape[0],
         "built_from": manifest.result.documents,
         "folded_in": manifest.folded,
         "calibration": manifest.calibration,
     }
-    return summary | {"state": state, "rebuild": due, **manifest.result.as_dict(), **facts}
+    state_facts = {"state": state, "rebuild": due, "note": note}
+    return summary | state_facts | manifest.result.as_dict() | facts
+
+
+def _state(entry: IndexEntry, due: str, *, is_current: bool) -> tuple[str, str]:
+    """Return a word for the state of an index, and what to do about it."""
+    if due:
+        return "rebuild due", rebuild_note(entry.name, due, rebuild_command(entry.spec))
+    if is_current:
+        return "ready", ""
+    said = f"“{entry.name}” takes in what has changed at the next ingest: "
+    return "behind", Message(said, call("ingest", "PATH"))
 
 
 def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:

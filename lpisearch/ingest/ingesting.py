@@ -81,7 +81,9 @@ def run_ingest(
             _Reading(recorder, label_rules, on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
             recorder.report.notes.extend(tokenise.remarks())
-            recorder.report.index_notes.extend(fold_in(library, store))
+            complaints, due = fold_in(library, store)
+            recorder.report.index_notes.extend(complaints)
+            recorder.report.notes.extend(due)
     recorder.report.failures[:0] = discovery.troubles
     recorder.report.seconds = time.perf_counter() - begun
     return recorder.report

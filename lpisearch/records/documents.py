@@ -110,7 +110,8 @@ class Filter:
     labels
         Any of these labels.
     path
-        A glob over the path or the id, such as "*/letters/*".
+        A folder or a glob over the path or the id, such as "code docs" or "*/letters/*": what it
+        means, and all that is below.
     split
         This split.
     since, until
@@ -118,6 +119,8 @@ class Filter:
         A document without a date of its own passes neither.
     metadata
         (key, value) pairs, all of which its metadata must have.
+    here
+        The folder from which `path` is seen too, if it is a relative one; "" for none.
     """
 
     labels: tuple[str, ...] = ()
@@ -126,6 +129,7 @@ class Filter:
     since: str = ""
     until: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
+    here: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as a JSON value."""

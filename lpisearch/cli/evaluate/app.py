@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import typer
 
+from lpisearch.cli.commands import VerbCommand, VerbGroup
 from lpisearch.cli.evaluate import judged, labelled, sweep
 from lpisearch.cli.evaluate import options as given
 from lpisearch.cli.evaluate.output import Output
 from lpisearch.cli.evaluate.wanted import retrieval_options
+from lpisearch.cli.invocation import is_typed
 from lpisearch.cli.render import Json
 
 app = typer.Typer(
+    cls=VerbGroup,
     add_completion=False,
     help="Measure an index on labelled documents and judged queries.",
     invoke_without_command=True,
@@ -54,18 +57,20 @@ def _nothing_before_the_word(context: typer.Context) -> None:
     """Refuse options that the word would never hear of."""
     from lpisearch.errors import BadOption
 
-    given_here = [
-        name
-        for name in context.params
-        if str(context.get_parameter_source(name)).endswith("COMMANDLINE")
-    ]
+    given_here = [name for name in context.params if is_typed(context, name)]
     if given_here:
         word = context.invoked_subcommand
         raise BadOption(tuple(given_here), f"options come after the word “{word}”")
 
 
-app.command("similarity", short_help="Rank pairs of documents by cosine.")(labelled.similarity)
-app.command("classify", short_help="Learn labels, judge unseen documents.")(labelled.classify)
-app.command("cluster", short_help="Find the classes again by k-means.")(labelled.cluster)
-app.command("retrieval", short_help="Answer judged queries.")(judged.retrieval)
-app.command("sweep", short_help="Measure along a parameter.")(sweep.sweep)
+app.command("similarity", cls=VerbCommand, short_help="Rank pairs of documents by cosine.")(
+    labelled.similarity
+)
+app.command("classify", cls=VerbCommand, short_help="Learn labels, judge unseen documents.")(
+    labelled.classify
+)
+app.command("cluster", cls=VerbCommand, short_help="Find the classes again by k-means.")(
+    labelled.cluster
+)
+app.command("retrieval", cls=VerbCommand, short_help="Answer judged queries.")(judged.retrieval)
+app.command("sweep", cls=VerbCommand, short_help="Measure along a parameter.")(sweep.sweep)

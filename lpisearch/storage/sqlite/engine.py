@@ -24,6 +24,7 @@ from lpisearch.errors import (
     LibraryUnwritable,
     NotALibrary,
 )
+from lpisearch.storage.globs import glob_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,8 @@ _CHECKPOINT_PAGES = 8192
 # A power cut may cost the last batches, which the next ingest brings back; it never damages the
 # file.
 _SYNCHRONOUS = "NORMAL"
+PATH_FUNCTION = "lies_at"
+"""In SQL: whether a pattern means a path. SQLite's own GLOB takes for ever on some patterns."""
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
@@ -193,4 +196,9 @@ def _open(uri: str) -> sqlite3.Connection:
         uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
     )
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)
     return connection
+
+
+def _lies_at(pattern: str, path: str) -> bool:
+    return glob_of(pattern).means(path)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, String, and_, case, cast, func, literal, or_, select
 
 from lpisearch.errors import BadOption
+from lpisearch.storage.sqlite.engine import PATH_FUNCTION
 from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS
 
 if TYPE_CHECKING:
@@ -36,10 +39,7 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         labelled = select(LABELS.c.document_id).where(LABELS.c.name.in_(wanted.labels))
         found.append(DOCUMENTS.c.id.in_(labelled))
     if wanted.path:
-        glob = literal(wanted.path)
-        found.append(
-            or_(DOCUMENTS.c.path.op("GLOB")(glob), DOCUMENTS.c.external_id.op("GLOB")(glob))
-        )
+        found.append(_lies_at(wanted.path, wanted.here))
     if wanted.split:
         found.append(DOCUMENTS.c.split == wanted.split)
     if wanted.since:
@@ -51,6 +51,16 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         found.append(DOCUMENTS.c.date != "")
     found += [_has(key, value) for key, value in wanted.metadata]
     return found
+
+
+def _lies_at(path: str, here: str) -> ColumnElement[bool]:
+    """Return the condition that the id or the path is meant; the path as seen from a folder too."""
+    means = getattr(func, PATH_FUNCTION)
+    found = [means(path, DOCUMENTS.c.external_id), means(path, DOCUMENTS.c.path)]
+    if here:
+        seen = os.path.normpath(os.path.join(glob.escape(here), path))  # noqa: PTH118 (as typed)
+        found.append(means(seen, DOCUMENTS.c.path))
+    return or_(*found)
 
 
 def _date(option: str, value: str) -> ColumnElement[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.cli import index as command
+from lpisearch.cli.words import spoken
 from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
@@ -51,7 +52,7 @@ def test_help_names_every_method(cli: Cli) -> None:
     """The help of --method is the list of what can be asked for."""
     named = set(command._METHODS.removesuffix(".").replace(" or ", ", ").split(", "))
     assert named == set(METHODS)
-    assert "eigenmaps or krlpi." in cli("index", "--help").stdout
+    assert "eigenmaps or krlpi." in " ".join(cli("index", "--help").stdout.split())
 
 
 @pytest.mark.usefixtures("shelf")
@@ -214,10 +215,12 @@ def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
-    """`status` says why, and the command; after it, nothing is due."""
+    """An ingest and `status` say why, and the command; after it, nothing is due."""
     cli("index", "--method", "lsi", "--dims", "2", "--where", "path=*")
-    put([{"id": f"new{n}", "text": "boat sail"} for n in range(20)], name="new")
+    report = put([{"id": f"new{n}", "text": "boat sail"} for n in range(20)], name="new")
+    assert _value(cli("status", "--json"))["indexes"][0]["state"] == "rebuild due"
     said = cli("status").stderr
+    assert said == f"{spoken(report.notes[-1])}\n"
     assert said == (
         "A rebuild of “default” is due: 20 documents came or changed after it was built from 40. "
         "Next: lpisearch index --method lsi --dims 2 --where 'path=*'\n"
@@ -227,7 +230,7 @@ def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
     assert cli("status").stderr == ""
     cli("docs", "delete", "new1")
     assert cli("status").stderr == (
-        "“default” takes in what has changed at the next lpisearch ingest.\n"
+        "“default” takes in what has changed at the next ingest: lpisearch ingest PATH\n"
     )
 
 

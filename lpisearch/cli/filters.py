@@ -1,0 +1,83 @@
+"""The options that say which documents are meant."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from lpisearch.records import Filter
+
+DOCUMENTS = "Which documents"
+"""Their heading."""
+
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="LABEL", help="Only this label (repeatable).", rich_help_panel=DOCUMENTS
+    ),
+]
+PathGlob = Annotated[
+    str,
+    typer.Option(
+        "--path",
+        metavar="FOLDER|GLOB",
+        help="Only what is below, by path or id.",
+        rich_help_panel=DOCUMENTS,
+    ),
+]
+Split = Annotated[
+    str,
+    typer.Option("--split", metavar="NAME", help="Only this split.", rich_help_panel=DOCUMENTS),
+]
+Since = Annotated[
+    str,
+    typer.Option(
+        "--since", metavar="DATE", help="Dated on or after: 2024-05.", rich_help_panel=DOCUMENTS
+    ),
+]
+Until = Annotated[
+    str,
+    typer.Option("--until", metavar="DATE", help="Dated on or before.", rich_help_panel=DOCUMENTS),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="KEY=VALUE",
+        help="Only with this metadata (repeatable).",
+        rich_help_panel=DOCUMENTS,
+    ),
+]
+
+
+def filter_of(
+    labels: list[str] | None,
+    path: str,
+    split: str,
+    since: str = "",
+    until: str = "",
+    where: list[str] | None = None,
+) -> Filter:
+    """Gather what was said of the documents; a relative path is seen from the current folder too.
+
+    Raises
+    ------
+    BadOption
+        A condition is not KEY=VALUE.
+    """
+    from lpisearch.records import Filter
+    from lpisearch.settings.conditions import read_condition
+
+    metadata = tuple(read_condition(each) for each in where or ())
+    here = _current_folder() if path else ""
+    return Filter(tuple(labels or ()), path, split, since, until, metadata, here)
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 (a string is what a filter holds)
+    except OSError:  # it was removed meanwhile
+        return ""

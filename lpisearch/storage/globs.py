@@ -1,0 +1,101 @@
+"""Paths by glob or by folder, in time that grows with the pattern and the path, never faster.
+
+`*` stands for anything, a slash too, `?` for one character, `[a-z]` for one of some and `[^a-z]` or
+`[!a-z]` for one of the others. A folder stands for all that is below it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PARTS_WITHOUT_BRACKETS = re.compile(r"\*+")
+_PARTS = re.compile(r"\*+|\[(?P<other>[!^]?)(?P<some>\]?[^\]]*)\]")
+_NOTHING, _BELOW = "(?!)", "(?:/.*)?"
+
+
+@lru_cache(maxsize=64)
+def glob_of(pattern: str) -> Glob:
+    """Return a pattern, ready to be compared with many paths."""
+    return Glob(_slashes(pattern))
+
+
+@dataclass(eq=False)
+class Glob:
+    """Which paths a pattern means."""
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        self._folder = self.pattern.rstrip("/").removeprefix("./")
+        self._parts = list(_parts_of(self._folder))
+        # What is too short to be meant needs no expression, which may be as long as the pattern.
+        self._least = sum(part != "*" for part in self._parts)
+        self._expression: re.Pattern[str] | None = None
+
+    def means(self, path: str) -> bool:
+        """Tell whether a path is one that the pattern means, or below one."""
+        path = _slashes(path)
+        if path == self._folder or path.startswith(f"{self._folder}/"):
+            return True  # also where its name has the signs of a pattern
+        if len(path) < self._least:
+            return False
+        if self._expression is None:
+            self._expression = re.compile(_expression(self._parts), re.DOTALL)
+        return self._expression.fullmatch(path) is not None
+
+
+def _slashes(path: str) -> str:
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
+def _parts_of(pattern: str) -> Iterator[str]:
+    """Yield each part as an expression, stars as one "*"."""
+    closed = pattern.rfind("]")
+    at = 0
+    while at < len(pattern):
+        # Behind the last bracket none is closed: to look for one each time would take for ever.
+        part = (_PARTS if at < closed else _PARTS_WITHOUT_BRACKETS).match(pattern, at)
+        if part is None:
+            yield "." if pattern[at] == "?" else re.escape(pattern[at])
+            at += 1
+        else:
+            yield "*" if part[0][0] == "*" else _one_of(part["some"], other=bool(part["other"]))
+            at = part.end()
+
+
+def _one_of(signs: str, *, other: bool) -> str:
+    """Return the expression of one character of those in brackets, or of all others."""
+    ranges = re.findall(r"(.)-(.)|(.)", signs, re.DOTALL)
+    shown = "".join(
+        f"{re.escape(first)}-{re.escape(last)}" if not single else re.escape(single)
+        for first, last, single in ranges
+        if single or first <= last
+    )
+    if not shown:
+        return "." if other else _NOTHING
+    return f"[{'^' if other else ''}{shown}]"
+
+
+def _expression(parts: list[str]) -> str:
+    """Join the parts; what stands between two stars is taken where it first occurs.
+
+    To come back and take it later can never help, and would cost a power of the stars.
+    """
+    pieces = [""]
+    for part in parts:
+        if part == "*":
+            pieces.append("")
+        else:
+            pieces[-1] += part
+    first, *rest = pieces
+    if not rest:
+        return first + _BELOW
+    *between, last = rest
+    return first + "".join(f"(?>.*?{each})" for each in between) + ".*" + last + _BELOW

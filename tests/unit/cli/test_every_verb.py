@@ -1,0 +1,145 @@
+"""What all verbs have in common: help, examples, the library that is meant."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lpisearch.cli.app import app
+from lpisearch.cli.examples import EXAMPLES
+from lpisearch.cli.verbs import VERBS, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+
+
+def _commands() -> Iterator[tuple[str, Any]]:
+    for name in VERBS:
+        command = load(name)
+        words = getattr(command, "commands", {})
+        if not words or command.invoke_without_command:
+            yield name, command
+        yield from ((f"{name} {word}", each) for word, each in words.items())
+
+
+COMMANDS = dict(_commands())
+
+
+def _run(*words: str | Path, **environment: str) -> Result:
+    return CliRunner().invoke(app, [*map(str, words)], env=environment)
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_help_shows_examples_and_what_holds_everywhere(verb: str) -> None:
+    """Each verb's help has examples, --db, --debug, and no type of Python."""
+    printed = _run(*verb.split(), "--help").stdout
+    assert printed.count(f"\n    lpisearch {verb}") >= len(EXAMPLES[verb]) > 0
+    assert "\nEverywhere:\n  --db FILE " in printed
+    assert "--debug" in printed
+    assert "<" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_there_are_examples_of_verbs_only() -> None:
+    """No example is of a verb that is gone."""
+    assert set(EXAMPLES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("verb", "purpose", "typed"),
+    [(verb, *example) for verb, examples in EXAMPLES.items() for example in examples],
+)
+def test_examples_can_be_typed(verb: str, purpose: str, typed: str) -> None:
+    """Each example begins with its verb, and its options and arguments are understood."""
+    assert purpose
+    words = shlex.split(typed.partition(" | ")[0])
+    assert words[: len(verb.split())] == verb.split()
+    command = COMMANDS[verb]
+    context = command.make_context(verb, words[len(verb.split()) :], obj=object())
+    assert not context.args
+
+
+@pytest.mark.parametrize("verb", ["query", "index"])
+def test_many_options_stand_under_headings(verb: str) -> None:
+    """The options of the verbs that have many are in groups."""
+    printed = _run(verb, "--help").stdout
+    headings = [line for line in printed.splitlines() if line.endswith(":") and line[0] != " "]
+    assert len(headings) >= 6
+    assert {"Which documents:", "Output:"} <= set(headings)
+
+
+def test_the_library_is_named_before_or_after_the_verb(shelf: Path, tmp_path: Path) -> None:
+    """--db works in either place, before the environment; what stands last holds."""
+    other = tmp_path / "other.db"
+    for words in (
+        ("--db", shelf, "status"),
+        ("status", "--db", shelf),
+        ("status", f"--db={shelf}"),
+        ("--db", other, "status", "--db", shelf),
+        ("docs", "--db", shelf, "list"),
+        ("docs", "list", "--db", shelf),
+        ("evaluate", "--db", shelf, "cluster"),
+        ("query", "ship", "--db", shelf, "-storm", "-k", "3"),
+        ("db", "check", "--db", shelf),
+    ):
+        assert _run(*words, LPISEARCH_DB=str(other)).exit_code == 0, words
+    missing = _run("--db", shelf, "docs", "list", "--db", other)
+    assert f"There is no library at {other}." in missing.output
+
+
+def test_a_library_named_before_goes_before_the_environment(shelf: Path, tmp_path: Path) -> None:
+    """What was typed before the verb is not undone by the environment."""
+    assert _run("--db", shelf, "status", LPISEARCH_DB=str(tmp_path / "no.db")).exit_code == 0
+    assert _run("status", LPISEARCH_DB=str(shelf)).exit_code == 0
+
+
+def test_debugging_is_asked_for_after_the_verb_too(tmp_path: Path) -> None:
+    """--debug after the verb lets the error through."""
+    result = _run("status", "--db", tmp_path / "no.db", "--debug")
+    assert type(result.exception).__name__ == "LibraryNotFound"
+
+
+@pytest.mark.parametrize(
+    ("words", "help_of"),
+    [
+        (("query", "ship", "--by", "magic"), "query"),
+        (("index", "--dims", "many"), "index"),
+        (("evaluate", "classify", "--train", "much"), "evaluate classify"),
+        (("evaluate", "--seed", "1", "cluster"), "evaluate"),
+        (("topics", "-n", "few"), "topics"),
+    ],
+)
+def test_a_wrong_value_points_at_the_help_of_its_verb(
+    shelf: Path, words: tuple[str, ...], help_of: str
+) -> None:
+    """Who typed a value that cannot work is sent to the help that explains it."""
+    result = _run("--db", shelf, *words)
+    assert result.exit_code == 2
+    assert f"lpisearch {help_of} --help" in result.output
+
+
+def test_a_folder_is_a_prefix(
+    folder: Callable[..., Path],
+    ingest: Callable[..., Any],
+    library: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """--path takes a folder by id, by its path, or as it is seen from here."""
+    notes = folder(
+        {"code docs/a.txt": "One.", "code docs/deep/b.txt": "Two.", "code.txt": "Three."}
+    )
+    ingest(notes)
+    monkeypatch.chdir(notes.parent)
+    for path in ("code docs", "code docs/", f"{notes}/code docs", "notes/code docs", "*docs"):
+        for words in (("docs", "list"), ("query", "one two three", "--by", "lexical")):
+            printed = _run("--db", library, *words, "--path", path).stdout
+            assert ("a.txt" in printed, "b.txt" in printed) == (True, True), (words, path)
+            assert "code.txt" not in printed, (words, path)
