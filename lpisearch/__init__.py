@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         BadOption,
         ClassifierNotFound,
         DocumentNotFound,
+        FileInTheWay,
         IndexDamaged,
         IndexNotFound,
         IndexOutdated,
@@ -131,6 +132,7 @@ __all__ = [
     "Entry",
     "EvaluateOptions",
     "Explanation",
+    "FileInTheWay",
     "Filter",
     "Finding",
     "Hit",
@@ -178,7 +180,7 @@ __all__ = [
 
 _HOMES = {
     "lpisearch.errors": """
-        BadOption ClassifierNotFound DocumentNotFound IndexDamaged
+        BadOption ClassifierNotFound DocumentNotFound FileInTheWay IndexDamaged
         IndexNotFound IndexOutdated IndexTooNew IndexUnwritable
         LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary

@@ -22,6 +22,7 @@ LpiSearchError                 what happened, and what to do next
 ├── SeveralDocuments           the file of that path holds more than one
 ├── ReaderError                one file could not be read; the run goes on
 ├── ReportUnwritable           a report or a picture cannot be written
+├── FileInTheWay               what would be replaced is no file of the kind to be written
 ├── PlotUnavailable            the library that draws pictures is not installed
 └── BadOption                  a value that cannot work
 ```
@@ -222,6 +223,16 @@ class ReportUnwritable(LpiSearchError):
         super().__init__(
             f"Cannot write the report to {path}: {reason}. What was there before is intact.",
             "name another place, or free some space or check the permissions",
+        )
+
+
+class FileInTheWay(LpiSearchError):
+    """What would be replaced is a library, or any other file than the kind to be written."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        super().__init__(
+            f"{path} is there already, and is not {kind}.",
+            Message("name another place, or replace it with ", Option("force", value=True)),
         )
 
 

@@ -571,11 +571,23 @@ class Library:
 
         return delete_documents(self.path, names)
 
-    def export(self, target: Path | IO[str], wanted: Filter | None = None) -> int:
-        """Write documents as JSON Lines, which `ingest` turns into the same documents again."""
+    def export(
+        self, target: Path | IO[str], wanted: Filter | None = None, *, force: bool = False
+    ) -> int:
+        """Write documents as JSON Lines, which `ingest` turns into the same documents again.
+
+        Parameters
+        ----------
+        target
+            A file, or an open stream of text.
+        wanted
+            Only those that pass it.
+        force
+            Replace a file that is no export.
+        """
         from lpisearch.maintenance.documents import export_documents
 
-        return export_documents(self._session, target, wanted or Filter())
+        return export_documents(self._session, target, wanted or Filter(), force=force)
 
     def examine(self, *, repair: bool = False) -> list[Finding]:
         """Look for damage; with `repair`, mend what can be mended."""

@@ -104,13 +104,16 @@ def export(
     label: Labels = None,
     path: PathGlob = "",
     split: Split = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is no export.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write documents as JSON Lines; ingesting them gives the same library."""
     library = context.obj.library
     wanted = filter_of(label, path, split)
     if target != "-":
-        number = library.export(Path(target), wanted)
+        number = library.export(Path(target), wanted, force=force)
         if json:
             print_json({"documents": number, "file": target})
         else:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
+from lpisearch.files import mode_of
 from lpisearch.indexes.learn import (
     Corpus,
     fit_subspace,
@@ -90,7 +91,7 @@ def put_in_use(
     from lpisearch.indexes.folder import publish, sweep
 
     manifest = index.manifest
-    folder = publish(index_folder(library), manifest, index.arrays, unchanged)
+    folder = publish(index_folder(library), manifest, index.arrays, unchanged, mode_of(library))
     entry = IndexEntry(
         name=manifest.name,
         method=manifest.method,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.errors import IndexDamaged, IndexUnwritable, SubspaceError
+from lpisearch.files import ANYONE, create, folder_mode, sync_folder
 from lpisearch.indexes.manifest import FILE, ArrayFacts, Manifest, check_sizes, folder_name
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def publish(
     manifest: Manifest,
     arrays: Mapping[str, Array],
     unchanged: Mapping[str, Path] | None = None,
+    mode: int = ANYONE,
 ) -> Path:
     """Write an index as a new folder.
 
@@ -66,6 +68,8 @@ def publish(
         What to write, by name.
     unchanged
         Files of an earlier version that stay as they are, by name: linked, not copied.
+    mode
+        Of the files, before the user's umask: that of the library.
 
     Returns
     -------
@@ -77,23 +81,25 @@ def publish(
     IndexUnwritable
     """
     try:
-        parent.mkdir(parents=True, exist_ok=True)
+        parent.mkdir(folder_mode(mode), parents=True, exist_ok=True)
         partial = parent / f"{_PARTIAL}{secrets.token_hex(6)}"
-        partial.mkdir()
+        partial.mkdir(folder_mode(mode))
     except OSError as error:
         raise IndexUnwritable(parent, error.strerror or str(error)) from error
     try:
-        facts = {name: _write(partial / f"{name}.npy", array) for name, array in arrays.items()}
+        facts = {
+            name: _write(partial / f"{name}.npy", array, mode) for name, array in arrays.items()
+        }
         for name, path in (unchanged or {}).items():
             facts[name] = _link(path, partial / f"{name}.npy")
         text = replace(manifest, arrays=facts).as_text().encode()
-        _write_bytes(partial / FILE, text)
-        _sync_folder(partial)
+        _write_bytes(partial / FILE, text, mode)
+        sync_folder(partial)
         target = parent / folder_name(manifest.name, text)
         if not _is_sound(target):  # else it may be in use, and is what would be written
             shutil.rmtree(target, ignore_errors=True)
             partial.rename(target)
-        _sync_folder(parent)
+        sync_folder(parent)
     except OSError as error:
         raise IndexUnwritable(parent, error.strerror or str(error)) from error
     finally:
@@ -156,8 +162,8 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
     return array
 
 
-def _write(path: Path, array: Array) -> ArrayFacts:
-    with path.open("wb") as stream:
+def _write(path: Path, array: Array, mode: int) -> ArrayFacts:
+    with create(path, mode) as stream:
         np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
         stream.flush()
         os.fsync(stream.fileno())
@@ -185,19 +191,8 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _write_bytes(path: Path, data: bytes) -> None:
-    with path.open("wb") as stream:
+def _write_bytes(path: Path, data: bytes, mode: int) -> None:
+    with create(path, mode) as stream:
         stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk, where the system can."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -10,11 +10,12 @@ What a disk loses without telling the system is found by `lpisearch doctor`, whi
 from __future__ import annotations
 
 import json
-import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.files import mode_of, whole_file
 from lpisearch.indexes.folder import open_folder
+from lpisearch.indexes.manifest import FILE as MANIFEST
 
 if TYPE_CHECKING:
     import os
@@ -63,9 +64,5 @@ def _remembered(folder: Path) -> object:
 
 def _remember(folder: Path, state: dict[str, list[int]]) -> None:
     """Write the note whole or not at all; where it cannot be written, all is compared again."""
-    partial = folder / f"{FILE}.{secrets.token_hex(4)}"
-    with suppress(OSError):
-        partial.write_text(json.dumps(state), encoding="utf-8")
-        partial.replace(folder / FILE)
-    with suppress(OSError):
-        partial.unlink()
+    with suppress(OSError), whole_file(folder / FILE, mode_of(folder / MANIFEST)) as stream:
+        stream.write(json.dumps(state).encode())

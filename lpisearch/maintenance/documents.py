@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-from contextlib import contextmanager, suppress
+import re
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from lpisearch.errors import LibraryUnwritable
+from lpisearch.errors import BadOption, LibraryUnwritable
+from lpisearch.files import mode_of, refuse_others, whole_file
 from lpisearch.records import Filter
 from lpisearch.records.wire import document_record
 from lpisearch.storage import open_store, writer_lock
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from lpisearch.records import Document, Entry
 
 EVERY = Filter()
+# How each line of an export begins: no query file and no JSON Lines of others do by chance.
+_EXPORTED = re.compile(rb'\{"id": "(?:[^"\\]|\\.)*", "title": "')
 
 
 def list_documents(
@@ -66,20 +70,39 @@ def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 
         return len(row_ids)
 
 
-def export_documents(session: Session, target: Path | IO[str], wanted: Filter = EVERY) -> int:
+def export_documents(
+    session: Session, target: Path | IO[str], wanted: Filter = EVERY, *, force: bool = False
+) -> int:
     """Write documents as JSON Lines, which an ingest turns into the same documents again.
 
     Returns
     -------
     int
         How many were written. A file appears whole or not at all.
+
+    Raises
+    ------
+    FileInTheWay
+        The file is there and is no export; `force` replaces it.
+    BadOption
+        The file is the library itself.
+    LibraryError
     """
+    if isinstance(target, Path):
+        _check_target(target, session.path, force=force)
     with session.reading() as snapshot:
         found = snapshot.documents.stream(wanted)
         if isinstance(target, Path):
-            with _whole_file(target) as stream:
+            with _whole_file(target, session.path) as stream:
                 return _write_lines(found, stream)
         return _write_lines(found, target)
+
+
+def _check_target(target: Path, library: Path, *, force: bool) -> None:
+    if target.exists() and library.exists() and target.samefile(library):
+        raise BadOption("target", f"{target} is the library itself")
+    if not force:
+        refuse_others(target, "an export", _is_export)
 
 
 def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
@@ -90,17 +113,18 @@ def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
 
 
 @contextmanager
-def _whole_file(target: Path) -> Iterator[IO[str]]:
-    """Write beside the target and rename at the end."""
+def _whole_file(target: Path, library: Path) -> Iterator[IO[str]]:
+    """Give a stream to a file that appears when all is written, no more open than the library."""
     if target.is_dir():
         raise LibraryUnwritable(target, "it is a folder")
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        partial.replace(target)
+        with whole_file(target, mode_of(library)) as stream:
+            text = TextIOWrapper(stream, encoding="utf-8", newline="\n")
+            yield text
+            text.detach()  # flushed, and left open to be brought to disk
     except OSError as error:
         raise LibraryUnwritable(target, error.strerror or str(error)) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
+
+
+def _is_export(beginning: bytes) -> bool:
+    return _EXPORTED.match(beginning) is not None

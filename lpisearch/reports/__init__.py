@@ -8,7 +8,7 @@ from __future__ import annotations
 from lpisearch.reports.bars import as_bars
 from lpisearch.reports.cells import shown
 from lpisearch.reports.csv_text import as_csv
-from lpisearch.reports.folder import write_report
+from lpisearch.reports.folder import check_folder, write_report
 from lpisearch.reports.json_text import as_json
 from lpisearch.reports.markdown_text import as_markdown
 from lpisearch.reports.page import as_html
@@ -20,6 +20,7 @@ __all__ = [
     "as_html",
     "as_json",
     "as_markdown",
+    "check_folder",
     "draw",
     "shown",
     "svg_text",

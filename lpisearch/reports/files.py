@@ -1,13 +1,12 @@
-"""Write files whole, or leave what was there."""
+"""Write the files of a report, all or none."""
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING
 
 from lpisearch.errors import ReportUnwritable
+from lpisearch.files import partial_beside, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,20 +22,19 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
     ------
     ReportUnwritable
     """
-    partials: dict[Path, Path] = {}
-    try:
+    with ExitStack() as partials:
+        written = {}
         for path, data in contents.items():
             with _stated(path):
-                partial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.partial")
-                partials[path] = partial
-                _write(partial, data)
-        for path, partial in partials.items():
+                partial = written[path] = partials.enter_context(partial_beside(path))
+                _write(partial.stream, data)
+                partial.save()
+        for path, partial in written.items():
             with _stated(path):
-                partial.replace(path)
-    finally:
-        for partial in partials.values():
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+                partial.move_in()
+        for folder in {path.parent for path in contents}:
+            with _stated(folder):
+                sync_folder(folder)
 
 
 def make_folder(folder: Path) -> None:
@@ -60,8 +58,5 @@ def _stated(path: Path) -> Iterator[None]:
         raise ReportUnwritable(path, error.strerror or str(error)) from error
 
 
-def _write(path: Path, data: bytes) -> None:
-    with path.open("xb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+def _write(stream: IO[bytes], data: bytes) -> None:
+    stream.write(data)

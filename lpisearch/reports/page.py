@@ -95,6 +95,7 @@ def as_html(report: Report) -> str:
             '<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="generator" content="lpisearch">',
             f"<title>{_text(report.title)}</title>",
             f"<style>{_CSS}</style>",
             "</head>",
@@ -107,6 +108,11 @@ def as_html(report: Report) -> str:
             "",
         ]
     )
+
+
+def is_page(beginning: bytes) -> bool:
+    """Tell a page of ours by its beginning."""
+    return beginning.startswith(b"<!DOCTYPE html>") and _POLICY.encode() in beginning
 
 
 def _section(title: str, parts: Iterable[str]) -> list[str]:

@@ -101,7 +101,7 @@ def test_a_kill_leaves_the_old_index_in_use(
     assert (2, _SIGKILLED) in dims
 
 
-_STEPS = ["publish", "_write", "_sync_folder", "Path.rename", "SQLiteIndexes.save", "sweep"]
+_STEPS = ["publish", "_write", "sync_folder", "Path.rename", "SQLiteIndexes.save", "sweep"]
 
 
 @pytest.mark.parametrize("how", ["before", "after"])

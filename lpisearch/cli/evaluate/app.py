@@ -33,13 +33,14 @@ def evaluate(
     csv: given.Csv = False,
     markdown: given.Markdown = False,
     report: given.ReportFolder = None,
+    force: given.Force = False,
     json: Json = False,
 ) -> None:
     """Measure all that the labels allow, beside plain terms and LSI; a word asks for one."""
     if context.invoked_subcommand is not None:
         _nothing_before_the_word(context)
         return
-    output = Output(json, csv, markdown, report)
+    output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods, largest=largest, matrix=matrix, index=index, seed=seed
     )

@@ -28,10 +28,11 @@ def retrieval(
     csv: given.Csv = False,
     markdown: given.Markdown = False,
     report: given.ReportFolder = None,
+    force: given.Force = False,
     json: Json = False,
 ) -> None:
     """Answer judged queries: the measures of trec_eval for each way to rank."""
-    output = Output(json, csv, markdown, report)
+    output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,
         dims=dims,

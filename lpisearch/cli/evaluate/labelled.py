@@ -31,10 +31,11 @@ def similarity(
     csv: given.Csv = False,
     markdown: given.Markdown = False,
     report: given.ReportFolder = None,
+    force: given.Force = False,
     json: Json = False,
 ) -> None:
     """Rank all pairs of documents by cosine: average precision of pairs of one topic."""
-    output = Output(json, csv, markdown, report)
+    output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,
         dims=dims,
@@ -70,10 +71,11 @@ def classify(
     csv: given.Csv = False,
     markdown: given.Markdown = False,
     report: given.ReportFolder = None,
+    force: given.Force = False,
     json: Json = False,
 ) -> None:
     """Learn labels from some documents and judge others, never seen."""
-    output = Output(json, csv, markdown, report)
+    output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,
         dims=dims,
@@ -103,10 +105,11 @@ def cluster(
     csv: given.Csv = False,
     markdown: given.Markdown = False,
     report: given.ReportFolder = None,
+    force: given.Force = False,
     json: Json = False,
 ) -> None:
     """Find the classes again without their labels, by k-means."""
-    output = Output(json, csv, markdown, report)
+    output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,
         dims=dims,

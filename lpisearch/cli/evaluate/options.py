@@ -123,6 +123,9 @@ ReportFolder = Annotated[
         "--report", metavar="DIR", help="Write a page with tables, plots and all parameters there."
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Let the page replace files that are no report's.")
+]
 
 USUAL_SCALE = 1.5
 USUAL_NEIGHBOURS = 15

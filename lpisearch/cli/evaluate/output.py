@@ -33,6 +33,7 @@ class Output:
     csv: bool
     markdown: bool
     folder: Path | None
+    force: bool = False
 
     def __post_init__(self) -> None:
         if self.json + self.csv + self.markdown > 1:
@@ -40,7 +41,9 @@ class Output:
 
             raise BadOption(("json", "csv", "markdown"), "only one of them at a time")
         if self.folder is not None:
-            _check_folder(self.folder)
+            from lpisearch.reports import check_folder
+
+            check_folder(self.folder, force=self.force)
 
     def run(
         self,
@@ -96,21 +99,8 @@ class Output:
 
         date = datetime.now(UTC).isoformat(timespec="seconds")
         dated = replace(report, parameters={**report.parameters, "date": date})
-        write_report(dated, folder)
+        write_report(dated, folder, force=self.force)
         note(f"The report is in {folder / 'index.html'}")
-
-
-def _check_folder(folder: Path) -> None:
-    """Find out before a long run that its page could not be written."""
-    import os
-
-    from lpisearch.errors import ReportUnwritable
-
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        raise ReportUnwritable(folder, f"{existing} is a file")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise ReportUnwritable(folder, f"{existing} cannot be written to")
 
 
 def _print(report: Report, tables: Sequence[str]) -> None:

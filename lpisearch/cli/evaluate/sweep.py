@@ -54,10 +54,11 @@ def sweep(
     csv: given.Csv = False,
     markdown: given.Markdown = False,
     report: given.ReportFolder = None,
+    force: given.Force = False,
     json: Json = False,
 ) -> None:
     """Measure at several numbers of dimensions, neighbours, strengths or training shares."""
-    output = Output(json, csv, markdown, report)
+    output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,
         dims=dims,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import LibraryUnwritable
+from lpisearch.files import mode_of, partial_beside, sync_folder
 from lpisearch.storage.sqlite.engine import stated_errors
 
 if TYPE_CHECKING:
@@ -25,24 +25,26 @@ def back_up(library: Path, target: Path) -> Path:
     LibraryDamaged
         The library cannot be read to its end.
     """
-    partial = target.with_name(f"{target.name}.partial")
     try:
-        with (
-            _stated_errors(library, target),
-            closing(sqlite3.connect(f"{library.absolute().as_uri()}?mode=ro", uri=True)) as source,
-            closing(sqlite3.connect(partial)) as copy,
-        ):
-            source.backup(copy)
-            # The copy is one file: it needs no -wal beside it to be read.
-            copy.execute("PRAGMA journal_mode = DELETE")
-        with partial.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        partial.replace(target)
+        with partial_beside(target, mode_of(library)) as partial:
+            _copy(library, target, partial.path)
+            partial.save()
+            partial.move_in()
+        sync_folder(target.parent)
     except OSError as error:
         raise LibraryUnwritable(target, error.strerror or str(error)) from error
-    finally:
-        partial.unlink(missing_ok=True)
     return target
+
+
+def _copy(library: Path, target: Path, partial: Path) -> None:
+    with (
+        _stated_errors(library, target),
+        closing(sqlite3.connect(f"{library.absolute().as_uri()}?mode=ro", uri=True)) as source,
+        closing(sqlite3.connect(partial)) as copy,
+    ):
+        source.backup(copy)
+        # The copy is one file: it needs no -wal beside it to be read.
+        copy.execute("PRAGMA journal_mode = DELETE")
 
 
 @contextmanager

@@ -138,7 +138,8 @@ def test_an_export_appears_whole_or_not_at_all(
     ingest(folder({f"{n}.txt": "x" for n in range(3)}))
     target = tmp_path / "out" / "export.jsonl"
     target.parent.mkdir()
-    target.write_text("before", encoding="utf-8")
+    before = _export(library)
+    target.write_text(before, encoding="utf-8")
     dumps = json.dumps
 
     def fail(value: Any, **options: Any) -> str:
@@ -149,7 +150,7 @@ def test_an_export_appears_whole_or_not_at_all(
     monkeypatch.setattr("lpisearch.maintenance.documents.json.dumps", fail)
     with pytest.raises(LibraryUnwritable, match=f"{target}: No space left"):
         export_documents(Session(library), target)
-    assert target.read_text(encoding="utf-8") == "before"
+    assert target.read_text(encoding="utf-8") == before
     assert list(target.parent.iterdir()) == [target]
 
 

@@ -5,7 +5,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 import pytest
 
@@ -109,12 +109,12 @@ def test_a_full_disk_leaves_the_old_report(
     before = _contents(tmp_path)
     write, left = files._write, [0]
 
-    def full(path: Path, data: bytes) -> None:
+    def full(stream: IO[bytes], data: bytes) -> None:
         if not left[0]:
-            path.write_bytes(data[:10])
+            stream.write(data[:10])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         left[0] -= 1
-        write(path, data)
+        write(stream, data)
 
     monkeypatch.setattr(files, "_write", full)
     for written in range(len(before)):
@@ -131,7 +131,7 @@ def test_a_run_that_is_interrupted_leaves_the_old_page(
     write_report(Report("Old", "c", {}, {}, ()), tmp_path)
     before = _contents(tmp_path)
 
-    def interrupted(_path: Path, _data: bytes) -> NoReturn:
+    def interrupted(_stream: IO[bytes], _data: bytes) -> NoReturn:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(files, "_write", interrupted)
