@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 _SHOWN_TROUBLES = 20
 _WATCH_SECONDS = 2.0
+_REASONS = (
+    ("exclude", "{:,} by --exclude", ""),
+    ("lpisearchignore", "{:,} by .lpisearchignore", "--no-ignore"),
+    ("gitignore", "{:,} by .gitignore", "--no-ignore"),
+    ("packages", "packages in {:,} places", "--no-ignore"),
+    ("caches", "caches in {:,} places", "--no-ignore"),
+    ("hidden", "{:,} hidden", "--hidden"),
+    ("links", "{:,} by symbolic links", "--follow-links"),
+)
 
 
 def ingest(
@@ -50,6 +59,29 @@ def ingest(
     text_field: Annotated[
         str, typer.Option(metavar="FIELD", help="Field or column with the text.")
     ] = "",
+    ids: Annotated[
+        str,
+        typer.Option(
+            metavar="file|global",
+            help="Whether equal ids in two files mean two documents, or one.",
+        ),
+    ] = "file",
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GLOB", help="Leave out what matches, as .gitignore (repeatable)."),
+    ] = None,
+    no_ignore: Annotated[
+        bool,
+        typer.Option(
+            "--no-ignore", help="Take in what .gitignore, .lpisearchignore and the rules leave out."
+        ),
+    ] = False,
+    hidden: Annotated[
+        bool, typer.Option("--hidden", help="Take in files and folders that begin with a dot.")
+    ] = False,
+    follow_links: Annotated[
+        bool, typer.Option("--follow-links", help="Follow symbolic links found in folders.")
+    ] = False,
     language: Annotated[
         str,
         typer.Option(
@@ -79,6 +111,7 @@ def ingest(
     """
     from lpisearch.settings import (
         MEBIBYTE,
+        FindOptions,
         IngestOptions,
         ReadOptions,
     )
@@ -92,7 +125,14 @@ def ingest(
         text_field=text_field,
         max_document_bytes=max_size * MEBIBYTE,
     )
-    options = IngestOptions(read=read, prune=prune, language=language, wait_seconds=wait)
+    options = IngestOptions(
+        read=read,
+        find=FindOptions(tuple(exclude or ()), no_ignore, hidden, follow_links),
+        prune=prune,
+        language=language,
+        wait_seconds=wait,
+        ids=ids,
+    )
     report = _once(context, paths, options)
     _render(context, report, json=json)
     while watch:
@@ -124,12 +164,22 @@ def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None
     if report.skipped:
         kinds = ", ".join(f"{suffix} ({n})" for suffix, n in sorted(report.skipped.items()))
         note(f"Passed over, as no known format: {kinds}")
+    if report.left_out:
+        note(_left_out(report.left_out))
     for remark in report.notes:
         note(remark)
     for complaint in report.index_notes:
         note(Message("The documents are safe, but an index could not take them in. ", complaint))
     _render_troubles("failed", report.failures)
     _render_troubles("read with a remark", report.warnings)
+
+
+def _left_out(counts: dict[str, int]) -> str:
+    """Say what was not looked into, and what takes it in."""
+    reasons = [(what.format(counts[key]), flag) for key, what, flag in _REASONS if key in counts]
+    flags = dict.fromkeys(flag for _, flag in reasons if flag)
+    taken_in = f" (taken in by {', '.join(flags)})" if flags else ""
+    return f"Left out: {', '.join(what for what, _ in reasons)}{taken_in}"
 
 
 def _render_troubles(title: str, troubles: list[Trouble]) -> None:

@@ -26,14 +26,16 @@ class Incoming:
     source_id, position
         The source, and the number of the document within it, from 1.
     ids
-        The identity that the document states; or, where it states none, those that may be
-        derived from its path, the shortest first.
+        What it may be called, best first: the id that it states and those that tell it from
+        another file's; or, where it states none, those derived from its path.
     stated
-        A stated identity goes with the document; a derived one belongs to the place.
+        A stated id goes with the document; a derived one belongs to the place.
     path
         The file, for display.
     document
         What is stored.
+    former
+        What else it may have been called, when its file was named from another folder.
     """
 
     source_id: int
@@ -42,6 +44,7 @@ class Incoming:
     stated: bool
     path: str
     document: Document
+    former: tuple[str, ...] = ()
 
 
 class Written(NamedTuple):
@@ -62,10 +65,13 @@ class BatchWriter:
     is_gone
         Tells of a source's key whether its file is gone, so that another file may bring the
         same documents.
+    ids_are_global
+        One stated id is one document, whichever files state it; else each file has its own.
     """
 
     tokenise: Callable[[Document], str]
     is_gone: Callable[[int], bool]
+    ids_are_global: bool = False
     _seen: dict[int, set[int]] = field(default_factory=dict)
 
     def write(self, transaction: Transaction, batch: Sequence[Incoming], now: str) -> list[Written]:
@@ -76,14 +82,14 @@ class BatchWriter:
         changed: list[DocumentWrite] = []
         moved: list[DocumentWrite] = []
         for incoming in batch:
-            stored = present.find(incoming)
+            stored = self._version(present, incoming)
             digest = content_hash(incoming.document)
             key = stored.key if stored else present.new_key()
             written = self._judge(incoming, stored, key, digest)
             results.append(written)
             if written.outcome in {"duplicate", "taken"}:
                 continue
-            name = stored.id if stored else present.free_id(incoming.ids)
+            name = stored.id if stored else present.free_id(incoming.ids, key)
             place = StoredPlace(key, name, incoming.source_id, incoming.position, digest)
             write = DocumentWrite(place, incoming.path, incoming.document)
             if stored is None:
@@ -100,6 +106,13 @@ class BatchWriter:
 
     def _tokenised(self, writes: Sequence[DocumentWrite]) -> list[DocumentWrite]:
         return [write._replace(tokens=self.tokenise(write.document)) for write in writes]
+
+    def _version(self, present: _Present, incoming: Incoming) -> StoredPlace | None:
+        """Return the document that the incoming one is a version of."""
+        stored = present.find(incoming)
+        if stored is None or self.ids_are_global or stored.source_id == incoming.source_id:
+            return stored
+        return stored if self._is_free(stored) else None
 
     def _judge(
         self, incoming: Incoming, stored: StoredPlace | None, key: int, digest: bytes
@@ -137,26 +150,29 @@ class _Present:
 
     @classmethod
     def of(cls, transaction: Transaction, batch: Sequence[Incoming]) -> _Present:
-        ids = [name for incoming in batch for name in incoming.ids]
-        places = [
-            (incoming.source_id, incoming.position) for incoming in batch if not incoming.stated
-        ]
+        ids = [name for incoming in batch for name in (*incoming.ids, *incoming.former)]
+        places = [(incoming.source_id, incoming.position) for incoming in batch]
         return cls(transaction.changes.at(ids, places), transaction.changes.new_keys())
 
     def find(self, incoming: Incoming) -> StoredPlace | None:
-        """Return the document that the incoming one is a version of."""
-        if incoming.stated:
-            return self._by_id.get(incoming.ids[0])
-        stored = self._by_place.get((incoming.source_id, incoming.position))
-        # A document with an id of its own, which was here before, has moved.
-        return stored if stored and _is_derived(stored.id, incoming.ids[-1]) else None
+        """Return the document that has the place or the stated id of the incoming one."""
+        at_place = self._by_place.get((incoming.source_id, incoming.position))
+        longest = incoming.ids[-1]
+        if not incoming.stated:
+            # A document with an id of its own, which was here before, has moved.
+            return at_place if at_place and _is_derived(at_place.id, longest) else None
+        names = (*incoming.ids, *incoming.former)
+        for stored in (self._by_id[name] for name in names if name in self._by_id):
+            if stored.source_id == incoming.source_id:
+                return stored
+        if at_place and at_place.id.startswith(f"{longest} ("):  # as `free_id` makes them
+            return at_place
+        return self._by_id.get(incoming.ids[0])
 
-    def free_id(self, candidates: Sequence[str]) -> str:
-        """Return the first candidate that no document has."""
-        for name in candidates:
-            if name not in self._by_id:
-                return name
-        return f"{candidates[-1]} ({len(self._by_id)})"
+    def free_id(self, candidates: Sequence[str], key: int) -> str:
+        """Return the first candidate that no document has, else one with the document's key."""
+        own = f"{candidates[-1]} ({key})"
+        return next(name for name in (*candidates, own) if name not in self._by_id)
 
     def new_key(self) -> int:
         return next(self._new_keys)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
+from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import LpiSearchError
+from lpisearch.ingest.exclusion import Exclusion
+from lpisearch.ingest.own_files import OwnFiles
+from lpisearch.ingest.paths import expand, is_under
 from lpisearch.records import Trouble
+from lpisearch.settings import FindOptions
 from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lpisearch.records import Source
-
-
-class NothingThere(LpiSearchError):
-    """A PATH names no file, no folder, and matches nothing."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is nothing at {name}.", "check the path, or put quotes around it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +51,50 @@ class FoundFile:
 class Discovery:
     """Walks files, folders and globs in a fixed order, each file once.
 
+    A file that is found under two of the folders is named from the outer one, whichever was
+    named first.
+
     Attributes
     ----------
-    is_own
-        Tells of a path that it belongs to the library itself.
+    own
+        The files of the library itself.
+    options
+        What is left out, and whether links are followed.
     troubles
         What could not be looked into.
     blind
         Folders that could not be listed: nothing is known of what is in them.
+    left_out
+        How many files and folders were left out, by reason: "exclude", "lpisearchignore",
+        "gitignore", "hidden", "packages", "caches", "links".
     """
 
-    is_own: Callable[[str], bool]
+    own: OwnFiles = field(default_factory=OwnFiles)
+    options: FindOptions = field(default_factory=FindOptions)
     troubles: list[Trouble] = field(default_factory=list)
     blind: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    _named: set[str] = field(default_factory=set)
     _walked: list[str] = field(default_factory=list)
     _files: set[str] = field(default_factory=set)
     _folders: set[tuple[int, int]] = field(default_factory=set)
 
     def files(self, arguments: Iterable[str]) -> Iterator[FoundFile]:
         """Yield the files that the arguments mean."""
-        for argument in arguments:
-            for name, root in expand(argument):
-                if not self._is_text(name):
-                    continue
-                if os.path.isdir(name):
-                    self._walked.append(name)
-                    yield from self._walk(name, root)
-                else:
-                    yield from self._file(name, root, named=True)
+        named = [each for argument in arguments for each in expand(argument)]
+        self._named = {each.path for each in named}
+        self._walked = [each.path for each in named if os.path.isdir(each.path)]
+        for path, root in named:
+            if not self._is_text(path):
+                continue
+            outer = self._outermost(root)
+            rules = Exclusion.at(root, self.options)
+            if os.path.isdir(path):
+                yield from self._walk(path, outer, rules)
+            elif rules.exclude.verdict(path, is_folder=False):
+                self.left_out["exclude"] += 1
+            else:
+                yield from self._file(path, outer)
 
     def gone(self, known: Mapping[str, Source]) -> list[Source]:
         """Return the known sources in the walked folders whose files no longer exist."""
@@ -91,33 +102,62 @@ class Discovery:
             source
             for path, source in known.items()
             if path not in self._files
-            and _is_under(path, self._walked)
-            and not _is_under(path, self.blind)
+            and any(is_under(path, folder) for folder in self._walked)
+            and not any(is_under(path, folder) for folder in self.blind)
             and not os.path.lexists(path)
         ]
 
-    def _walk(self, folder: str, root: str) -> Iterator[FoundFile]:
+    def _outermost(self, root: str) -> str:
+        """Return the outermost of the named folders that a root is in."""
+        around = (folder for folder in self._walked if is_under(root, folder))
+        return min(around, key=len, default=root)
+
+    def _walk(self, folder: str, root: str, rules: Exclusion) -> Iterator[FoundFile]:
+        """Go through a folder: by a list, since it may be nested deeper than Python's stack."""
+        pending = [self._entries(folder, rules)]
+        while pending:
+            found = next(pending[-1], None)
+            if found is None:
+                pending.pop()
+            elif (inner := found[1]) is not None:
+                pending.append(self._entries(found[0], inner))
+            else:
+                yield from self._file(found[0], root)
+
+    def _entries(self, folder: str, rules: Exclusion) -> Iterator[tuple[str, Exclusion | None]]:
+        """Yield what is in a folder and not left out; with the rules within, if it is a folder."""
         entries = self._list(folder)
+        names = {entry.name for entry in entries}
+        if folder not in self._named and (reason := rules.within_reason(folder, names)):
+            self.left_out[reason] += 1
+            return
+        inner = rules.within(folder, names)
         for entry in entries:
-            if entry.name.startswith(".") or self.is_own(entry.path):
-                continue
-            if not self._is_text(entry.path):
-                continue
             try:
-                is_folder = entry.is_dir()
+                reason = self._reason(entry, inner)
+                is_folder = not reason and entry.is_dir()
             except OSError as error:
                 self._note(entry.path, error)
                 continue
-            if is_folder:
-                yield from self._walk(entry.path, root)
-            else:
-                yield from self._file(entry.path, root, named=False)
+            if reason:
+                self.left_out[reason] += 1
+            elif self._is_text(entry.path):
+                yield entry.path, inner if is_folder else None
+
+    def _reason(self, entry: os.DirEntry[str], rules: Exclusion) -> str:
+        """Return why an entry is left out, or ""; what was named is not."""
+        if entry.path in self._named:
+            return ""
+        reason = rules.reason(entry.path, is_folder=entry.is_dir(follow_symlinks=False))
+        if not reason and entry.is_symlink() and not self.options.follow_links:
+            return "links"
+        return reason
 
     def _list(self, folder: str) -> list[os.DirEntry[str]]:
         """List a folder once, however many links lead to it."""
         try:
             facts = os.stat(folder)
-            if (facts.st_dev, facts.st_ino) in self._folders:
+            if (facts.st_dev, facts.st_ino) in self._folders or self.own.has(folder, facts):
                 return []
             self._folders.add((facts.st_dev, facts.st_ino))
             with os.scandir(folder) as entries:
@@ -127,16 +167,20 @@ class Discovery:
             self.blind.append(folder)
             return []
 
-    def _file(self, path: str, root: str, *, named: bool) -> Iterator[FoundFile]:
+    def _file(self, path: str, root: str) -> Iterator[FoundFile]:
         if path in self._files:
             return
         self._files.add(path)
+        named = path in self._named
         try:
             facts = os.stat(path)
         except OSError as error:
             self._note(path, error)
             return
-        if stat.S_ISREG(facts.st_mode):
+        if self.own.has(path, facts):
+            if named:
+                self.troubles.append(Trouble(path, "it is a file of the library itself"))
+        elif stat.S_ISREG(facts.st_mode):
             yield FoundFile(path, root, facts.st_size, facts.st_mtime_ns, named)
         elif named:
             self.troubles.append(Trouble(path, "not a regular file; pipe it in instead: … -"))
@@ -153,34 +197,3 @@ class Discovery:
 
     def _note(self, path: str, error: OSError) -> None:
         self.troubles.append(Trouble(path, system_reason(error)))
-
-
-def expand(argument: str) -> list[tuple[str, str]]:
-    """Return the absolute paths that a PATH means, each with its root folder.
-
-    Raises
-    ------
-    NothingThere
-    """
-    if not argument:  # an unset variable of the shell must not mean the current folder
-        raise NothingThere("an empty PATH")
-    name = os.path.abspath(Path(argument).expanduser())
-    if os.path.isdir(name):
-        return [(name, name)]
-    if os.path.lexists(name):
-        return [(name, os.path.dirname(name))]
-    found = sorted(glob.glob(name, recursive=True))
-    if not found:
-        raise NothingThere(argument)
-    root = _fixed_part(name)
-    return [(path, root) for path in found]
-
-
-def _is_under(path: str, folders: Iterable[str]) -> bool:
-    return any(path.startswith(os.path.join(folder, "")) for folder in folders)
-
-
-def _fixed_part(pattern: str) -> str:
-    parts = Path(pattern).parts
-    fixed = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-    return str(Path(*parts[:fixed]))

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
+from lpisearch.ingest.own_files import is_own_file
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.isolation import IsolatedReaders
 from lpisearch.readers.registry import reader_for
@@ -35,7 +36,7 @@ class Extracted:
     file, source
         What was found, and its bytes (None if it cannot be opened).
     reader
-        None if the file is of no known format.
+        None if the file is of no known format, or one of the program's own.
     items
         Its documents and problems; a problem without a place means the file as a whole.
     """
@@ -61,7 +62,7 @@ def extract(files: Iterable[FoundFile], options: ReadOptions) -> Iterator[Extrac
 def _begin(file: FoundFile, options: ReadOptions, workers: IsolatedReaders) -> Extracted:
     try:
         source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
-        reader = reader_for(source, options)
+        reader = None if is_own_file(source.path) else reader_for(source, options)
     except Exception as error:  # noqa: BLE001 (a defect in telling formats must not stop the run)
         return Extracted(file, None, None, iter([Problem(_reason(error))]))
     if reader is None:

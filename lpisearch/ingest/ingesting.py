@@ -7,10 +7,12 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from lpisearch.errors import BadOption
 from lpisearch.indexes.folding import fold_in
 from lpisearch.ingest.discovery import Discovery
 from lpisearch.ingest.extraction import extract
 from lpisearch.ingest.naming import LabelRules, label_file
+from lpisearch.ingest.own_files import OwnFiles
 from lpisearch.ingest.recording import Recorder, root_of
 from lpisearch.ingest.stdin import spooled_input
 from lpisearch.ingest.tokeniser import Tokenising
@@ -18,7 +20,6 @@ from lpisearch.messages import Message, Option
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
-from lpisearch.settings import is_own_file
 from lpisearch.storage import create_store, writer_lock
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from lpisearch.records import IngestReport
     from lpisearch.settings import IngestOptions
 
+_IDS = ("file", "global")
 _PROGRESS_SECONDS = 0.1
 
 
@@ -60,11 +62,16 @@ def run_ingest(
     begun = time.perf_counter()
     if options.read.format != "auto":
         reader_named(options.read.format)  # before anything is made
+    if options.ids not in _IDS:
+        raise BadOption("ids", f"“{options.ids}” is neither file nor global", _IDS)
     label_rules = LabelRules.of(options.read)
     labels = label_file(options.read)
-    discovery = Discovery(lambda path: is_own_file(path, library) or path == str(labels))
+    own = OwnFiles.of(library, [labels] if labels else [])
+    discovery = Discovery(own, options.find)
     with spooled_input(paths) as piped:
-        files = [*piped, *discovery.files(path for path in paths if path != "-")]
+        found = discovery.files(path for path in paths if path != "-")
+        # As a walk of all of them would go: no id may depend on which PATH was named first.
+        files = [*piped, *sorted(found, key=lambda file: PurePath(file.path).parts)]
         with (
             writer_lock(library, "ingest", options.wait_seconds),
             create_store(library) as store,
@@ -77,7 +84,9 @@ def run_ingest(
                 tokenise,
                 prune=options.prune,
                 batch_documents=options.batch_documents,
+                ids_are_global=options.ids == "global",
             )
+            recorder.expect(files)
             _Reading(recorder, label_rules, on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
             recorder.report.notes.extend(tokenise.remarks())
@@ -85,6 +94,7 @@ def run_ingest(
             recorder.report.index_notes.extend(complaints)
             recorder.report.notes.extend(due)
     recorder.report.failures[:0] = discovery.troubles
+    recorder.report.left_out = dict(discovery.left_out)
     recorder.report.seconds = time.perf_counter() - begun
     return recorder.report
 

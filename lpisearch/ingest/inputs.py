@@ -8,8 +8,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import DocumentNotFound, ReaderError
-from lpisearch.ingest.discovery import Discovery, FoundFile, NothingThere, expand
+from lpisearch.ingest.discovery import Discovery, FoundFile
 from lpisearch.ingest.extraction import extract
+from lpisearch.ingest.paths import NothingThere, expand
 from lpisearch.ingest.stdin import spooled_input
 from lpisearch.messages import Message
 from lpisearch.readers.registry import READERS
@@ -96,7 +97,7 @@ def first_document(name: str) -> Document:
 
 
 def _inputs(arguments: Sequence[str]) -> Iterator[Input]:
-    discovery = Discovery(lambda _path: False)
+    discovery = Discovery()
     with spooled_input(arguments) as piped:
         found = discovery.files(path for path in arguments if path != STDIN)
         for extracted in extract([*piped, *found], ReadOptions()):

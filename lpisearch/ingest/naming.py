@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -11,18 +12,20 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
+from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lpisearch.records import Document
-    from lpisearch.settings import ReadOptions
 
 _SPLITS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 _SPLITS |= {"dev": "dev", "validation": "validation", "valid": "validation", "unused": "unused"}
 _LABEL_FILE_SUFFIXES = (".csv", ".tsv")
 _KEY_COLUMNS = ("path", "id", "file", "filename", "document", "name")
 _LABEL_COLUMNS = ("labels", "label", "categories", "category", "topics", "topic", "class")
+_FIRST_OPTIONS = {"format", "labels", "split", "id_field", "title_field", "text_field"}
+_DEFAULTS = ReadOptions()
 _SEPARATORS = str.maketrans("|", ";")
 
 
@@ -58,8 +61,13 @@ class LabelRules:
     @cached_property
     def fingerprint(self) -> str:
         """A text that changes when files have to be read again because options changed."""
-        facts = asdict(self.options)
-        del facts["max_document_bytes"]
+        # A later option counts where it is set: else a new program would read all files anew.
+        facts = {
+            name: value
+            for name, value in asdict(self.options).items()
+            if name in _FIRST_OPTIONS or value != getattr(_DEFAULTS, name)
+        }
+        facts.pop("max_document_bytes", None)
         given = sorted((key, entry.labels, entry.split) for key, entry in self.given.items())
         text = json.dumps([facts, given], sort_keys=True)
         return blake2b(text.encode(), digest_size=8).hexdigest()
@@ -108,12 +116,47 @@ def split_folder(folders: tuple[str, ...]) -> str:
     return ""
 
 
-def derived_ids(relative: str, root: str, position: int | None) -> tuple[str, ...]:
-    """Return what a document without an id may be called, the shortest first."""
-    suffix = "" if position is None else f"#{position}"
+@dataclass(frozen=True, slots=True)
+class FileNames:
+    """What the files of a run may be called, whatever the order in which they are named.
+
+    Attributes
+    ----------
+    shared
+        Names that more than one file of the run would have: none of them gets it.
+    """
+
+    shared: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, files: Iterable[tuple[str, str]]) -> FileNames:
+        """Look at all files of a run, each as its path below its root, and the root."""
+        counts = Counter(name for file in files for name in set(_names(*file)))
+        return cls(frozenset(name for name, number in counts.items() if number > 1))
+
+    def derived(self, relative: str, root: str, position: int | None) -> tuple[str, ...]:
+        """Return what a document without an id may be called, the shortest first."""
+        suffix = "" if position is None else f"#{position}"
+        return tuple(f"{name}{suffix}" for name in self._free(relative, root))
+
+    def stated(self, name: str, relative: str, root: str) -> tuple[str, ...]:
+        """Return what a document with an id may be called: that, else the file and that."""
+        return (name, *(f"{file}:{name}" for file in self._free(relative, root)))
+
+    @staticmethod
+    def former(name: str, path: str) -> tuple[str, ...]:
+        """Return what a document with an id was perhaps called, from whichever folder."""
+        parts = PurePath(path).parts
+        return tuple(f"{'/'.join(parts[at:])}:{name}" for at in range(1, len(parts)))
+
+    def _free(self, relative: str, root: str) -> Iterator[str]:
+        """Yield the names of a file that no other file has; its absolute path is one."""
+        return (name for name in _names(relative, root) if name not in self.shared)
+
+
+def _names(relative: str, root: str) -> tuple[str, str, str]:
     absolute = (PurePath(root) / relative).as_posix()
-    folder = PurePath(root).name
-    return tuple(f"{name}{suffix}" for name in (relative, f"{folder}/{relative}", absolute))
+    return relative, f"{PurePath(root).name}/{relative}", absolute
 
 
 def read_label_file(path: Path) -> dict[str, GivenLabels]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lpisearch.ingest.batches import BatchWriter, Incoming
-from lpisearch.ingest.naming import derived_ids
+from lpisearch.ingest.naming import FileNames
 from lpisearch.records import UNFINISHED, IngestReport, Source, Trouble
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Recorder:
         Whether documents that are gone from a changed file are removed.
     batch_documents
         How many documents one transaction may hold.
+    ids_are_global
+        One stated id is one document, whichever files state it.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Recorder:
         *,
         prune: bool,
         batch_documents: int,
+        ids_are_global: bool = False,
     ) -> None:
         self.report = IngestReport()
         self._store = store
@@ -58,7 +61,8 @@ class Recorder:
         self._prune = prune
         self._tokenise = tokenise
         self._batch_documents = batch_documents
-        self._writer = BatchWriter(tokenise, self._is_gone)
+        self._writer = BatchWriter(tokenise, self._is_gone, ids_are_global)
+        self._names = FileNames()
         with store.reading() as snapshot:
             self.known = snapshot.sources.known()
             self._next_source_id = snapshot.sources.next_id()
@@ -73,6 +77,11 @@ class Recorder:
         self._ended: dict[int, bool] = {}
         self._characters = 0
         self._flushed = time.monotonic()
+
+    def expect(self, files: Iterable[FoundFile]) -> None:
+        """Note all files of the run, so that no name depends on which of them comes first."""
+        roots = ((file.path, root_of(file, self.known.get(file.path))) for file in files)
+        self._names = FileNames.of((relative_path(path, root), root) for path, root in roots)
 
     def leave(self, source: Source) -> None:
         """Count the documents of a file that need not be read."""
@@ -103,11 +112,19 @@ class Recorder:
         """Take a document in; it is written with its batch."""
         relative = relative_path(source.path, source.root)
         number = position if many else None
-        ids = (document.id,) if document.id else derived_ids(relative, source.root, number)
+        ids = (
+            self._names.stated(document.id, relative, source.root)
+            if document.id
+            else self._names.derived(relative, source.root, number)
+        )
+        known = document.id and source.path in self.known
+        former = self._names.former(document.id or "", source.path) if known else ()
         labelled = self._label_rules.apply(document, ids, relative)
         stated = document.id is not None
         self._sources[source.id] = source
-        self._documents.append(Incoming(source.id, position, ids, stated, source.path, labelled))
+        self._documents.append(
+            Incoming(source.id, position, ids, stated, source.path, labelled, former)
+        )
         self._characters += len(document.text)
         if (
             len(self._documents) >= self._batch_documents

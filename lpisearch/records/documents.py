@@ -199,6 +199,9 @@ class IngestReport:
         Documents whose file, or whose record in it, is gone; they stay without `--prune`.
     skipped
         Files in folders that are of no known format, by suffix.
+    left_out
+        Files and folders that were not looked into, by reason: "exclude", "lpisearchignore",
+        "gitignore", "hidden", "packages", "caches", "links".
     failures, warnings
         What could not be read, and what was read with a remark.
     notes
@@ -215,6 +218,7 @@ class IngestReport:
     removed: int = 0
     missing: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     failures: list[Trouble] = field(default_factory=list)
     warnings: list[Trouble] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

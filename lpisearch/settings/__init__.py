@@ -21,12 +21,13 @@ from lpisearch.settings.indexes import (
 )
 from lpisearch.settings.ingesting import (
     MEBIBYTE,
+    FindOptions,
     IngestOptions,
     ReadOptions,
 )
 from lpisearch.settings.paths import (
     index_folder,
-    is_own_file,
+    own_paths,
     shipped_folder,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "ClusterOptions",
     "DimensionOptions",
     "EvaluateOptions",
+    "FindOptions",
     "IndexFields",
     "IndexOptions",
     "IndexSpec",
@@ -48,6 +50,6 @@ __all__ = [
     "SweepOptions",
     "TopicOptions",
     "index_folder",
-    "is_own_file",
+    "own_paths",
     "shipped_folder",
 ]

@@ -36,6 +36,28 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class FindOptions:
+    """Which files of a folder are meant.
+
+    Attributes
+    ----------
+    exclude
+        Globs of files and folders to leave out, as a line of a `.gitignore` would.
+    no_ignore
+        Take in what `.gitignore` and `.lpisearchignore` leave out, and packages and caches.
+    hidden
+        Take in files and folders whose names begin with a dot.
+    follow_links
+        Follow symbolic links that are found in folders; one that is named is followed always.
+    """
+
+    exclude: tuple[str, ...] = ()
+    no_ignore: bool = False
+    hidden: bool = False
+    follow_links: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class IngestOptions:
     """What `lpisearch ingest` was asked to do.
 
@@ -43,6 +65,8 @@ class IngestOptions:
     ----------
     read
         How files become documents.
+    find
+        Which files of a folder are meant.
     prune
         Remove documents whose source file, or whose record within it, is gone.
     language
@@ -52,10 +76,14 @@ class IngestOptions:
         How long to wait for another process that is writing.
     batch_documents
         How many documents one transaction may hold: what a kill can cost.
+    ids
+        "file": ids that files state are kept apart by file; "global": one id is one document.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)
+    find: FindOptions = field(default_factory=FindOptions)
     prune: bool = False
     language: str = "auto"
     wait_seconds: float = 30.0
     batch_documents: int = 1000
+    ids: str = "file"

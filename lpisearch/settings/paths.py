@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+from glob import escape
 from pathlib import Path
 
-_OWN_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".before-")
+_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".partial")
 
 
 def shipped_folder(name: str) -> Path:
@@ -22,12 +22,8 @@ def index_folder(library: Path) -> Path:
     return library.with_name(f"{library.name}-index")
 
 
-def is_own_file(path: str, library: Path) -> bool:
-    """Tell whether a path is the library itself or one of the files beside it."""
-    own = os.path.abspath(library)  # noqa: PTH100 (as discovery makes paths: links stay)
-    if not path.startswith(own.removesuffix(library.suffix)):
-        return False  # nearly always: it is asked of every file
-    if path == str(index_folder(Path(own))):
-        return True
-    rest = path.removeprefix(own)
-    return path.startswith(own) and (not rest or rest.startswith(_OWN_ENDINGS))
+def own_paths(library: Path) -> list[Path]:
+    """Return where the files of a library are, or would be, under the name it goes by here."""
+    beside = [library.with_name(f"{library.name}{ending}") for ending in _ENDINGS]
+    copies = library.parent.glob(f"{escape(library.name)}.before-*")
+    return [library, *beside, index_folder(library), *copies]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "OWN_HEAD_BYTES",
     "TOKENISER",
     "IndexEntry",
     "Prefix",
@@ -28,12 +29,24 @@ __all__ = [
     "create_store",
     "damaged",
     "fingerprint",
+    "is_own_content",
     "open_store",
     "schema_differences",
     "schema_revision",
     "upgrade_store",
     "writer_lock",
 ]
+
+OWN_HEAD_BYTES = 4096
+"""How much of a file `is_own_content` wants to see."""
+
+
+def is_own_content(head: bytes) -> bool:
+    """Tell from the beginning of a file whether a store wrote it: a library, a copy, a lock."""
+    from lpisearch.storage.sqlite.engine import is_library
+    from lpisearch.storage.sqlite.lock import is_signature
+
+    return is_library(head) or is_signature(head)
 
 
 def open_store(path: Path, *, writable: bool = False) -> Store:

@@ -43,6 +43,8 @@ _SYNCHRONOUS = "NORMAL"
 PATH_FUNCTION = "lies_at"
 """In SQL: whether a pattern means a path. SQLite's own GLOB takes for ever on some patterns."""
 _SQLITE_MAGIC = b"SQLite format 3\x00"
+APPLICATION_ID = int.from_bytes(b"lpis", "big")  # as migration 0001 writes it into the file
+_APPLICATION_AT = slice(68, 72)  # where SQLite keeps it in the header
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,12 @@ class Database:
         """Say how far commits are brought to disk; SQLite takes it between transactions alone."""
         with closing(self.engine.raw_connection()) as raw:
             raw.cursor().execute(f"PRAGMA synchronous = {level}")
+
+
+def is_library(head: bytes) -> bool:
+    """Tell from its header whether a file is a library, or a copy of one."""
+    stated = int.from_bytes(head[_APPLICATION_AT], "big")
+    return head.startswith(_SQLITE_MAGIC) and stated == APPLICATION_ID
 
 
 @contextmanager

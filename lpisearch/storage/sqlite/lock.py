@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PAUSE_SECONDS = 0.05
+_SIGNATURE = {"purpose", "process", "host", "since"}
 
 
 @contextmanager
@@ -62,6 +63,17 @@ def _sign(stream: IO[str], purpose: str) -> None:
     with suppress(OSError):
         os.ftruncate(stream.fileno(), 0)
         os.write(stream.fileno(), json.dumps(holder).encode())
+
+
+def is_signature(content: bytes) -> bool:
+    """Tell whether a file is the lock of a library, as its last holder signed it."""
+    if not content.startswith(b"{"):
+        return False
+    try:
+        signature = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(signature, dict) and signature.keys() == _SIGNATURE
 
 
 def _holder(stream: IO[str]) -> str:

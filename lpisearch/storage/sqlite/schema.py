@@ -12,7 +12,7 @@ from sqlalchemy import inspect, text
 
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LibraryUnwritable, NotALibrary
 from lpisearch.settings import shipped_folder
-from lpisearch.storage.sqlite.engine import Database, stated_errors
+from lpisearch.storage.sqlite.engine import APPLICATION_ID, Database, stated_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 HEAD = "0003"
-APPLICATION_ID = int.from_bytes(b"lpis", "big")  # as migration 0001 writes it into the file
 
 
 def open_library(path: Path, *, writable: bool = False) -> Database:

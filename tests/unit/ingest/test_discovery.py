@@ -1,20 +1,24 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.ingest.discovery import Discovery, NothingThere
-from lpisearch.settings import is_own_file
+from lpisearch.errors import LpiSearchError
+from lpisearch.ingest.discovery import Discovery
+from lpisearch.ingest.own_files import OwnFiles
+from lpisearch.ingest.paths import NothingThere
+from lpisearch.settings import FindOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
-def _found(*arguments: str | Path) -> tuple[list[str], Discovery]:
-    discovery = Discovery(lambda _path: False)
+def _found(*arguments: str | Path, **options: Any) -> tuple[list[str], Discovery]:
+    discovery = Discovery(options=FindOptions(**options))
     files = list(discovery.files(str(argument) for argument in arguments))
     return [Path(file.path).relative_to(file.root).as_posix() for file in files], discovery
 
@@ -26,16 +30,20 @@ def test_folders_are_walked_in_order(folder: Callable[..., Path]) -> None:
 
 
 def test_each_file_is_found_once(folder: Callable[..., Path]) -> None:
-    """A file that several arguments mean is found once, under the first."""
+    """A file that several arguments mean is found once, named from the outermost."""
     root = folder({"a/one.txt": "", "two.txt": ""})
-    assert _found(root / "a", root, root / "two.txt", root)[0] == ["one.txt", "two.txt"]
+    for arguments in ((root / "a", root, root / "two.txt"), (root / "two.txt", root, root / "a")):
+        assert sorted(_found(*arguments)[0]) == ["a/one.txt", "two.txt"]
 
 
 def test_hidden_files_are_passed_over(folder: Callable[..., Path]) -> None:
     """Hidden files and folders are passed over, unless they are named."""
     root = folder({".git/a.txt": "", ".b.txt": "", "c.txt": ""})
-    assert _found(root)[0] == ["c.txt"]
+    files, discovery = _found(root)
+    assert files == ["c.txt"]
+    assert discovery.left_out == {"hidden": 2}
     assert _found(root / ".b.txt")[0] == [".b.txt"]
+    assert _found(root, hidden=True)[0] == [".b.txt", ".git/a.txt", "c.txt"]
 
 
 @pytest.mark.parametrize(
@@ -76,17 +84,62 @@ def test_links_in_circles(folder: Callable[..., Path]) -> None:
     (root / "self").symlink_to(root / "self")
     (root / "ping").symlink_to(root / "pong")
     (root / "pong").symlink_to(root / "ping")
-    files, discovery = _found(root)
+    files, discovery = _found(root, follow_links=True)
     assert sorted(Path(file).name for file in files) == ["one.txt", "two.txt"]
     assert {Path(one.path).name for one in discovery.troubles} == {"self", "ping", "pong"}
 
 
+def test_links_are_followed_where_that_is_asked(folder: Callable[..., Path]) -> None:
+    """Links found in a folder are passed over and counted; one that is named is followed."""
+    outside = folder({"far.txt": "", "deep/far.txt": ""}, "outside")
+    root = folder({"a.txt": ""})
+    (root / "link.txt").symlink_to(outside / "far.txt")
+    (root / "folder").symlink_to(outside / "deep")
+    files, discovery = _found(root)
+    assert files == ["a.txt"]
+    assert discovery.left_out == {"links": 2}
+    assert _found(root, follow_links=True)[0] == ["a.txt", "folder/far.txt", "link.txt"]
+    assert _found(root / "link.txt")[0] == ["link.txt"]
+    assert _found(root / "folder")[0] == ["far.txt"]
+
+
+@pytest.fixture
+def nested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder with 1,500 nested in it, beyond any path, and a file in the 1,200th."""
+    monkeypatch.chdir(tmp_path)
+    for depth in range(1500):
+        os.mkdir("dd")  # noqa: PTH102 (the folder that it is in is too deep to be named)
+        os.chdir("dd")
+        if depth == 1200:
+            Path("a.txt").touch()
+    os.chdir(tmp_path)
+    yield tmp_path
+    subprocess.run(["rm", "-rf", "dd"], check=True)  # pytest and shutil could not
+
+
+def test_deeply_nested_folders(nested: Path) -> None:
+    """Folders nested beyond Python's stack, and beyond what the system can name, end nothing."""
+    (nested / "z").mkdir()
+    (nested / "z" / "last.txt").touch()
+    files, discovery = _found(nested)
+    assert [Path(file).name for file in files] == ["a.txt", "last.txt"]
+    assert len(discovery.blind) == 1
+    assert {one.reason for one in discovery.troubles} == {"File name too long"}
+
+
+def test_a_glob_through_deep_folders_is_a_stated_error(nested: Path) -> None:
+    """A "**" through more folders than can be followed names another way."""
+    with pytest.raises(LpiSearchError, match="nested too deeply"):
+        _found(nested / "**" / "*.txt")
+
+
 def test_a_broken_link_is_named(folder: Callable[..., Path]) -> None:
-    """A link to nothing is reported by its name, in a folder and on the command line."""
+    """A link to nothing is reported by its name, on the command line and where it is followed."""
     root = folder({"a.txt": ""})
     (root / "broken.txt").symlink_to(root / "nowhere.txt")
+    assert _found(root)[1].left_out == {"links": 1}
     for argument in (root, root / "broken.txt"):
-        discovery = _found(argument)[1]
+        discovery = _found(argument, follow_links=True)[1]
         assert [one.path for one in discovery.troubles] == [str(root / "broken.txt")]
         assert "link to nothing" in discovery.troubles[0].reason
 
@@ -126,6 +179,100 @@ def test_the_library_does_not_ingest_itself(
     root = folder(dict.fromkeys([*own, *other], ""))
     monkeypatch.chdir(root / "sub")
     for library in (root / "l.db", Path("../l.db"), Path("../sub/../l.db")):
-        discovery = Discovery(lambda path, library=library: is_own_file(path, library))  # type: ignore[misc]
+        discovery = Discovery(OwnFiles.of(library))
         files = [Path(file.path) for file in discovery.files([str(root)])]
         assert sorted(str(path.relative_to(root)) for path in files) == sorted(other)
+
+
+def test_the_library_is_known_by_any_name(folder: Callable[..., Path]) -> None:
+    """Through links, and under a second name, the files of the library are still its own."""
+    root = folder(dict.fromkeys(["l.db", "l.db.lock", "l.index/terms.txt", "notes.txt"], ""))
+    named = root.parent / "name.db"
+    named.symlink_to(root / "l.db")
+    (root / "again.txt").hardlink_to(root / "l.db.lock")
+    discovery = Discovery(OwnFiles.of(named), FindOptions(follow_links=True))
+    (root / "linked.txt").symlink_to(root / "l.db")
+    assert [Path(file.path).name for file in discovery.files([str(root)])] == ["notes.txt"]
+    discovery = Discovery(OwnFiles.of(named))
+    assert list(discovery.files([str(root / "l.db")])) == []
+    assert "library itself" in discovery.troubles[0].reason
+
+
+_TREE = {
+    ".gitignore": "*.log\n/build\n!kept.log\n",
+    "a.txt": "",
+    "b.log": "",
+    "kept.log": "",
+    "build/c.txt": "",
+    "sub/build/d.txt": "",
+    "sub/.gitignore": "d.txt\n",
+    "node_modules/p/e.txt": "",
+    "__pycache__/f.txt": "",
+    "cache/CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n",
+    "cache/g.txt": "",
+    "env/pyvenv.cfg": "",
+    "env/h.txt": "",
+}
+
+
+def test_what_is_ignored_is_left_out_and_counted(folder: Callable[..., Path]) -> None:
+    """Files that .gitignore names, packages and caches are left out, with counts."""
+    root = folder(_TREE)
+    files, discovery = _found(root)
+    assert files == ["a.txt", "kept.log"]
+    counts = {"gitignore": 3, "packages": 2, "caches": 2, "hidden": 2}
+    assert discovery.left_out == counts
+    everything = [name for name in sorted(_TREE) if ".gitignore" not in name]
+    assert sorted(_found(root, no_ignore=True)[0]) == everything
+
+
+def test_named_folders_are_walked_whatever_is_ignored(folder: Callable[..., Path]) -> None:
+    """A folder that was named is read, though a rule, or a .gitignore above it, leaves it out."""
+    root = folder({**_TREE, ".git/config": ""})
+    assert _found(root / "build")[0] == ["c.txt"]
+    assert _found(root / "node_modules")[0] == ["p/e.txt"]
+    assert _found(root / "env")[0] == ["h.txt", "pyvenv.cfg"]
+    assert _found(root / "sub", root / "sub" / "build" / "d.txt")[0] == ["build/d.txt"]
+
+
+def test_ignore_files_of_folders_above(folder: Callable[..., Path]) -> None:
+    """.gitignore counts from the top of the repository, .lpisearchignore from anywhere above."""
+    root = folder(
+        {
+            ".gitignore": "*.txt\n",
+            ".lpisearchignore": "*.md\n",
+            "repo/.git/config": "",
+            "repo/.gitignore": "*.log\n",
+            "repo/in/a.txt": "",
+            "repo/in/b.log": "",
+            "repo/in/c.md": "",
+            "repo/in/d.csv": "",
+        }
+    )
+    assert _found(root / "repo" / "in")[0] == ["a.txt", "d.csv"]
+
+
+def test_own_ignore_file_goes_before_all_rules(folder: Callable[..., Path]) -> None:
+    """.lpisearchignore brings back what .gitignore or a rule leaves out; --exclude is stronger."""
+    root = folder(
+        {
+            ".gitignore": "*.log\n",
+            ".lpisearchignore": "!b.log\n!node_modules/\n!.notes/\n*.txt\n",
+            "a.txt": "",
+            "b.log": "",
+            "node_modules/c.md": "",
+            ".notes/d.md": "",
+        }
+    )
+    assert _found(root)[0] == [".notes/d.md", "b.log", "node_modules/c.md"]
+    files, discovery = _found(root, exclude=("*.log", "/.notes"))
+    assert files == ["node_modules/c.md"]
+    assert discovery.left_out["exclude"] == 2
+
+
+def test_named_files_may_be_excluded(folder: Callable[..., Path]) -> None:
+    """--exclude holds for files that the shell named too; .gitignore does not."""
+    root = folder({".gitignore": "a.txt\n", "a.txt": "", "draft.txt": ""})
+    files, discovery = _found(root / "a.txt", root / "draft.txt", exclude=("draft*",))
+    assert files == ["a.txt"]
+    assert discovery.left_out == {"exclude": 1}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lpisearch.errors import BadOption
 from lpisearch.readers.base import SourceFile
 
 if TYPE_CHECKING:
@@ -246,16 +247,120 @@ def test_equal_names_under_two_roots(
     assert _counts(ingest(second, first)) == {"unchanged": 2}
 
 
-def test_an_id_of_another_file_is_refused(folder: Callable[..., Path], ingest: Ingest) -> None:
+@pytest.mark.parametrize("order", [1, -1])
+def test_ids_do_not_depend_on_the_order_of_folders(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], order: int
+) -> None:
+    """Whichever folder is named first, files and records get the same ids."""
+    rows = _lines({"id": "1", "text": "three"})
+    first = folder({"a.txt": "one", "x.jsonl": rows, "in/b.txt": "four"}, "first")
+    second = folder({"a.txt": "two", "y.jsonl": rows}, "second")
+    ingest(*[first / "in", first, second][::order])
+    assert {name: text for name, (text, _) in held().items()} == {
+        "first/a.txt": "one",
+        "second/a.txt": "two",
+        "in/b.txt": "four",
+        "1": "three",
+        "y.jsonl:1": "three",
+    }
+
+
+_ROWS = "id,text\n1,one\n2,two\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("{}.csv", _ROWS),
+        ("{}.jsonl", _lines({"id": 1, "text": "one"}, {"id": 2, "text": "two"})),
+        ("{}.all", ".I 1\n.W\none\n.I 2\n.W\ntwo\n"),
+        (
+            "{}.sgm",
+            (
+                '<REUTERS NEWID="1"><BODY>one</BODY></REUTERS>'
+                '<REUTERS NEWID="2"><BODY>two</BODY></REUTERS>'
+            ),
+        ),
+    ],
+)
+def test_ids_are_kept_apart_by_file(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    held: Callable[[], Any],
+    name: str,
+    content: str,
+) -> None:
+    """Two files may state the same ids: the first keeps them, the second puts its name before."""
+    second = name.format("b")
+    root = folder({name.format("a"): content, second: content})
+    assert _counts(ingest(root, batch_documents=1)) == {"added": 4}
+    assert list(held()) == ["1", "2", f"{second}:1", f"{second}:2"]
+    folder({second: content.replace("two", "new")})
+    assert _counts(ingest(root)) == {"updated": 1, "unchanged": 3}
+    assert held()[f"{second}:2"] == ("new", None)
+
+
+def test_records_without_ids_are_kept_apart_by_file(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+) -> None:
+    """Records that state no id are called by their file and number."""
+    root = folder({"a.jsonl": _lines({"text": "one"}), "b.jsonl": _lines({"text": "two"})})
+    assert _counts(ingest(root)) == {"added": 2}
+    assert list(held()) == ["a.jsonl#1", "b.jsonl#1"]
+
+
+def test_ids_kept_apart_are_stable(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], sound: Callable[..., None]
+) -> None:
+    """A record keeps the id it once got, when rows move, and when another file gives its id up."""
+    root = folder({"a.csv": _ROWS, "sub/b.csv": _ROWS})
+    ingest(root / "a.csv")
+    ingest(root / "sub")
+    before = list(held())
+    assert before == ["1", "2", "b.csv:1", "b.csv:2"]
+    folder({"sub/b.csv": "id,text\n2,two\n1,one\n"})
+    assert _counts(ingest(root, labels="none")) == {"unchanged": 4}
+    (root / "a.csv").unlink()
+    folder({"sub/b.csv": _ROWS})
+    assert _counts(ingest(root, labels="none", prune=True)) == {"unchanged": 2, "removed": 2}
+    assert list(held()) == ["b.csv:1", "b.csv:2"]
+    sound()
+
+
+def test_ids_that_all_are_taken(
+    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], sound: Callable[..., None]
+) -> None:
+    """A file whose every possible id was stated by others still gets its documents in."""
+    b = str(folder({}) / "b.csv")
+    ids = ["1", "b.csv:1", f"{folder({}).name}/b.csv:1", f"{b}:1"]
+    records = [{"id": name, "text": "other"} for name in ids]
+    root = folder({"a.jsonl": _lines(*records), "b.csv": "id,text\n1,own\n"})
+    assert _counts(ingest(root)) == {"added": 5}
+    assert _counts(ingest(root)) == {"unchanged": 5}
+    assert [text for text, _ in held().values()].count("own") == 1
+    sound()
+
+
+def test_an_id_of_another_file_is_refused_where_ids_are_global(
+    folder: Callable[..., Path], ingest: Ingest
+) -> None:
     """An id that another file states is a failure that names both files and the id."""
     first, second = {"id": "a", "text": "one"}, {"id": "a", "text": "two"}
     root = folder({"1.jsonl": _lines(first), "2.jsonl": _lines(second, {"id": "b", "text": "3"})})
-    report = ingest(root)
+    report = ingest(root, ids="global")
     assert _counts(report) == {"added": 2, "failed": 1}
-    assert _counts(ingest(root)) == {"unchanged": 2, "failed": 1}
+    assert _counts(ingest(root, ids="global")) == {"unchanged": 2, "failed": 1}
     failure = report.failures[0]
     assert (failure.path, failure.where) == (str(root / "2.jsonl"), "document 1")
     assert failure.reason == f"the id “a” is taken by {root / '1.jsonl'}"
+    assert _counts(ingest(root)) == {"added": 1, "unchanged": 2}
+
+
+def test_ids_are_file_or_global(folder: Callable[..., Path], ingest: Ingest, library: Path) -> None:
+    """Any other word is wrong usage, before anything is made."""
+    with pytest.raises(BadOption, match="ids: “row” is neither"):
+        ingest(folder(_NOTES), ids="row")
+    assert not library.exists()
 
 
 @pytest.mark.parametrize("batch_documents", [1, 2, 1000])
@@ -315,9 +420,9 @@ def test_a_freed_id_is_taken(folder: Callable[..., Path], ingest: Ingest) -> Non
     """An id that was refused is accepted once the file that had it is gone."""
     record = {"id": "a", "text": "one"}
     root = folder({"1.jsonl": _lines(record), "2.jsonl": _lines(record)})
-    assert _counts(ingest(root)) == {"added": 1, "failed": 1}
+    assert _counts(ingest(root, ids="global")) == {"added": 1, "failed": 1}
     (root / "1.jsonl").unlink()
-    assert _counts(ingest(root)) == {"unchanged": 1}
+    assert _counts(ingest(root, ids="global")) == {"unchanged": 1}
     assert _counts(ingest(root, prune=True)) == {"unchanged": 1}
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from lpisearch.errors import BadOption
 from lpisearch.ingest.naming import (
+    FileNames,
     GivenLabels,
     LabelRules,
-    derived_ids,
     read_label_file,
     split_folder,
     top_folder,
@@ -77,12 +77,28 @@ def test_a_document_that_the_file_of_labels_leaves_out_has_none() -> None:
 
 def test_derived_ids_grow_longer() -> None:
     """A document without an id is called by its path, with its number where a file has many."""
-    assert derived_ids("a/b.txt", "/home/notes", None) == (
+    names = FileNames()
+    assert names.derived("a/b.txt", "/home/notes", None) == (
         "a/b.txt",
         "notes/a/b.txt",
         "/home/notes/a/b.txt",
     )
-    assert derived_ids("b.csv", "/notes", 3)[0] == "b.csv#3"
+    assert names.derived("b.csv", "/notes", 3)[0] == "b.csv#3"
+    assert names.stated("7", "b.csv", "/notes") == (
+        "7",
+        "b.csv:7",
+        "notes/b.csv:7",
+        "/notes/b.csv:7",
+    )
+
+
+def test_a_name_that_two_files_would_have_goes_to_neither() -> None:
+    """Where two files of a run would be called alike, each has the next longer name."""
+    files = [("a.txt", "/x/one"), ("a.txt", "/x/two"), ("b.txt", "/x/one")]
+    names = FileNames.of(files)
+    assert [names.derived(*file, None)[0] for file in files] == ["one/a.txt", "two/a.txt", "b.txt"]
+    deeper = FileNames.of([("a.txt", "/x/one"), ("a.txt", "/y/one")])
+    assert deeper.derived("a.txt", "/y/one", None) == ("/y/one/a.txt",)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +142,8 @@ def test_the_fingerprint_follows_what_shapes_documents() -> None:
     """Options that shape documents change the fingerprint; the size limit does not."""
     plain = LabelRules(ReadOptions()).fingerprint
     assert LabelRules(ReadOptions(max_document_bytes=1)).fingerprint == plain
+    # As version 0.1 wrote it: its libraries are not read anew.
+    assert plain == "a3ab959dbb94525c"
     changed = [
         LabelRules(ReadOptions(labels="none")),
         LabelRules(ReadOptions(split="none")),

@@ -67,7 +67,8 @@ _FINDING = records.Finding("tokens", ok=False, detail="missing", next_step=call(
 
 _HIT_NAMES = "rank id title score cosine bm25 cosine_rank bm25_rank labels path date snippet marks"
 _INGEST_NAMES = (
-    "added updated unchanged removed missing skipped failures warnings notes index_notes seconds"
+    "added updated unchanged removed missing skipped left_out failures warnings notes index_notes"
+    " seconds"
 )
 _BUILT_NAMES = (
     "dims alpha documents terms components isolated learned_from unknown_rate classifier notes"

@@ -12,7 +12,7 @@ from lpisearch.classifiers.classifier import CLASSIFIERS
 from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
-from lpisearch.ingest.discovery import NothingThere
+from lpisearch.ingest.paths import NothingThere
 from lpisearch.search import classifying
 from lpisearch.settings import ClassifyOptions, IndexOptions
 from tests.searching import judge_of
