@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, BinaryIO, Self
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.streams import EMPTY, whole
+from lpisearch.readers.streams import EMPTY, refuse_bomb, whole
 from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
@@ -39,16 +39,11 @@ class ArchiveLimits:
         One unpacked member; a thousand pages of DOCX take about 10 MiB of XML.
     expanded_bytes
         All members read from one archive, together; also a gzipped file once unpacked.
-    ratio, ratio_free_bytes
-        Unpacked to packed bytes, beyond the first free ones: a small file may pack very well
-        without being an attack. Honest XML reaches about 30.
     """
 
     entries: int = 10_000
     member_bytes: int = 64 * MEBIBYTE
     expanded_bytes: int = 200 * MEBIBYTE
-    ratio: int = 200
-    ratio_free_bytes: int = 10 * MEBIBYTE
 
 
 _LIMITS = ArchiveLimits()
@@ -144,9 +139,7 @@ class Archive:
         if self._expanded_bytes > self._limits.expanded_bytes:
             limit = self._limits.expanded_bytes // MEBIBYTE
             raise ReaderError(f"unpacks to more than {limit} MiB (a zip bomb?)")
-        ratio, free = self._limits.ratio, self._limits.ratio_free_bytes
-        if self._expanded_bytes > free + ratio * self._packed_bytes:
-            raise ReaderError(f"unpacks to more than {ratio} times its size (a zip bomb?)")
+        refuse_bomb(self._expanded_bytes, self._packed_bytes)
 
 
 def open_seekable(source: SourceFile, most_bytes: int = _LIMITS.expanded_bytes) -> BinaryIO:

@@ -145,14 +145,17 @@ def _column_names(header: list[str]) -> list[str]:
     """Return the names of the columns; the second of a name is told apart from the first."""
     if not any(name.strip() for name in header):
         raise ReaderError(EMPTY if not header else "has no header row")
-    names: list[str] = []
-    for name in map(str.strip, header):
-        count = 2
+    names = [name.strip() for name in header]
+    taken: set[str] = set()
+    next_number: dict[str, int] = {}
+    for place, name in enumerate(names):
         unique = name
-        while unique and unique in names:
-            unique = f"{name} ({count})"
-            count += 1
-        names.append(unique)
+        while unique and unique in taken:
+            number = next_number.get(name, 2)
+            next_number[name] = number + 1
+            unique = f"{name} ({number})"
+        taken.add(unique)
+        names[place] = unique
     return names
 
 

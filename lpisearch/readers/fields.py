@@ -91,16 +91,18 @@ def find_roles(
     usual
         The parts that a field with a usual name may play.
     """
-    names = list(names)
+    names = tuple(names)
+    find = _Names(names).find
     asked = asked_fields(options)
-    found = {part: _find(name, names) for part, name in asked.items()}
+    found = {part: find(name) for part, name in asked.items()}
     missing = {part: name for part, name in asked.items() if found[part] is None}
     for part in usual:
         if part not in found and _is_automatic(part, options):
-            candidates = [_find(name, names) for name in USUAL_NAMES[part]]
             taken = {None, *found.values()}
+            candidates = map(find, USUAL_NAMES[part])
             found[part] = next((name for name in candidates if name not in taken), None)
-    others = tuple(name for name in names if name not in found.values())
+    played = set(found.values())
+    others = tuple(name for name in names if name not in played)
     return FieldRoles(**found, others=others, missing=missing)
 
 
@@ -205,9 +207,15 @@ def _is_automatic(part: str, options: ReadOptions) -> bool:
     return part not in {"labels", "split"} or getattr(options, part) == "auto"
 
 
-def _find(name: str, names: list[str]) -> str | None:
-    """Return the field of that name, whatever its case if there is none of the exact name."""
-    if name in names:
-        return name
-    folded = name.strip().casefold()
-    return next((known for known in names if known.strip().casefold() == folded), None)
+class _Names:
+    """The names of the fields of a record, of which there may be a million."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._exact = frozenset(names)
+        self._folded: dict[str, str] = {}
+        for name in names:
+            self._folded.setdefault(name.strip().casefold(), name)
+
+    def find(self, name: str) -> str | None:
+        """Return the field of that name, whatever its case if there is none of the exact name."""
+        return name if name in self._exact else self._folded.get(name.strip().casefold())

@@ -87,7 +87,7 @@ def sniff(head: bytes) -> bool:
 READER = Reader("html", (".html", ".htm", ".xhtml", ".xht"), read, sniff)
 
 _HEAD_CHARACTERS = 2048
-_XHTML = re.compile(r"<\?xml|<!DOCTYPE[^>]*XHTML|<html[^>]*\sxmlns\s*=", re.IGNORECASE)
+_XHTML = re.compile(r"<\?xml|<!DOCTYPE[^>]{0,500}XHTML|<html[^>]{0,500}\sxmlns\s*=", re.IGNORECASE)
 _EMPTY_ELEMENT = re.compile(
     r"<(title|script|style|textarea|iframe|noscript|a|div|span|p|td|th|i|b|em|strong)"
     r"(\s[^<>]*)?/>",

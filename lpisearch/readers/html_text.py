@@ -69,13 +69,21 @@ def text_of_tags(source: str) -> HtmlText:
 
 
 def is_hostile(source: str) -> bool:
-    """Tell whether a page is nested, or has a tag with attributes, beyond all use."""
-    depth = 0
+    """Tell whether a page is nested, or has a tag with attributes, beyond all use.
+
+    Formatting that is still open where a block ends is begun anew in the next, as HTML demands: a
+    few kilobytes can become millions of elements.
+    """
+    depth = formatting = begun_anew = 0
     for tag in _NESTING_TAG.finditer(source):
-        if tag[2].lower() in _NEVER_NESTED:
-            continue
-        depth = max(0, depth - 1) if tag[1] else depth + 1
-        if depth > DEEPEST:
+        name = tag[2].lower()
+        if name in _FORMATTING:
+            formatting = max(0, formatting - 1) if tag[1] else formatting + 1
+        elif tag[1] or name in _NEVER_NESTED:
+            begun_anew += formatting
+        if name not in _NEVER_NESTED:
+            depth = max(0, depth - 1) if tag[1] else depth + 1
+        if depth > DEEPEST or begun_anew > _MOST_BEGUN_ANEW:
             return True
     return any(len(tag[0].split()) > _MOST_ATTRIBUTES for tag in _LONG_TAG.finditer(source))
 
@@ -99,6 +107,10 @@ _NEVER_NESTED = frozenset((
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param",
     "source", "track", "wbr", "p", "li", "dd", "dt", "tr", "td", "th", "option",
 ))  # fmt: skip
+_FORMATTING = frozenset((
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+))  # fmt: skip
+_MOST_BEGUN_ANEW = 1_000_000
 _MOST_ATTRIBUTES = 5000
 _TAG = re.compile(r"<([a-zA-Z/!?][^<>]*)>")
 _NESTING_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")

@@ -54,7 +54,7 @@ class Records:
         parts = find_roles(names, self._options)
         self._unmet = {part: name for part, name in self._unmet.items() if part in parts.missing}
         # Records with keys of their own (words as keys) must not fill the memory.
-        if len(self._layouts) < _MOST_LAYOUTS:
+        if len(self._layouts) < _MOST_LAYOUTS and len(names) <= _WIDEST_LAYOUT:
             self._layouts[names] = parts
         return parts
 
@@ -77,3 +77,4 @@ def not_valid(error: ValueError | RecursionError) -> str:
 
 
 _MOST_LAYOUTS = 1000
+_WIDEST_LAYOUT = 1000

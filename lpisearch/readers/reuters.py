@@ -50,7 +50,7 @@ _BEGINNING = re.compile(rb"\s*(?:<!DOCTYPE lewis\b|<REUTERS\b)", re.IGNORECASE)
 _START = b"<REUTERS"
 _END = b"</REUTERS>"
 _TAG = re.compile(r"<REUTERS\b([^>]*)>")
-_ATTRIBUTE = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
+_ATTRIBUTE = re.compile(r'\b(\w++)\s*+=\s*+"([^"]*+)"')
 _LISTED = re.compile(r"<D>([^<]*)</D>")
 _LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 _ANY_TAG = re.compile(r"</?[A-Z]+\b[^<>]*>")

@@ -75,11 +75,12 @@ def _records(source: SourceFile, limit: int) -> Iterator[tuple[int, bytes | None
 
 def _document(text: str, metadata: dict[str, str], where: str) -> Document | Problem:
     head, *pieces = _FIELD.split(text)
-    fields: dict[str, str] = {}
+    gathered: dict[str, list[str]] = {}
     # The pattern's group puts letters and contents in turn. A repeated field goes on.
     for letter, content in zip(pieces[::2], pieces[1::2], strict=True):
-        known = fields.get(letter, "")
-        fields[letter] = f"{known}\n{content.strip()}".strip()
+        if stripped := content.strip():
+            gathered.setdefault(letter, []).append(stripped)
+    fields = {letter: "\n".join(contents) for letter, contents in gathered.items()}
     title = " ".join(fields.get("T", "").split())
     body = fields.get("W", "")
     if not title and not body:

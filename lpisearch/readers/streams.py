@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from lpisearch.readers.base import SourceFile
 
 CHUNK_BYTES = 256 * 1024
+
+EXPANSION_RATIO = 200
+"""Unpacked to packed bytes, of gzip and of zip. Honest text and XML reach about 30."""
+
+EXPANSION_FREE_BYTES = 10 * MEBIBYTE
+"""Not counted: a small file may pack very well without being an attack."""
+
 EMPTY = "is empty"
 NO_TEXT = "has no text"
 
@@ -43,15 +50,26 @@ def chunks(source: SourceFile) -> Iterator[bytes]:
     Raises
     ------
     ReaderError
-        The gzip data is damaged; everything before the damage was yielded.
+        The gzip data is damaged, or unpacks to too much; everything before was yielded.
     OSError
         The file cannot be read.
     """
+    packed_bytes = source.path.stat().st_size if source.gzipped else 0
+    unpacked_bytes = 0
     with stated_gzip_damage(), source.open() as stream:
         # read1, since read would drop the last whole bytes before the damage.
         read = getattr(stream, "read1", stream.read)
         while chunk := read(CHUNK_BYTES):
+            if source.gzipped:
+                unpacked_bytes += len(chunk)
+                refuse_bomb(unpacked_bytes, packed_bytes)
             yield chunk
+
+
+def refuse_bomb(unpacked_bytes: int, packed_bytes: int) -> None:
+    """Raise ReaderError for what unpacks to far more than honest text does."""
+    if unpacked_bytes > EXPANSION_FREE_BYTES + EXPANSION_RATIO * packed_bytes:
+        raise ReaderError(f"unpacks to more than {EXPANSION_RATIO} times its size (a zip bomb?)")
 
 
 def whole(source: SourceFile, limit: int) -> bytes:

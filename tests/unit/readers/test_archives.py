@@ -13,6 +13,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.readers import archives
 from lpisearch.readers.archives import Archive, ArchiveLimits
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.streams import EXPANSION_FREE_BYTES
 from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def test_missing_member_is_stated(tmp_path: Path) -> None:
 
 def test_ratio_is_limited_for_what_is_really_unpacked(tmp_path: Path) -> None:
     """A member of zeros packs a thousand to one: beyond the free bytes it is refused."""
-    bomb = _zip(tmp_path / "a.zip", bomb=bytes(ArchiveLimits().ratio_free_bytes * 3))
+    bomb = _zip(tmp_path / "a.zip", bomb=bytes(EXPANSION_FREE_BYTES * 3))
     with Archive(bomb) as archive, pytest.raises(ReaderError, match="200 times its size"):
         archive.read("bomb")
 

@@ -1,0 +1,240 @@
+"""Files made to cost their reader minutes or gigabytes, small on disk or not.
+
+`HOSTILE` has them by name. `write_hostile(name, folder, share=1.0)` writes one and returns its
+path: whole as it was measured (docs/reliability.md, `benchmarks/hostile.py`), or a `share` of it,
+as the tests do. Each is written piece by piece, so that writing takes little memory, and is the
+same on every run. What is promised of each: read or refused within 60 s of processor time and
+1 GB, with the file named, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_PIECE_BYTES = 256_000
+
+
+@dataclass(frozen=True, slots=True)
+class HostileFile:
+    """One kind of file.
+
+    Attributes
+    ----------
+    what
+        What is in it, for a table.
+    content
+        Gives its bytes piece by piece, for a share of its size.
+    padding
+        Bytes that do not pack, put after a gzipped file's own: it then unpacks to no more than
+        an honest one, and only what it costs gives it away.
+    """
+
+    what: str
+    content: Callable[[float], Iterator[bytes]]
+    padding: int = 0
+
+
+def write_hostile(name: str, folder: Path, share: float = 1.0) -> Path:
+    """Write the file of a name into a folder; its size is a share of the full one."""
+    hostile = HOSTILE[name]
+    path = folder / name
+    with path.open("wb") as raw:
+        if not name.endswith(".gz"):
+            raw.writelines(hostile.content(share))
+            return path
+        with gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0) as stream:
+            for piece in hostile.content(share):
+                stream.write(piece)
+            stream.write(_unpackable(int(hostile.padding * share)))
+    return path
+
+
+def _repeated(
+    piece: bytes, size: float, head: bytes = b"", tail: bytes = b""
+) -> Callable[[float], Iterator[bytes]]:
+    """Give a piece over and over, between a head and a tail."""
+
+    def content(share: float) -> Iterator[bytes]:
+        yield head
+        block = piece * max(1, _PIECE_BYTES // len(piece))
+        whole, rest = divmod(int(size * share) // len(piece), len(block) // len(piece))
+        for _ in range(whole):
+            yield block
+        yield piece * rest
+        yield tail
+
+    return content
+
+
+def _numbered(line: str, number: int, head: str = "") -> Callable[[float], Iterator[bytes]]:
+    """Give a line with its number in it, so many times."""
+
+    def content(share: float) -> Iterator[bytes]:
+        yield head.encode()
+        for start in range(0, int(number * share), 1000):
+            yield "".join(line.format(each) for each in range(start, start + 1000)).encode()
+
+    return content
+
+
+def _characters(first: int, last: int, size: float) -> Callable[[float], Iterator[bytes]]:
+    """Give a text of characters at random, without a space or a full stop in it."""
+
+    def content(share: float) -> Iterator[bytes]:
+        chosen = random.Random(1)  # noqa: S311 - to be the same in each run
+        for _ in range(int(size * share) // 30_000):
+            yield "".join(map(chr, chosen.choices(range(first, last), k=10_000))).encode()
+
+    return content
+
+
+def _words(size: float) -> Callable[[float], Iterator[bytes]]:
+    """Give words of which none comes twice."""
+    return _numbered("{0:x}q\n", int(size / 8))
+
+
+def _unpackable(size: int) -> bytes:
+    return random.Random(1).randbytes(size)  # noqa: S311 - to be the same in each run
+
+
+_MAIL = b"From: a@b.c\nSubject: s\n"
+_TABLE = b"text,name\n"
+_SMART = b".I 1\n.W\nfirst\n"
+_UNDER = 400_000  # so many bytes that 60 MB are less than 200 times as much
+
+HOSTILE: dict[str, HostileFile] = {
+    "newlines.jsonl.gz": HostileFile("300 MB of line ends", _repeated(b"\n", 3e8)),
+    "bad-lines.jsonl.gz": HostileFile("300 MB of lines that are no JSON", _repeated(b"x\n", 3e8)),
+    "bad-lines-padded.jsonl.gz": HostileFile(
+        "60 MB of lines that are no JSON, padded", _repeated(b"x\n", 6e7), _UNDER
+    ),
+    "documents-padded.jsonl.gz": HostileFile(
+        "60 MB of documents of a letter, padded", _repeated(b'{"text":"a"}\n', 6e7), _UNDER
+    ),
+    "objects.json.gz": HostileFile("100 million empty objects", _repeated(b",{}", 3e8, b"[{}")),
+    "one-document.json.gz": HostileFile(
+        "a document, then 150 million numbers", _repeated(b",1", 3e8, b'[{"text":"a"}')
+    ),
+    "one-document-padded.json.gz": HostileFile(
+        "a document, then 30 million numbers, padded",
+        _repeated(b",1", 6e7, b'[{"text":"a"}'),
+        _UNDER,
+    ),
+    "rows.csv.gz": HostileFile("300 MB of rows", _repeated(b"a,b\n", 3e8, _TABLE)),
+    "rows-padded.csv.gz": HostileFile(
+        "60 MB of rows, padded", _repeated(b"a,b\n", 6e7, _TABLE), _UNDER
+    ),
+    "bad-rows-padded.csv.gz": HostileFile(
+        "60 MB of rows with a cell too many, padded", _repeated(b"a,b,c\n", 6e7, _TABLE), _UNDER
+    ),
+    "fields-padded.all.gz": HostileFile(
+        "60 MB of SMART fields, padded", _repeated(b".W\na\n", 6e7, b".I 1\n"), _UNDER
+    ),
+    "records-padded.all.gz": HostileFile(
+        "60 MB of SMART records, padded", _repeated(b".I 1\n.W\na\n", 6e7), _UNDER
+    ),
+    "elements-padded.sgm.gz": HostileFile(
+        "60 MB of SGML elements, padded", _repeated(b"<REUTERS></REUTERS>", 6e7), _UNDER
+    ),
+    "messages-padded.mbox.gz": HostileFile(
+        "60 MB of messages, padded", _repeated(b"From a 1:11\nA: b\n\n\n", 6e7), _UNDER
+    ),
+    "lines-padded.mbox.gz": HostileFile(
+        "60 MB of line ends in a message, padded",
+        _repeated(b"\n", 6e7, b"From a 1:11\nA: b\n\n"),
+        _UNDER,
+    ),
+    "page.html.gz": HostileFile("a page of 60 MB", _repeated(b"<p>a", 6e7)),
+    "page-padded.html.gz": HostileFile("a page of 60 MB, padded", _repeated(b"<p>a", 6e7), _UNDER),
+    "one-line.jsonl": HostileFile(
+        "a line of 64 MB of empty lists", _repeated(b",[]", 6.4e7, b'{"text":"a","b":[0', b"]}\n")
+    ),
+    "one-text.jsonl": HostileFile(
+        "a document of 64 MB", _repeated(b"word ", 6.4e7, b'{"text":"', b'"}\n')
+    ),
+    "half-text.jsonl": HostileFile(
+        "a document of 30 MB", _repeated(b"word ", 3e7, b'{"text":"', b'"}\n')
+    ),
+    "metadata.jsonl": HostileFile(
+        "40 documents with 8 MB of metadata each",
+        lambda share: (
+            piece
+            for _ in range(40)
+            for piece in _repeated(b"word ", 8e6, b'{"text":"a","b":"', b'"}\n')(share)
+        ),
+    ),
+    "layouts.jsonl": HostileFile(
+        "200,000 records with fields of their own", _numbered('{{"text":"a","k{0}":1}}\n', 200_000)
+    ),
+    "chinese.txt": HostileFile("40 MB of Chinese characters", _characters(0x4E00, 0x5A00, 4e7)),
+    "chinese-30.txt": HostileFile("30 MB of Chinese characters", _characters(0x4E00, 0x5A00, 3e7)),
+    "thai.txt": HostileFile("40 MB of Thai characters", _characters(0x0E01, 0x0E2F, 4e7)),
+    "thai-30.txt": HostileFile("30 MB of Thai characters", _characters(0x0E01, 0x0E2F, 3e7)),
+    "marks.txt": HostileFile(
+        "30 MB of marks on a letter", _repeated("\u0301\u0327".encode(), 3e7, b"a")
+    ),
+    "words.txt": HostileFile("40 MB of words, none twice", _words(4e7)),
+    "words-30.txt": HostileFile("30 MB of words, none twice", _words(3e7)),
+    "newlines.md": HostileFile("64 MB of line ends", _repeated(b"\n", 6.4e7)),
+    "newlines-30.md": HostileFile("30 MB of line ends", _repeated(b"\n", 3e7, b"a", b"b")),
+    "brackets.md": HostileFile("30 MB of brackets", _repeated(b"[", 3e7)),
+    "links.md": HostileFile("30 MB of links that do not end", _repeated(b"[a](b ", 3e7)),
+    "comments.md": HostileFile("30 MB of comments that do not end", _repeated(b"<!--", 3e7)),
+    "attribute.sgm": HostileFile(
+        "an attribute of 1 MB", _repeated(b"a", 1e6, b"<REUTERS ", b">x</REUTERS>")
+    ),
+    "fields.all": HostileFile("5 MB of SMART fields", _repeated(b".W\na\n", 5e6, b".I 1\n")),
+    "semicolons.eml": HostileFile(
+        "a header with a million semicolons",
+        _repeated(b";", 1e6, _MAIL + b"Content-Type: text/plain", b"\n\nbody\n"),
+    ),
+    "boundary.eml": HostileFile(
+        "the same of a mail in parts",
+        _repeated(b";a=b", 4e6, _MAIL + b"Content-Type: multipart/mixed", b"\n\nbody\n"),
+    ),
+    "subject.eml": HostileFile(
+        "a subject of a million encoded words",
+        _repeated(b"=?a?q?", 6e6, b"From: a@b.c\nSubject: ", b"\n\nbody\n"),
+    ),
+    "parts.eml": HostileFile(
+        "a million parts",
+        _repeated(
+            b"--b\n\na\n", 7e6, _MAIL + b'Content-Type: multipart/mixed; boundary="b"\n\n', b"--b--"
+        ),
+    ),
+    "columns.csv": HostileFile(
+        "a million columns", _repeated(b",a", 2e6, b"text", b"\n" + b"word," * 3 + b"\n")
+    ),
+    "columns-full.csv": HostileFile(
+        "a million columns, and rows of as many cells",
+        lambda share: (
+            piece for _ in range(3) for piece in _repeated(b",abc", 4e6, b"text", b"\n")(share)
+        ),
+    ),
+    "quote.csv": HostileFile(
+        "a quote that is never closed", _repeated(b"a,b\n", 3e7, _TABLE + b'"')
+    ),
+    "formatting.html": HostileFile(
+        "73 kB: 900 bold words begun anew in each paragraph",
+        lambda share: iter(
+            (
+                b"<p>",
+                b"".join(b"<b id=%d>" % number for number in range(900)),
+                b"</p><p>y" * int(7900 * share),
+            )
+        ),
+    ),
+    "nesting.html": HostileFile("a million elements within each other", _repeated(b"<div>", 5e6)),
+    "attributes.html": HostileFile(
+        "a tag with a million attributes", _numbered(" a{0}=1", 1_000_000, "<p")
+    ),
+    "table.html": HostileFile("cells of tables within tables", _repeated(b"<table><td>", 5e6)),
+    "entities.html": HostileFile("30 MB of references", _repeated(b"&lt;", 3e7)),
+}

@@ -1,0 +1,73 @@
+"""Regular expressions take time in proportion to their input, whatever it is."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.expressions import compiled_expressions, hostile_units, way_of_use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXPRESSIONS = compiled_expressions()
+_LENGTH = 3000
+_QUICK_SECONDS = 0.003
+"""So many characters in less are no stall, at whatever rate they grow: the others are grown."""
+_GROWTH = 4
+_MOST_GROWTH = 8.0
+"""Of the time for a text four times as long: linear is 4, quadratic is 16."""
+_TRIES = 4
+
+
+def _seconds(search: Callable[[str | bytes], object], text: str | bytes) -> float:
+    begun = time.thread_time()
+    search(text)
+    return time.thread_time() - begun
+
+
+def _stalls(expression: Any, search: Callable[..., object]) -> tuple[str, str] | None:
+    """Return what makes an expression take more than its share of time, if anything does."""
+
+    def text(length: int) -> str | bytes:
+        given = beginning + piece * (length // len(piece)) + "\0"
+        return given.encode() if isinstance(expression.pattern, bytes) else given
+
+    def stalls() -> bool:
+        shorter = min(_seconds(search, text(_LENGTH)) for _ in range(2))
+        if shorter < _QUICK_SECONDS:
+            return False
+        longer = _seconds(search, text(_GROWTH * _LENGTH))
+        return longer > shorter * _MOST_GROWTH
+
+    for beginning, piece in hostile_units(expression):
+        # A busy machine may stretch one measurement, but not all of them.
+        if _seconds(search, text(_LENGTH)) > _QUICK_SECONDS and all(
+            stalls() for _ in range(_TRIES)
+        ):
+            return beginning, piece
+    return None
+
+
+def test_there_are_expressions_of_every_room() -> None:
+    """What is looked at is not empty by mistake: readers and terms hold most of them."""
+    names = "\n".join(EXPRESSIONS)
+    assert len(EXPRESSIONS) > 60
+    assert "lpisearch.terms.characters._patterns()" in names
+    assert "lpisearch.readers.markdown._LINK" in names
+
+
+@pytest.mark.parametrize("name", sorted(EXPRESSIONS))
+def test_an_expression_takes_time_in_proportion(name: str) -> None:
+    """No text made for an expression takes more than its share of time as it grows."""
+    expression = EXPRESSIONS[name]
+    assert _stalls(expression, way_of_use(name, expression)) is None
+
+
+def test_a_quadratic_expression_is_found_out() -> None:
+    """The check can fail: a word and a sign, looked for at every letter of a word."""
+    bad = re.compile(r"(\w+)\s*=")
+    assert _stalls(bad, bad.findall) is not None
