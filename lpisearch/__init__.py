@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ReaderError,
         ReportUnwritable,
         SeveralDocuments,
+        SeveralNames,
         SubspaceError,
     )
     from lpisearch.library import Library
@@ -169,6 +170,7 @@ __all__ = [
     "RetrievalOptions",
     "SearchOptions",
     "SeveralDocuments",
+    "SeveralNames",
     "SimilarityOptions",
     "SubspaceError",
     "Suggestion",
@@ -185,7 +187,8 @@ _HOMES = {
         LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary
         NothingToEvaluate NothingToIndex PlotUnavailable ReaderError
-        ReportUnwritable SeveralDocuments SubspaceError
+        ReportUnwritable SeveralDocuments SeveralNames
+        SubspaceError
     """,
     "lpisearch.library": "Library",
     "lpisearch.records": """

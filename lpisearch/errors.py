@@ -7,6 +7,7 @@ LpiSearchError                 what happened, and what to do next
 │   ├── NotALibrary            the file is something else
 │   ├── LibraryTooNew          written by a later version of the program
 │   ├── LibraryLocked          another process is writing
+│   ├── SeveralNames           hard links give the file two names
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
 │   └── LibraryDamaged         SQLite found the file corrupt
 ├── SubspaceError
@@ -120,6 +121,16 @@ class LibraryUnwritable(LibraryError):
         super().__init__(
             f"Cannot write to {path}: {reason}. What was saved before is intact.",
             "free some space or check the permissions, then run the same command again",
+        )
+
+
+class SeveralNames(LibraryError):
+    """Hard links give the file more than one name: SQLite writes such a file at its peril."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        super().__init__(
+            f"{path} has {number} names (hard links), and is safely written under one alone.",
+            Message("remove the other names, or use a copy: ", call("back_up")),
         )
 
 

@@ -31,8 +31,8 @@ def retokenise(library: Path, language: str = "", wait_seconds: float = 30.0) ->
         How many documents there were.
     """
     with (
-        writer_lock(library, "retokenise", wait_seconds),
         open_store(library, writable=True) as store,
+        writer_lock(library, "retokenise", wait_seconds),
         store.writing() as transaction,
     ):
         stored = transaction.settings.get(TOKENISER)

@@ -28,6 +28,7 @@ from lpisearch.settings.ingesting import (
 from lpisearch.settings.paths import (
     index_folder,
     own_paths,
+    real_path,
     shipped_folder,
 )
 
@@ -51,5 +52,6 @@ __all__ = [
     "TopicOptions",
     "index_folder",
     "own_paths",
+    "real_path",
     "shipped_folder",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from glob import escape
 from pathlib import Path
 
@@ -15,8 +16,17 @@ def shipped_folder(name: str) -> Path:
     return installed if installed.is_dir() else package.parent / name
 
 
+def real_path(library: Path) -> Path:
+    """Return where a library lies, whatever links lead to it: all its names share lock and index.
+
+    Two hard links to a file are two real paths; such a library is not written.
+    """
+    return Path(os.path.realpath(library))
+
+
 def index_folder(library: Path) -> Path:
     """Return the folder beside a library that holds its indexes; two libraries share none."""
+    library = real_path(library)
     if library.suffix == ".db":
         return library.with_suffix(".index")
     return library.with_name(f"{library.name}-index")

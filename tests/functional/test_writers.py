@@ -42,10 +42,10 @@ def started(library: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-def _records(number: int) -> str:
+def _records(number: int, name: str = "r") -> str:
     words = " ".join(f"word{n}" for n in range(60))
     return "".join(
-        json.dumps({"id": f"r{n}", "text": f"text {n} {words}"}) + "\n" for n in range(number)
+        json.dumps({"id": f"{name}{n}", "text": f"text {n} {words}"}) + "\n" for n in range(number)
     )
 
 
@@ -114,3 +114,28 @@ def test_an_interrupt_keeps_finished_batches(
     report = json.loads(program("ingest", root, "--json").stdout)
     assert report["added"] > 0
     assert report["added"] + report["unchanged"] == 25_000
+
+
+@pytest.mark.usefixtures("of_each_kind")
+def test_writers_under_two_names_lose_nothing(
+    library: Path, folder: Callable[..., Path], program: Program, sound: Callable[..., None]
+) -> None:
+    """Two ingests with --prune, started together under two names, keep all that each brought."""
+    link = library.parent / "other" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(library)
+    roots = [folder({f"{name}{n}.jsonl": _records(1, f"{name}{n}-") for n in range(200)}, name)
+             for name in "ab"]  # fmt: skip
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "lpisearch", "--db", name, "ingest", root, "--prune", "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for name, root in zip((library, link), roots, strict=True)
+    ]
+    for writer in writers:
+        _, errors = writer.communicate(timeout=120)
+        assert (writer.returncode, errors) == (0, b"")
+    assert _count(program) == 400
+    sound()

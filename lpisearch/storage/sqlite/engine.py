@@ -8,8 +8,9 @@ for want of the lock.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -23,14 +24,16 @@ from lpisearch.errors import (
     LibraryLocked,
     LibraryUnwritable,
     NotALibrary,
+    SeveralNames,
 )
 from lpisearch.storage.globs import glob_of
+from lpisearch.storage.sqlite.descriptors import Connection, close_when_idle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection as Transaction
 
 BUSY_SECONDS = 10
 # Measured: pages of 8 KiB and rarer checkpoints make an ingest a fifth faster than the defaults.
@@ -69,6 +72,8 @@ class Database:
     def connect(cls, path: Path, *, writable: bool) -> Database:
         """Connect to the file, creating an empty one if it is to be written."""
         _refuse_other_files(path)
+        if writable:
+            _refuse_hard_links(path)
         engine = create_engine(
             "sqlite://",
             creator=lambda: _connect(path, writable=writable),
@@ -90,13 +95,13 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Transaction]:
         """Give a connection that sees one unchanging state of the library."""
         with stated_errors(self.path), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def writing(self, *, durable: bool = False) -> Iterator[Connection]:
+    def writing(self, *, durable: bool = False) -> Iterator[Transaction]:
         """Give a connection whose changes are kept together when the block ends, or not at all.
 
         Parameters
@@ -154,14 +159,25 @@ def _refuse_other_files(path: Path) -> None:
     if path.is_dir():
         raise NotALibrary(path, "it is a folder")
     try:
-        with path.open("rb") as stream:
-            magic = stream.read(len(_SQLITE_MAGIC))
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            magic = os.read(descriptor, len(_SQLITE_MAGIC))
+        finally:
+            close_when_idle(descriptor)
     except FileNotFoundError:
         return
     except OSError as error:
         raise NotALibrary(path, f"it cannot be read ({error.strerror})") from error
     if magic not in {b"", _SQLITE_MAGIC}:
         raise NotALibrary(path, "it is not an SQLite database")
+
+
+def _refuse_hard_links(path: Path) -> None:
+    """Refuse to write a file of several names: SQLite would keep a log of changes for each."""
+    with suppress(OSError):
+        names = path.stat().st_nlink
+        if names > 1:
+            raise SeveralNames(path, names)
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
@@ -201,7 +217,12 @@ def _refuse_unmerged_log(path: Path) -> None:
 def _open(uri: str) -> sqlite3.Connection:
     # Autocommit off the driver: SQLAlchemy's "begin" event starts each transaction, DDL included.
     connection = sqlite3.connect(
-        uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+        uri,
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_SECONDS,
+        check_same_thread=False,
+        factory=Connection,
     )
     connection.execute("PRAGMA foreign_keys = ON")
     connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from lpisearch.errors import LibraryNotFound, LibraryTooNew, LibraryUnwritable, NotALibrary
-from lpisearch.settings import shipped_folder
+from lpisearch.settings import real_path, shipped_folder
 from lpisearch.storage.sqlite.engine import APPLICATION_ID, Database, stated_errors
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def _upgrade(database: Database, target: str) -> Path | None:
             return None
         from lpisearch.storage.sqlite.backup import back_up
 
-        copy = back_up(path, path.with_name(f"{path.name}.before-{before}")) if before else None
+        kept = real_path(path)
+        copy = back_up(path, kept.with_name(f"{kept.name}.before-{before}")) if before else None
         command.upgrade(alembic_config(connection), target)
     return copy
 

@@ -7,16 +7,19 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lpisearch.errors import LibraryLocked, LibraryUnwritable
-from lpisearch.storage import writer_lock
+from lpisearch.settings import index_folder
+from lpisearch.storage import open_store, writer_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+    from typer.testing import Result
 
 _HOLDER = """
 import sys, time
@@ -115,11 +118,120 @@ def test_a_missing_folder_is_stated(library: Path) -> None:
         pass
 
 
-def test_the_lock_file_does_not_grow(library: Path) -> None:
-    """Each holder replaces what the one before it wrote."""
-    sizes = set()
-    for _ in range(3):
-        with writer_lock(library, "first", 0):
+def test_the_lock_file_goes_with_its_holder(library: Path) -> None:
+    """Beside a library that nobody writes is no lock file; what a kill left is no hindrance."""
+    lock = library.with_name("library.db.lock")
+    lock.write_text("remains of a kill")
+    with writer_lock(library, "first", 0):
+        assert '"first"' in lock.read_text()
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("kind", ["symlink", "hard link", "pipe"])
+def test_a_planted_lock_file_is_refused(library: Path, kind: str) -> None:
+    """What is in the place of the lock file and is none is left alone, and said."""
+    lock, precious = library.with_name("library.db.lock"), library.with_name("precious")
+    precious.write_text("precious")
+    if kind == "symlink":
+        lock.symlink_to(precious)
+    elif kind == "hard link":
+        lock.hardlink_to(precious)
+    else:
+        os.mkfifo(lock)
+    with pytest.raises(LibraryUnwritable, match=str(library)), writer_lock(library, "first", 0):
+        pass
+    assert precious.read_text() == "precious"
+
+
+@pytest.fixture
+def names(shelf: Path, tmp_path: Path) -> dict[str, Path]:
+    """Return other names of a library."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link.db").symlink_to(shelf)
+    (tmp_path / "folder").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "hard.db").hardlink_to(shelf)
+    return {
+        "symlink": tmp_path / "elsewhere" / "link.db",
+        "linked folder": tmp_path / "folder" / shelf.name,
+        "dots": tmp_path / "elsewhere" / ".." / shelf.name,
+        "relative": Path(os.path.relpath(shelf)),
+        "hard link": tmp_path / "hard.db",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["symlink", "linked folder", "dots", "relative", "hard link", "bound file"]
+)
+def test_all_names_of_a_library_are_one_lock(
+    shelf: Path, names: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    """Whoever holds it under one name holds it under all."""
+    bound = tmp_path / "elsewhere" / "bound.db"
+    if name == "bound file":
+        bound.touch()
+        mount = ["mount", "--bind", shelf, bound]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("only root may bind files, and not everywhere")
+    try:
+        other = names.get(name, bound)
+        with _held_elsewhere(shelf), pytest.raises(LibraryLocked), writer_lock(other, "x", 0.1):
             pass
-        sizes.add(library.with_name("library.db.lock").stat().st_size)
-    assert len(sizes) == 1
+        with _held_elsewhere(other), pytest.raises(LibraryLocked), writer_lock(shelf, "x", 0.1):
+            pass
+        with writer_lock(other, "x", 0):
+            pass
+    finally:
+        if bound.exists():
+            subprocess.run(["umount", "--lazy", bound], capture_output=True, check=False)
+
+
+def test_a_library_of_two_hard_links_is_read_and_not_written(
+    shelf: Path, names: dict[str, Path], cli: Callable[..., Result]
+) -> None:
+    """SQLite would keep two logs of its changes: writing is refused, reading is not."""
+    before = shelf.read_bytes()
+    done = cli("docs", "delete", "sea/0")
+    assert done.exit_code == 1
+    assert "has 2 names (hard links)" in done.stderr
+    assert "use a copy: lpisearch db backup" in done.stderr
+    assert shelf.read_bytes() == before
+    assert cli("status").exit_code == 0
+    names["hard link"].unlink()
+    assert cli("docs", "delete", "sea/0").exit_code == 0
+
+
+def test_the_index_of_one_name_is_the_index_of_all(
+    shelf: Path, names: dict[str, Path], cli: Callable[..., Result]
+) -> None:
+    """What is built under one name answers under the others, and is there once."""
+    names.pop("hard link").unlink()
+    assert cli("--db", names["symlink"], "index", "--method", "lsi", "--dims", "5").exit_code == 0
+    for name in (shelf, *names.values()):
+        done = cli("--db", name, "query", "ship sail", "--by", "semantic", "--json")
+        assert done.exit_code == 0, done.stderr
+        assert index_folder(name) == index_folder(shelf)
+    assert not (names["symlink"].parent / "link.index").exists()
+
+
+def test_closing_the_lock_leaves_the_locks_of_readers(shelf: Path) -> None:
+    """POSIX would let go of a reader's locks when the writer's descriptor is closed: it waits."""
+    look = (
+        "import fcntl, sys; stream = open(sys.argv[1], 'r+b'); "
+        "fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 1 << 30)"
+    )
+
+    def is_locked() -> bool:
+        words = [sys.executable, "-c", look, shelf]
+        return subprocess.run(words, capture_output=True, check=False).returncode != 0
+
+    with open_store(shelf) as store, store.reading() as snapshot:
+        assert snapshot.documents.keys()
+        assert is_locked()
+        with writer_lock(shelf, "first", 0):
+            pass
+        with open_store(shelf):
+            pass
+        assert is_locked()
+    assert not is_locked()
+    with writer_lock(shelf, "second", 0):
+        pass
