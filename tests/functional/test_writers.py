@@ -116,6 +116,15 @@ def test_an_interrupt_keeps_finished_batches(
     assert report["added"] + report["unchanged"] == 25_000
 
 
+@pytest.fixture(params=["new", "there"])
+def of_each_kind(
+    request: pytest.FixtureRequest, folder: Callable[..., Path], program: Program
+) -> None:
+    """Let the library be made by the test, or be there before."""
+    if request.param != "new":
+        program("ingest", folder({"a1.jsonl": _records(1, "a1-")}, "a"))
+
+
 @pytest.mark.usefixtures("of_each_kind")
 def test_writers_under_two_names_lose_nothing(
     library: Path, folder: Callable[..., Path], program: Program, sound: Callable[..., None]

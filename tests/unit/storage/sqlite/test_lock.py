@@ -169,7 +169,7 @@ def test_all_names_of_a_library_are_one_lock(
     bound = tmp_path / "elsewhere" / "bound.db"
     if name == "bound file":
         bound.touch()
-        mount = ["mount", "--bind", shelf, bound]
+        mount = ["mount", "--bind", str(shelf), str(bound)]
         if subprocess.run(mount, capture_output=True, check=False).returncode:
             pytest.skip("only root may bind files, and not everywhere")
     try:
@@ -221,7 +221,7 @@ def test_closing_the_lock_leaves_the_locks_of_readers(shelf: Path) -> None:
     )
 
     def is_locked() -> bool:
-        words = [sys.executable, "-c", look, shelf]
+        words = [sys.executable, "-c", look, str(shelf)]
         return subprocess.run(words, capture_output=True, check=False).returncode != 0
 
     with open_store(shelf) as store, store.reading() as snapshot:
