@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _NAMED = 5
+_JOINERS = "\u200c\u200d"
 
 
 def counted(number: int, thing: str, things: str = "") -> str:
@@ -37,9 +39,37 @@ def some(names: Sequence[str]) -> str:
     return listed + (", …" if len(names) > _NAMED else "")
 
 
-def printable(text: str) -> str:
-    """Give a text as one line without control characters: labels come from anywhere."""
-    return "".join(map(_printable_character, text)) if not text.isprintable() else text
+def printable(text: str, *, lines: bool = False) -> str:
+    """Give a text as it may be shown anywhere: titles, labels, paths and texts come from anywhere.
+
+    Whoever shows a text calls this, whatever the face: nothing is left in it that a terminal or a
+    browser would obey, or that would show it in another order than it is written.
+
+    Parameters
+    ----------
+    text
+        Of a document, of the system, or typed.
+    lines
+        Whether ends of lines and tabs stay; the text is given as one line if not.
+    """
+    if text.isprintable():
+        return text
+    if lines:
+        text = text.replace("\r\n", "\n")
+    kept = "\n\t" if lines else ""
+    hidden = {sign for sign in text if not sign.isprintable()}.difference(kept)
+    return text.translate({ord(sign): _printable_character(sign) for sign in hidden})
+
+
+def escaped_json(text: str) -> str:
+    r"""Write in a JSON text as \uXXXX what `printable` would not show: it means the same.
+
+    Programs read what was meant, and nothing is left that a terminal would obey.
+    """
+    hidden = {sign for sign in text if not sign.isprintable()}.difference("\n", _JOINERS)
+    if not hidden:
+        return text
+    return text.translate({ord(sign): json.dumps(sign)[1:-1] for sign in hidden})
 
 
 def nearest(word: str, choices: Iterable[str], most: int = 1) -> str:
@@ -67,6 +97,6 @@ def _printable_character(character: str) -> str:
     if character.isspace():
         return " "
     # Joiners shape Indic scripts and emoji; other marks without shape may reverse what follows.
-    if character in "\u200c\u200d":
+    if character in _JOINERS:
         return character
     return "" if unicodedata.category(character) == "Cf" else "\ufffd"

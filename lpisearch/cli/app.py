@@ -11,8 +11,10 @@ from lpisearch import __version__
 from lpisearch.cli import INTERRUPTED, STOPPED
 from lpisearch.cli.commands import VerbGroup, point_at_help
 from lpisearch.cli.invocation import Database, Debug, is_debugging
+from lpisearch.cli.render import note, say
 from lpisearch.cli.verbs import VERBS, load
 from lpisearch.errors import BadOption, LpiSearchError
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,22 +65,29 @@ def _stated(ctx: Any = None) -> Iterator[None]:
 
         if isinstance(error, BadOption) and ctx is not None:
             point_at_help(error, ctx)
-        typer.echo(f"Error: {spoken(error.message)}", err=True)
+        note(f"Error: {printable(spoken(error.message))}")
         raise SystemExit(error.exit_status) from None
     except KeyboardInterrupt:
-        typer.echo(STOPPED, err=True)
+        note(STOPPED)
         raise SystemExit(INTERRUPTED) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except Exception as error:
+        if _is_usage(error):
+            _make_harmless(error)
         if is_debugging(ctx) or _is_usage(error):
             raise
-        typer.echo(
-            f"Error: something unexpected happened ({type(error).__name__}: {error}). "
-            "Next: run the same command as lpisearch … --debug, and report what it prints",
-            err=True,
+        what = printable(f"{type(error).__name__}: {error}")
+        note(
+            f"Error: something unexpected happened ({what}). "
+            "Next: run the same command as lpisearch … --debug, and report what it prints"
         )
         raise SystemExit(UNEXPECTED) from None
+
+
+def _make_harmless(usage: Exception) -> None:
+    """Take out of what Typer will print itself all that a terminal would obey."""
+    usage.message = printable(usage.message, lines=True)  # type: ignore[attr-defined]
 
 
 def _is_usage(error: Exception) -> bool:
@@ -99,7 +108,7 @@ app = typer.Typer(
 
 def _print_version(value: bool) -> None:
     if value:
-        typer.echo(f"lpisearch {__version__}")
+        say(f"lpisearch {__version__}")
         raise typer.Exit
 
 

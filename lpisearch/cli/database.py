@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lpisearch.cli.commands import VerbCommand, VerbGroup
-from lpisearch.cli.render import Json, print_json
+from lpisearch.cli.render import Json, print_json, say
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -25,9 +25,9 @@ def upgrade(context: typer.Context, json: Json = False) -> None:
     if json:
         print_json(done)
         return
-    typer.echo(f"{done['library']} has schema {done['schema']}.")
+    say(f"{done['library']} has schema {done['schema']}.")
     if done["copy"]:
-        typer.echo(f"The library as it was is kept in {done['copy']}.")
+        say(f"The library as it was is kept in {done['copy']}.")
 
 
 @app.command(cls=VerbCommand)
@@ -37,9 +37,9 @@ def check(context: typer.Context, json: Json = False) -> None:
     if json:
         print_json({"ok": not differences, "differences": differences})
     elif not differences:
-        typer.echo("The tables are as this program expects.")
+        say("The tables are as this program expects.")
     else:
-        typer.echo("\n".join(differences))
+        say("\n".join(differences))
     if differences:
         raise typer.Exit(1)
 
@@ -60,7 +60,7 @@ def backup(
     if json:
         print_json({"copy": str(copy)})
     else:
-        typer.echo(f"Copied to {copy}.")
+        say(f"Copied to {copy}.")
 
 
 @app.command(cls=VerbCommand)
@@ -76,4 +76,4 @@ def retokenise(
     if json:
         print_json({"documents": number})
     else:
-        typer.echo(f"{number:,} documents.")
+        say(f"{number:,} documents.")

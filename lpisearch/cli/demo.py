@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from lpisearch.cli.render import say
 from lpisearch.settings import shipped_folder
 
 _INGEST = ("ingest",)
@@ -55,12 +56,12 @@ def demo(
         library = folder / "demo.db"
         for purpose, verb in _STEPS:
             _step(library, purpose, [*verb, *more.get(verb, ())])
-    typer.secho("\nNow with your own documents:  lpisearch ingest FOLDER", bold=True)
+    say("\nNow with your own documents:  lpisearch ingest FOLDER", bold=True)
 
 
 def _step(library: Path, purpose: str, verb: list[str]) -> None:
-    typer.secho(f"\n{purpose}", bold=True)
-    typer.secho(f"$ lpisearch {shlex.join(verb)}\n", dim=True)
+    say(f"\n{purpose}", bold=True)
+    say(f"$ lpisearch {shlex.join(verb)}\n", dim=True)
     sys.stdout.flush()
     command = [sys.executable, "-m", "lpisearch", "--db", str(library), *verb]
     result = subprocess.run(command, check=False)  # noqa: S603 (our own program)

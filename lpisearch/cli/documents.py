@@ -17,7 +17,7 @@ from lpisearch.cli.render import (
     print_json,
     print_pairs,
     print_table,
-    print_text,
+    say,
 )
 from lpisearch.records.wire import document_record, entry_record
 
@@ -77,8 +77,7 @@ def show(
         *found.metadata.items(),
     ]
     print_pairs([(name, value) for name, value in pairs if value])
-    typer.echo()
-    print_text(found.text)
+    say(f"\n{found.text}")
 
 
 @app.command(cls=VerbCommand)
@@ -92,7 +91,7 @@ def delete(
     if json:
         print_json({"removed": number})
     else:
-        typer.echo(f"Removed {number:,}.")
+        say(f"Removed {number:,}.")
 
 
 @app.command(cls=VerbCommand)
@@ -121,6 +120,6 @@ def export(
     elif json:
         lines = StringIO()
         library.export(lines, wanted)
-        typer.echo(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
+        say(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
     else:
         note(f"{library.export(sys.stdout, wanted):,} documents")

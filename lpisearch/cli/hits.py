@@ -6,16 +6,15 @@ import sys
 from enum import Enum
 from typing import TYPE_CHECKING
 
-import typer
-
-from lpisearch.cli.render import note, print_json, print_table
+from lpisearch.cli.render import note, print_csv, print_json, print_table, say
 from lpisearch.records.trec import run_lines
 from lpisearch.records.wire import hit_record, run_record
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from lpisearch.records import Answer, Explanation, Hit, Run
+    from lpisearch.records import Answer, Explanation, Hit, Passage, Run
 
 _COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet")
 
@@ -56,7 +55,7 @@ def print_answer(
     if form is HitFormat.JSON:
         print_json([hit_record(hit) for hit in answer.hits])
     elif form is HitFormat.CSV:
-        _print_csv(answer.hits)
+        print_csv(_COLUMNS, [_row(hit) for hit in answer.hits])
     elif form is HitFormat.TREC:
         print_run([(query or "1", [(hit.id, hit.score) for hit in answer.hits])])
     elif sys.stdout.isatty():
@@ -71,20 +70,20 @@ def print_answer(
 
 def _print_explanation(hit: Hit, why: Explanation) -> None:
     """Print the strongest meetings of words: "car → automobile, engine"."""
-    typer.echo(f"\n{hit.rank}. {_plain(hit.title or hit.id)}: cosine {why.cosine:.3f}, of which")
+    say(f"\n{hit.rank}. {printable(hit.title or hit.id)}: cosine {why.cosine:.3f}, of which")
     met: dict[str, list[str]] = {}
     for pair in why.pairs:
         met.setdefault(pair.query_term, []).append(f"{pair.document_term} {pair.contribution:+.3f}")
     for word, others in met.items():
-        typer.echo(f"   {_plain(word)} → {_plain(', '.join(others))}")
+        say(f"   {word} → {', '.join(others)}")
     for topic in why.topics:
-        typer.echo(f"   topic {topic.dimension} {topic.contribution:+.3f}: {' '.join(topic.terms)}")
+        say(f"   topic {topic.dimension} {topic.contribution:+.3f}: {' '.join(topic.terms)}")
 
 
 def print_run(runs: Iterable[Run]) -> None:
     """Print a TREC run."""
     for line in run_lines(runs):
-        typer.echo(line)
+        say(line)
 
 
 def print_batch(runs: Iterable[Run], form: HitFormat) -> None:
@@ -101,21 +100,9 @@ def print_batch(runs: Iterable[Run], form: HitFormat) -> None:
             for rank, (document, score) in enumerate(found, start=1)
         ]
         if form is HitFormat.CSV:
-            _write_csv(columns, rows)
+            print_csv(columns, rows)
         else:
             print_table(columns, rows)
-
-
-def _print_csv(hits: Iterable[Hit]) -> None:
-    _write_csv(_COLUMNS, [_row(hit) for hit in hits])
-
-
-def _write_csv(columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-    import csv
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
 
 
 def _row(hit: Hit) -> tuple[object, ...]:
@@ -144,17 +131,27 @@ def _print_blocks(answer: Answer) -> None:
     console = Console(highlight=False)
     for hit in answer.hits:
         head = Text(f"{hit.rank:>2}  ")
-        head.append(_plain(hit.title or hit.id), style="bold")
+        head.append(printable(hit.title or hit.id), style="bold")
         if hit.labels:
-            head.append(f"  {_plain(', '.join(hit.labels))}", style="green")
+            head.append(f"  {printable(', '.join(hit.labels))}", style="green")
         console.print(head)
-        for line in (_plain(hit.id), _legs(hit)):
+        for line in (printable(hit.id), _legs(hit)):
             console.print(Padding(Text(line, style="dim", overflow="fold"), (0, 0, 0, 4)))
         if hit.snippet.text:
-            passage = Text(_plain(hit.snippet.text))
-            for start, end in hit.snippet.marks:
-                passage.stylize("bold yellow", start, end)
+            passage = Text()
+            for part, is_marked in _parts(hit.snippet):
+                passage.append(printable(part), style="bold yellow" if is_marked else "")
             console.print(Padding(passage, (0, 0, 1, 4)))
+
+
+def _parts(passage: Passage) -> Iterator[tuple[str, bool]]:
+    """Yield a passage in parts, and whether each is marked."""
+    begun = 0
+    for start, end in passage.marks:
+        yield passage.text[begun:start], False
+        yield passage.text[start:end], True
+        begun = end
+    yield passage.text[begun:], False
 
 
 def _legs(hit: Hit) -> str:
@@ -167,8 +164,3 @@ def _legs(hit: Hit) -> str:
 
 def _place(rank: int | None) -> str:
     return "" if rank is None else f" (#{rank:,})"
-
-
-def _plain(text: str) -> str:
-    """Replace control characters, which could take over the terminal; lengths stay the same."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar
+from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar, say
 from lpisearch.messages import Message
 from lpisearch.records.wire import ingest_record
 
@@ -156,7 +156,7 @@ def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None
         return
     counts = ("added", "updated", "unchanged", "removed", "failed")
     numbers = ", ".join(f"{getattr(report, name):,} {name}" for name in counts)
-    typer.echo(f"{numbers} in {report.seconds:.1f} s")
+    say(f"{numbers} in {report.seconds:.1f} s")
     if not any((report.added, report.updated, report.removed, report.failed)):
         note("Nothing has changed.")
     if report.missing:

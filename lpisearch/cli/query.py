@@ -12,7 +12,7 @@ import typer
 from lpisearch.cli.commands import VerbCommand
 from lpisearch.cli.filters import Labels, PathGlob, Since, Split, Until, Where, filter_of
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch
-from lpisearch.cli.render import OUTPUT, Json, note
+from lpisearch.cli.render import OUTPUT, Json, note, say
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
@@ -61,7 +61,12 @@ Name = Annotated[
     typer.Option("--index", metavar="NAME", help="Which index to use.", rich_help_panel=_RANKING),
 ]
 Csv = Annotated[
-    bool, typer.Option("--csv", help="Print comma-separated values.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--csv",
+        help="Print comma-separated values; texts are no formulas.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.", rich_help_panel=OUTPUT)]
 Explain = Annotated[bool, typer.Option("--explain", help="Show which words make each hit near.")]
@@ -277,7 +282,7 @@ def _prompt(library: Library, options: SearchOptions) -> None:
         try:
             text = input("? ")
         except EOFError:
-            typer.echo()
+            say()
             return
         if text.strip():
             print_answer(library.search(text, options=options), HitFormat.PLAIN, text)

@@ -1,12 +1,12 @@
-"""What every verb prints with: JSON, tables, notes, progress.
+"""What every verb prints with: text, JSON, CSV, tables, notes, progress.
 
 Results go to stdout; on a terminal as tables, in a pipe as lines of tab-separated values. All
-else goes to stderr. Rich is imported only where something is drawn.
+else goes to stderr. Nothing is printed past this module, so that every text is made harmless by
+`printable` on its way. Rich is imported only where something is drawn.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from lpisearch.cli.words import spoken, spoken_value
+from lpisearch.records.wire import json_text
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from lpisearch.records import Progress
 
@@ -31,17 +33,26 @@ Json = Annotated[
 
 def print_json(value: Any) -> None:
     """Print one JSON value on stdout."""
-    typer.echo(json.dumps(spoken_value(value), ensure_ascii=False, indent=2))
+    typer.echo(json_text(spoken_value(value), indent=2))
+
+
+def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = False) -> None:
+    """Print a text with its lines; with `aside` on stderr, as all that is not the result."""
+    shown = printable(spoken(text), lines=True)
+    typer.echo(typer.style(shown, bold=bold, dim=dim) if bold or dim else shown, err=aside)
 
 
 def note(message: str) -> None:
-    """Say something beside the result, on stderr."""
-    typer.echo(_harmless(spoken(message)), err=True)
+    """Say something beside the result."""
+    say(message, aside=True)
 
 
-def print_text(text: str) -> None:
-    """Print the text of a document, as it is in a pipe."""
-    typer.echo(_harmless(text) if sys.stdout.isatty() else text)
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print comma-separated values that no spreadsheet takes for formulas."""
+    from lpisearch.reports import csv_line
+
+    for row in (columns, *rows):
+        typer.echo(csv_line(row), nl=False)
 
 
 def print_table(
@@ -60,7 +71,7 @@ def print_table(
     stream = sys.stderr if aside else sys.stdout
     if not stream.isatty():
         for row in (columns, *rows):
-            typer.echo("\t".join(_one_line(cell) for cell in row), err=aside)
+            say("\t".join(_one_line(cell) for cell in row), aside=aside)
         return
     if not rows:
         return
@@ -70,12 +81,21 @@ def print_table(
 
     used = [at for at, column in enumerate(columns) if any(str(row[at]) for row in rows)]
     columns, rows = _at(columns, used), [_at(row, used) for row in rows]
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        title=Text(printable(title)) if title else None,
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
     for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
         right = column in numeric or all(isinstance(cell, (int, float)) for cell in cells)
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+        table.add_column(
+            Text(printable(column, lines=True)),
+            justify="right" if right else "left",
+            overflow="fold",
+        )
     for row in rows:
-        table.add_row(*(Text(_shown(cell)) for cell in row))
+        table.add_row(*(Text(_shown(cell, lines=True)) for cell in row))
     Console(stderr=aside).print(table)
 
 
@@ -83,10 +103,11 @@ def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
     """Print names and values, one pair a line."""
     if not sys.stdout.isatty():
         for name, value in pairs:
-            typer.echo(f"{name}\t{_one_line(value)}")
+            say(f"{_one_line(name)}\t{_one_line(value)}")
         return
-    width = max(len(name) for name, _ in pairs) + 2
-    for name, value in pairs:
+    named = [(printable(name), value) for name, value in pairs]
+    width = max(len(name) for name, _ in named) + 2
+    for name, value in named:
         typer.echo(typer.style(name.ljust(width), dim=True) + _shown(value))
 
 
@@ -133,7 +154,7 @@ def stage_line() -> Iterator[Callable[[str], None]]:
     from rich.console import Console
 
     with Console(stderr=True).status("starting") as status:
-        yield lambda stage: status.update(f"{stage} …")
+        yield lambda stage: status.update(f"{printable(stage)} …")
 
 
 @contextmanager
@@ -169,8 +190,8 @@ def _at(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:
     return [cells[place] for place in places]
 
 
-def _shown(cell: object) -> str:
-    return f"{cell:,}" if isinstance(cell, int) else _harmless(_text(cell))
+def _shown(cell: object, *, lines: bool = False) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else printable(_text(cell), lines=lines)
 
 
 def _text(cell: object) -> str:
@@ -178,12 +199,4 @@ def _text(cell: object) -> str:
 
 
 def _one_line(cell: object) -> str:
-    return " ".join(_harmless(_text(cell)).split())
-
-
-# A document may hold sequences that paint the terminal or command it.
-_CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
-
-
-def _harmless(text: str) -> str:
-    return text.translate(_CONTROLS)
+    return " ".join(printable(_text(cell)).split())

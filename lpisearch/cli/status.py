@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
+import typer  # noqa: TC002 (Typer reads the annotations)
 
 from lpisearch.cli.render import (
     Json,
@@ -12,6 +12,7 @@ from lpisearch.cli.render import (
     print_json,
     print_pairs,
     print_table,
+    say,
     semantic_weight,
     size,
 )
@@ -37,18 +38,18 @@ def status(context: typer.Context, json: Json = False) -> None:
         pairs.append(("unfinished", f"{len(found['unfinished'])} files; ingest them again"))
     print_pairs(pairs)
     if found["indexes"]:
-        typer.echo()
+        say()
         columns = ("index", "method", "dims", "documents", "state", "classify by")
         print_table(columns, _index_rows(found))
     for index in found["indexes"]:
         if "calibration" in index:
-            typer.echo(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
+            say(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
         if index["note"]:
             note(index["note"])
     if not found["indexes"] and found["documents"]:
         note("There is no index yet. Next: lpisearch index")
     if found["labels"]:
-        typer.echo()
+        say()
         print_table(("label", "documents"), list(found["labels"].items()))
 
 

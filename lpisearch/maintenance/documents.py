@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -12,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 from lpisearch.errors import BadOption, LibraryUnwritable
 from lpisearch.files import mode_of, refuse_others, whole_file
 from lpisearch.records import Filter
-from lpisearch.records.wire import document_record
+from lpisearch.records.wire import document_record, json_text
 from lpisearch.storage import open_store, writer_lock
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def _check_target(target: Path, library: Path, *, force: bool) -> None:
 def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
     number = 0
     for number, document in enumerate(found, start=1):  # noqa: B007 (the last number is the count)
-        stream.write(json.dumps(document_record(document), ensure_ascii=False) + "\n")
+        stream.write(json_text(document_record(document)) + "\n")
     return number
 
 

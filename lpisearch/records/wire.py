@@ -6,11 +6,13 @@ text may still be a `Message`, which each face says in its own words.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.records.evaluation import plain
+from lpisearch.wording import escaped_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 _FIRST_ROWS = {"retrieval": "runs"}  # the name of a first table's rows; "rows" for the others
 _SHARE_DIGITS = 6
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Write such a value as JSON: exact, and without a sign that a terminal would obey."""
+    return escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 # Answers.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lpisearch.reports.bars import as_bars
 from lpisearch.reports.cells import shown
-from lpisearch.reports.csv_text import as_csv
+from lpisearch.reports.csv_text import as_csv, csv_line
 from lpisearch.reports.folder import check_folder, write_report
 from lpisearch.reports.json_text import as_json
 from lpisearch.reports.markdown_text import as_markdown
@@ -21,6 +21,7 @@ __all__ = [
     "as_json",
     "as_markdown",
     "check_folder",
+    "csv_line",
     "draw",
     "shown",
     "svg_text",

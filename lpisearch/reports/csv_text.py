@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lpisearch.records import plain
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from lpisearch.records import Cell, Table
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
-_STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# The wide ones are formulas too, to a spreadsheet in Chinese, Japanese or Korean.
+_STARTS_A_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def as_csv(tables: Sequence[Table]) -> str:
@@ -23,7 +26,8 @@ def as_csv(tables: Sequence[Table]) -> str:
     is of, and all their columns. Numbers are in full precision; nothing is an empty cell.
 
     A text that starts with = + - @ would be run as a formula by a spreadsheet: it gets an
-    apostrophe in front, which marks it as text. Numbers stay as they are, signs included.
+    apostrophe in front, which marks it as text. Numbers stay as they are, signs included. Signs
+    that cannot be seen are shown as `printable` shows them; JSON has every text as it is.
 
     Examples
     --------
@@ -43,10 +47,11 @@ def as_csv(tables: Sequence[Table]) -> str:
         names = [table.name for table in tables for _ in table.rows]
         header = ["table", *header]
         rows = [[name, *row] for name, row in zip(names, rows, strict=True)]
-    return "".join(_line(cells) for cells in (header, *rows))
+    return "".join(csv_line(cells) for cells in (header, *rows))
 
 
-def _line(cells: Iterable[Cell]) -> str:
+def csv_line(cells: Iterable[Cell]) -> str:
+    """Give one line of comma-separated values, with its end; cells are written as `as_csv` does."""
     # csv.writer leaves a lone \r without quotes when lines end with \n, and cannot read it back.
     # A line of one empty cell would be taken for no line at all.
     return (",".join(map(_field, cells)) or '""') + "\n"
@@ -58,5 +63,14 @@ def _field(cell: Cell) -> str:
         return ""
     if not isinstance(value, str):
         return str(value)
-    text = f"'{value}" if value.startswith(_STARTS_A_FORMULA) else value
+    text = printable(value, lines=True)
+    if _is_formula(text):
+        text = f"'{text}"
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    if text.startswith("\t"):  # a spreadsheet may pass over it
+        return True
+    begun = text.lstrip()
+    return begun.startswith(_STARTS_A_FORMULA) and not _NUMBER.fullmatch(begun)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from lpisearch.records.wire import full_report_record
+from lpisearch.records.wire import full_report_record, json_text
 
 if TYPE_CHECKING:
     from lpisearch.records import Report
@@ -13,5 +12,4 @@ if TYPE_CHECKING:
 
 def as_json(report: Report) -> str:
     """Give all of a report: values in full precision, null for what is not a finite number."""
-    value = full_report_record(report)
-    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return json_text(full_report_record(report), indent=2) + "\n"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-import typer
-
-from lpisearch.cli.render import print_table
+from lpisearch.cli.render import print_table, say
 from lpisearch.reports.cells import SPREAD
 from lpisearch.reports.widths import padded, width_of
 
@@ -42,7 +40,7 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
     common = _in_common(table)
     beside = [name for name in common if name not in _IN_THE_TITLE]
     said = ", ".join(f"{name} {_text(name, common[name])}" for name in beside)
-    typer.echo(table.title + (f" ({said})" if said else ""))
+    say(table.title + (f" ({said})" if said else ""))
     width = shutil.get_terminal_size().columns
     columns = _columns(table, common)
     left_out = []
@@ -53,7 +51,7 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
         if _width(heads, rows) <= width:
             _print_table(table, kept, heads, rows)
             if left_out:
-                typer.echo(f"(not shown in {width} columns: {', '.join(left_out)}; --csv has all)")
+                say(f"(not shown in {width} columns: {', '.join(left_out)}; --csv has all)")
             return
     _print_blocks(columns, _rows(table, columns))
 
@@ -94,10 +92,10 @@ def _print_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None
     wide = max(map(len, columns)) + _GAP
     for number, row in enumerate(rows):
         if number:
-            typer.echo()
+            say()
         for name, cell in zip(columns, row, strict=True):
             if cell:
-                typer.echo(padded(name, wide) + cell)
+                say(padded(name, wide) + cell)
 
 
 def _in_common(table: Table) -> dict[str, Cell]:

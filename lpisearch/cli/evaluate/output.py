@@ -8,10 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from lpisearch.cli.evaluate.layout import print_report_table
-from lpisearch.cli.render import cell_line, note, print_json
+from lpisearch.cli.render import cell_line, note, print_json, say
 from lpisearch.records.wire import report_record
 
 if TYPE_CHECKING:
@@ -88,7 +86,8 @@ class Output:
             first = report.tables[:1]
             shown = [table for table in report.tables if table.name not in _KEPT_BACK]
             text = as_csv(first) if self.csv else as_markdown(shown)
-            typer.echo(text, nl=False)
+            if text:
+                say(text.removesuffix("\n"))
         else:
             _print(report, tables)
 
@@ -112,7 +111,7 @@ def _print(report: Report, tables: Sequence[str]) -> None:
         shown = shown[:1]
     for number, table in enumerate(shown):
         if number:
-            typer.echo()
+            say()
         print_report_table(table, is_terminal=is_terminal)
     if is_terminal:
         _print_bars(report)
@@ -129,4 +128,4 @@ def _print_bars(report: Report) -> None:
     for figure in report.figures:
         if figure.groups:  # a table says the same
             continue
-        typer.echo(f"\n{as_bars(figure, width)}")
+        say(f"\n{as_bars(figure, width)}")

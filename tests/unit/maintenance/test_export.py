@@ -140,14 +140,13 @@ def test_an_export_appears_whole_or_not_at_all(
     target.parent.mkdir()
     before = _export(library)
     target.write_text(before, encoding="utf-8")
-    dumps = json.dumps
 
-    def fail(value: Any, **options: Any) -> str:
+    def fail(value: Any) -> str:
         if value["id"] == "2.txt":
             raise OSError(28, "No space left on device")
-        return dumps(value, **options)
+        return json.dumps(value)
 
-    monkeypatch.setattr("lpisearch.maintenance.documents.json.dumps", fail)
+    monkeypatch.setattr("lpisearch.maintenance.documents.json_text", fail)
     with pytest.raises(LibraryUnwritable, match=f"{target}: No space left"):
         export_documents(Session(library), target)
     assert target.read_text(encoding="utf-8") == before

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lpisearch.records import Table
 from lpisearch.reports import as_csv
+from lpisearch.wording import printable
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
@@ -36,7 +37,7 @@ def test_several_tables_lie_below_each_other() -> None:
     assert as_csv(tables) == "table,a,b\nx,1,\ny,,2\ny,3,\n"
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", " =", "\uff1d"])
 def test_a_label_is_not_run_as_a_formula(start: str) -> None:
     """A text, or a name of a column, that a spreadsheet would run gets an apostrophe in front."""
     text = f'{start}cmd("x")'
@@ -47,10 +48,11 @@ def test_a_label_is_not_run_as_a_formula(start: str) -> None:
 @given(st.lists(_TEXTS, min_size=1, max_size=4))
 @example(["a\rb", "a\nb", 'a"b', "a,b", " ", ""])
 def test_any_text_is_read_back(texts: list[str]) -> None:
-    """Quotes, commas and ends of lines in a label stay within their cell."""
+    """Quotes, commas and ends of lines in a label stay within their cell; all can be seen."""
     rows = tuple({"label": text} for text in texts)
     read = [cells[0] for cells in _read(as_csv([Table("t", "", rows)]))[1:]]
-    assert [text.removeprefix("'") for text in read] == [text.removeprefix("'") for text in texts]
+    shown = [printable(text, lines=True) for text in texts]
+    assert [text.removeprefix("'") for text in read] == [text.removeprefix("'") for text in shown]
 
 
 def test_nothing_is_nothing() -> None:
