@@ -230,6 +230,7 @@ class Library:
         by: str | None = None,
         label: str | Sequence[str] = (),
         index: str | None = None,
+        sort: str | None = None,
         explain: bool = False,
         like: Sequence[str] = (),
         unlike: Sequence[str] = (),
@@ -249,6 +250,9 @@ class Library:
             Only documents with this label, or with one of these.
         index
             The name of the index: "default" if not given.
+        sort
+            "relevance" if not given; or the best hits by "date" (newest first), "oldest", "title"
+            or "path".
         explain
             Say of each hit which words make it near.
         like, unlike
@@ -266,7 +270,7 @@ class Library:
         >>> [hit.id for hit in library.search("letter", by="lexical")]
         ['first.txt']
         """
-        wanted = _search_options(options, k, by, label, index, explain=explain)
+        wanted = _search_options(options, k, by, label, index, sort=sort, explain=explain)
         return self._searcher().search(text, wanted, like=like, unlike=unlike)
 
     query = search
@@ -527,8 +531,10 @@ class Library:
 
         return library_status(self._session)
 
-    def entries(self, wanted: Filter | None = None, *, path: str = "") -> list[Entry]:
-        """List documents in the order of ingest, without their texts.
+    def entries(
+        self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
+    ) -> list[Entry]:
+        """List documents without their texts.
 
         Parameters
         ----------
@@ -543,15 +549,20 @@ class Library:
         ['first.txt', 'second.txt']
         """
         chosen = wanted or Filter()
-        return self.listing(replace(chosen, path=path or chosen.path))[0]
+        return self.listing(replace(chosen, path=path or chosen.path), sort=sort)[0]
 
     def listing(
-        self, wanted: Filter | None = None, *, limit: int = -1, offset: int = 0
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = -1,
+        offset: int = 0,
+        sort: str = "added",
     ) -> tuple[list[Entry], int]:
         """Return a page of the listing, and how many documents there are in all."""
         from lpisearch.maintenance.documents import list_documents
 
-        return list_documents(self._session, wanted or Filter(), limit, offset)
+        return list_documents(self._session, wanted or Filter(), limit, offset, sort)
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path.
@@ -644,6 +655,7 @@ def _search_options(
     label: str | Sequence[str],
     index: str | None,
     *,
+    sort: str | None = None,
     explain: bool = False,
 ) -> SearchOptions:
     chosen = options or SearchOptions()
@@ -655,4 +667,5 @@ def _search_options(
         where=replace(chosen.where, labels=labels) if labels else chosen.where,
         index=index or chosen.index,
         explain=explain or chosen.explain,
+        sort=sort or chosen.sort,
     )

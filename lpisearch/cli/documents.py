@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from lpisearch.cli.render import (
     say,
 )
 from lpisearch.records.wire import document_record, entry_record
+
+if TYPE_CHECKING:
+    from lpisearch.records import Entry
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -41,14 +44,31 @@ def list_(
     offset: Annotated[
         int, typer.Option(metavar="N", min=0, help="How many to pass over first.")
     ] = 0,
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="added|date|oldest|title|path|id", help="In which order; date is newest first."
+        ),
+    ] = "added",
     json: Json = False,
+    fail_if_none: Annotated[
+        bool, typer.Option("--fail-if-none", help="Exit with status 1 if there are none.")
+    ] = False,
 ) -> None:
-    """List documents in the order of ingest."""
+    """List documents."""
     wanted = filter_of(label, path, split)
-    entries, total = context.obj.library.listing(wanted, limit=limit or -1, offset=offset)
+    entries, total = context.obj.library.listing(
+        wanted, limit=limit or -1, offset=offset, sort=sort
+    )
     if json:
         print_json([entry_record(entry) for entry in entries])
-        return
+    else:
+        _print_entries(entries, total)
+    if fail_if_none and not total:
+        raise typer.Exit(1)
+
+
+def _print_entries(entries: list[Entry], total: int) -> None:
     rows = [(one.id, one.title, ", ".join(one.labels), one.split) for one in entries]
     print_table(("id", "title", "labels", "split"), rows)
     note(f"{len(entries):,} of {total:,} documents")

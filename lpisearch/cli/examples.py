@@ -26,6 +26,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
             "Below one folder, since a month, and why",
             "query tax --path 2024 --since 2024-05 --explain",
         ),
+        ("In the title, or one of two words; newest first", "query 'title:tax OR fee' --sort date"),
         ("Question after question", "query"),
     ),
     "similar": (

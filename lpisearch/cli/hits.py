@@ -48,8 +48,8 @@ def print_answer(
     answer: Answer,
     form: HitFormat,
     query: str = "",
-) -> None:
-    """Print the hits of one query, and why they are near where that was asked."""
+) -> bool:
+    """Print the hits of one query, and why they are near where that was asked; say if any are."""
     for remark in answer.notes:
         note(remark)
     if form is HitFormat.JSON:
@@ -66,6 +66,7 @@ def print_answer(
         for hit in answer.hits:
             if hit.explanation is not None:
                 _print_explanation(hit, hit.explanation)
+    return bool(answer.hits)
 
 
 def _print_explanation(hit: Hit, why: Explanation) -> None:
@@ -86,23 +87,31 @@ def print_run(runs: Iterable[Run]) -> None:
         say(line)
 
 
-def print_batch(runs: Iterable[Run], form: HitFormat) -> None:
-    """Print the answers to many queries."""
+def print_batch(runs: Iterable[Run], form: HitFormat) -> bool:
+    """Print the answers to many queries; say whether any of them found something."""
+    found = set()
+
+    def heard() -> Iterator[Run]:
+        for run in runs:
+            found.add(bool(run[1]))
+            yield run
+
     if form is HitFormat.TREC:
-        print_run(runs)
+        print_run(heard())
     elif form is HitFormat.JSON:
-        print_json([run_record(run) for run in runs])
+        print_json([run_record(run) for run in heard()])
     else:
         columns = ("query", "rank", "id", "score")
         rows = [
             (query, rank, document, _number(score))
-            for query, found in runs
-            for rank, (document, score) in enumerate(found, start=1)
+            for query, ranked in heard()
+            for rank, (document, score) in enumerate(ranked, start=1)
         ]
         if form is HitFormat.CSV:
             print_csv(columns, rows)
         else:
             print_table(columns, rows)
+    return True in found
 
 
 def _row(hit: Hit) -> tuple[object, ...]:

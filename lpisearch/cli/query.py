@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 _SHORT = len("-k")
 _MARK = "\N{INVISIBLE SEPARATOR}"
-_EXCLUSION = re.compile(r"-[^\W_]|-[\"“„«]")
+_EXCLUSION = re.compile(r"-[^\W_]|-[\"“„«(]")
 _HITS = 10
 _RANKING = "Ranking"
 _RUN_DEPTH = 1000
+_BY_SCORE = "relevance"
 
 By = Annotated[
     str,
@@ -60,6 +61,21 @@ Name = Annotated[
     str,
     typer.Option("--index", metavar="NAME", help="Which index to use.", rich_help_panel=_RANKING),
 ]
+Sort = Annotated[
+    str,
+    typer.Option(
+        "--sort",
+        metavar="relevance|date|oldest|title|path",
+        help="The order of the best hits; date is newest first.",
+        rich_help_panel=_RANKING,
+    ),
+]
+FailIfNone = Annotated[
+    bool,
+    typer.Option(
+        "--fail-if-none", help="Exit with status 1 if nothing is found.", rich_help_panel=OUTPUT
+    ),
+]
 Csv = Annotated[
     bool,
     typer.Option(
@@ -75,9 +91,9 @@ Explain = Annotated[bool, typer.Option("--explain", help="Show which words make 
 class ExclusionsAsText(VerbCommand):
     """Takes -word for a word to exclude, which Click would read as an option of one letter.
 
-    An argument of one minus and a letter, a digit or a quote belongs to the question, unless it is
-    an option of one letter, alone (-k) or with its number (-k5). What follows an option that takes
-    a value is its value, and after -- everything is text, as always.
+    An argument of one minus and a letter, a digit, a quote or a parenthesis belongs to the
+    question, unless it is an option of one letter, alone (-k) or with its number (-k5). What
+    follows an option that takes a value is its value, and after -- everything is text, as always.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -121,7 +137,8 @@ def query(
         list[str] | None,
         typer.Argument(
             metavar="TEXT",
-            help='The question: "a phrase" must occur, a -word must not, begin* is a prefix.',
+            help='The question: "a phrase" must occur, a -word must not, begin* is a prefix, '
+            "title:word is in the title, of a OR b one occurs.",
         ),
     ] = None,
     k: Annotated[
@@ -129,6 +146,7 @@ def query(
         typer.Option("-k", metavar="N", min=0, help="How many hits (10; with --trec 1000)."),
     ] = None,
     by: By = "hybrid",
+    sort: Sort = _BY_SCORE,
     label: Labels = None,
     path: PathGlob = "",
     split: Split = "",
@@ -170,10 +188,12 @@ def query(
     index: Name = "default",
     csv: Csv = False,
     json: Json = False,
+    fail_if_none: FailIfNone = False,
 ) -> None:
     """Find documents by meaning and by words. Without TEXT, on a terminal, asks for questions."""
     options = search_options(
         by=by,
+        sort=sort,
         k=k if k is not None else (_RUN_DEPTH if trec else _HITS),
         offset=offset,
         labels=label,
@@ -190,16 +210,22 @@ def query(
     )
     output = HitFormat.of(json=json, csv=csv, trec=trec)
     library: Library = context.obj.library
+    if trec and sort != _BY_SCORE:
+        from lpisearch.errors import BadOption
+
+        raise BadOption("sort", "a run is sorted by its scores")
     if queries is not None:
-        print_batch(library.batch(queries, options=options, on_note=note), output)
+        some = print_batch(library.batch(queries, options=options, on_note=note), output)
     elif text or like or unlike:
         words = " ".join(text or ())
         answer = library.search(words, like=like or (), unlike=unlike or (), options=options)
-        print_answer(answer, output, words)
+        some = print_answer(answer, output, words)
     elif sys.stdin.isatty():
-        _prompt(library, options)
+        some = _prompt(library, options)
     else:
         raise typer.BadParameter("what to look for?", param_hint="TEXT")
+    if fail_if_none and not some:
+        raise typer.Exit(1)
 
 
 def similar(
@@ -209,6 +235,7 @@ def similar(
     ],
     k: Count = 10,
     by: By = "hybrid",
+    sort: Sort = _BY_SCORE,
     label: Labels = None,
     path: PathGlob = "",
     split: Split = "",
@@ -221,10 +248,12 @@ def similar(
     index: Name = "default",
     csv: Csv = False,
     json: Json = False,
+    fail_if_none: FailIfNone = False,
 ) -> None:
     """Find documents that are like one: a document of the library, or any other file."""
     options = search_options(
         by=by,
+        sort=sort,
         k=k,
         offset=offset,
         labels=label,
@@ -238,12 +267,14 @@ def similar(
         index=index,
     )
     answer = context.obj.library.similar(document, options=options)
-    print_answer(answer, HitFormat.of(json=json, csv=csv))
+    if not print_answer(answer, HitFormat.of(json=json, csv=csv)) and fail_if_none:
+        raise typer.Exit(1)
 
 
 def search_options(
     *,
     by: str,
+    sort: str,
     k: int,
     offset: int,
     labels: list[str] | None,
@@ -269,23 +300,24 @@ def search_options(
 
     wanted = filter_of(labels, path, split, since, until, where)
     return SearchOptions(
-        by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight
+        by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight, sort
     )
 
 
-def _prompt(library: Library, options: SearchOptions) -> None:
-    """Ask for questions until the input ends; the index stays open between them."""
+def _prompt(library: Library, options: SearchOptions) -> bool:
+    """Ask for questions until the input ends; the index stays open. Say if anything was found."""
     import readline  # noqa: F401 (gives input() its history and its editing)
 
     note("Type a question; Ctrl-D ends.")
+    some = False
     while True:
         try:
             text = input("? ")
         except EOFError:
             say()
-            return
+            return some
         if text.strip():
-            print_answer(library.search(text, options=options), HitFormat.PLAIN, text)
+            some |= print_answer(library.search(text, options=options), HitFormat.PLAIN, text)
 
 
 query_app = typer.Typer(add_completion=False)

@@ -12,7 +12,9 @@ from lpisearch.errors import BadOption, LibraryUnwritable
 from lpisearch.files import mode_of, refuse_others, whole_file
 from lpisearch.records import Filter
 from lpisearch.records.wire import document_record, json_text
+from lpisearch.settings import ENTRY_SORTS
 from lpisearch.storage import open_store, writer_lock
+from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,11 +28,23 @@ _EXPORTED = re.compile(rb'\{"id": "(?:[^"\\]|\\.)*", "title": "')
 
 
 def list_documents(
-    session: Session, wanted: Filter = EVERY, limit: int = -1, offset: int = 0
+    session: Session,
+    wanted: Filter = EVERY,
+    limit: int = -1,
+    offset: int = 0,
+    sort: str = ENTRY_SORTS[0],
 ) -> tuple[list[Entry], int]:
-    """Return a page of the listing, and how many documents there are in all."""
+    """Return a page of the listing, and how many documents there are in all.
+
+    Raises
+    ------
+    BadOption
+    """
+    if sort not in ENTRY_SORTS:
+        hint = nearest(sort, ENTRY_SORTS)
+        raise BadOption("sort", f"documents cannot be sorted by “{sort}”{hint}", ENTRY_SORTS)
     with session.reading() as snapshot:
-        found = snapshot.documents.entries(wanted, limit, offset)
+        found = snapshot.documents.entries(wanted, limit, offset, sort)
         return found, snapshot.documents.count(wanted)
 
 

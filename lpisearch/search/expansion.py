@@ -133,10 +133,10 @@ def expand(parsed: ParsedQuery, source: WordSource) -> Expanded:
     groups: list[Group] = []
     unknown: list[str] = []
     only_otherwise: set[str] = set()
-    quoted = {token for phrase in parsed.phrases if phrase.written for token in phrase.tokens}
+    demanded = {token for phrase in parsed.read_for for token in phrase.tokens}
     for token, times in Counter(parsed.tokens).items():
         known = source.has(token)
-        if known and not source.everywhere and token not in quoted:
+        if known and not source.everywhere and token not in demanded:
             continue
         words = source.words(token)
         like = words.spelled_like(token, parsed.typed.get(token, ""))

@@ -11,7 +11,12 @@
    So multi-agent, "a - b" and --force exclude nothing.
 4. A prefix* of two letters or more, the star directly behind it, stands for all words that begin
    so. A star elsewhere is an ordinary sign.
-5. All else is plain text: AND, NEAR( and the like mean nothing here.
+5. title:word, title:"a phrase" and title:begin* must occur in the title; or, with a minus, must
+   not.
+6. Of what stands on both sides of OR one must occur, in any form: bread OR "rye loaf". Within
+   parentheses that have an OR, what stands between two ORs belongs together: (rye bread OR leaven).
+   A minus before them excludes what they find. Parentheses within parentheses mean nothing.
+7. All else is plain text: AND, NEAR( and the like mean nothing here.
 """
 
 from __future__ import annotations
@@ -24,6 +29,8 @@ from lpisearch.terms.characters import normalise, words
 from lpisearch.terms.phrases import has_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lpisearch.terms.tokeniser import Tokeniser
 
 
@@ -37,10 +44,38 @@ class Phrase:
         One directly after the other; empty if all its words are stop words.
     written
         The text that must stand there; empty if the tokens are enough.
+    in_title
+        Whether the title is meant, and not the text.
+    prefix
+        In place of the two: how a word begins, in its normal form.
+    typed
+        What it was made of, for what is said to the user.
     """
 
     tokens: tuple[str, ...]
     written: str = ""
+    in_title: bool = False
+    prefix: str = ""
+    typed: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Alternatives of which one must occur, or none; each is several things that all must.
+
+    Attributes
+    ----------
+    alternatives
+        At least one.
+    excluded
+        Whether none of them may occur.
+    typed
+        How it was typed, for what is said to the user.
+    """
+
+    alternatives: tuple[tuple[Phrase, ...], ...]
+    excluded: bool = False
+    typed: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +92,8 @@ class ParsedQuery:
         None of them may occur. A single word is a phrase of one token; no two are equal.
     prefixes, excluded_prefixes
         How words begin, in their normal form.
+    any_of
+        Each must be met.
     typed
         How each token was first typed, for what is said to the user.
     """
@@ -66,7 +103,16 @@ class ParsedQuery:
     excluded: tuple[Phrase, ...] = ()
     prefixes: tuple[str, ...] = ()
     excluded_prefixes: tuple[str, ...] = ()
+    any_of: tuple[AnyOf, ...] = ()
     typed: dict[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def read_for(self) -> Iterator[Phrase]:
+        """What must occur in any spelling: in a title, as it is written, or as an alternative."""
+        yield from (phrase for phrase in self.phrases if phrase.written or phrase.in_title)
+        for group in self.any_of:
+            for alternative in group.alternatives:
+                yield from alternative
 
 
 def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
@@ -87,6 +133,8 @@ def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
         pieces.plain(text[end : match.start()])
         if match.lastgroup == "prefix":
             pieces.prefix(match.group("prefix"))
+        elif match.lastgroup == "any":
+            pieces.any_of(match.group("any"))
         else:
             pieces.demand(match)
         end = match.end()
@@ -111,6 +159,7 @@ class _Pieces:
         self._excluded: list[Phrase] = []
         self._prefixes: list[str] = []
         self._excluded_prefixes: list[str] = []
+        self._any_of: list[AnyOf] = []
         self._typed: dict[str, str] = {}
 
     def plain(self, text: str) -> None:
@@ -131,19 +180,51 @@ class _Pieces:
             self.plain(text)
 
     def demand(self, match: re.Match[str]) -> None:
-        """Take a phrase or an exclusion."""
+        """Take a phrase, a title or an exclusion."""
         excluded = match.lastgroup == "excluded"
         text = match.group().removeprefix("-") if excluded else match.group()
         if excluded and _PREFIX.fullmatch(text):
             self._excluded_prefixes.append(normalise(text[:-1]))
             return
+        phrase = self._phrase(text)
+        if phrase is not None:
+            (self._excluded if excluded else self._phrases).append(phrase)
+        if not excluded:
+            self._rank(text)
+
+    def any_of(self, text: str) -> None:
+        """Take alternatives, whose words rank too."""
+        excluded = text.startswith("-")
+        alternatives = []
+        for alternative in _alternatives(text.removeprefix("-")):
+            phrases = [self._phrase(atom) for atom in alternative]
+            alternatives.append(tuple(phrase for phrase in phrases if phrase is not None))
+            for atom in () if excluded else alternative:
+                self._rank(atom)
+        if alternatives and all(alternatives):
+            self._any_of.append(AnyOf(tuple(alternatives), excluded, text))
+
+    def _phrase(self, text: str) -> Phrase | None:
+        """Return what a word, a prefix or a quoted phrase demands; None if it is nothing."""
+        in_title = _TITLE.match(text) is not None
+        text = _untitled(text)
+        if _PREFIX.fullmatch(text):
+            return Phrase((), "", in_title, normalise(text[:-1]), text)
         quoted = _OPENING.match(text) is not None
         written = text.rstrip("~")[1:-1] if quoted and not text.endswith("~") else ""
         tokens = tuple(self._tokeniser.tokens(text))
-        phrase = Phrase(tokens, written if written and has_words(written) else "")
-        if phrase.tokens or phrase.written:
-            (self._excluded if excluded else self._phrases).append(phrase)
-        if not excluded:
+        if not tokens and not quoted and in_title:
+            written = text  # a stop word, which is in titles for a reason
+        written = written if written and has_words(written) else ""
+        phrase = Phrase(tokens, written, in_title, typed=text)
+        return phrase if phrase.tokens or phrase.written else None
+
+    def _rank(self, text: str) -> None:
+        """Take the words of a demand for what ranks."""
+        text = _untitled(text)
+        if _PREFIX.fullmatch(text):
+            self.prefix(text)
+        else:
             self.plain(text)
 
     def parsed(self) -> ParsedQuery:
@@ -154,6 +235,7 @@ class _Pieces:
             tuple(dict.fromkeys(self._excluded)),
             tuple(dict.fromkeys(self._prefixes)),
             tuple(dict.fromkeys(self._excluded_prefixes)),
+            tuple(self._any_of),
             self._typed,
         )
 
@@ -166,7 +248,35 @@ _OPENING = re.compile('["“„«]')
 # Possessive: a run of letters is looked at once, whether a star follows or not.
 _STARRED = r"(?<![^\W_])[^\W_]{2,}+\*(?![\w*])"
 _PREFIX = re.compile(_STARRED)
+_TITLE = re.compile("title:", re.IGNORECASE)
+_WORD = r'[^\W_][^\s"“”„«»()]*+'
+_ATOM = rf"(?:(?i:title:)(?:{_QUOTED}|{_WORD})|{_QUOTED}|{_WORD})"
+_ALTERNATIVE = rf"(?:{_ATOM}|\([^()]*+\))"
+_ANY = (
+    rf"(?<!\S)(?:{_ALTERNATIVE}(?:\s++OR\s++{_ALTERNATIVE})++"
+    r"|-?\((?=[^()]*\sOR\s)[^()]*+\))"
+)
 _DEMAND = re.compile(
-    rf'(?P<excluded>(?<!\S)-(?:{_QUOTED}|[^\W_][^\s"“”„«»]*+))'
+    rf"(?P<any>{_ANY})"
+    rf'|(?P<excluded>(?<!\S)-(?:{_ATOM}|[^\W_][^\s"“”„«»]*+))'
+    rf"|(?P<title>(?<![^\s(])(?i:title:)(?:{_QUOTED}|{_WORD}))"
     rf"|(?P<phrase>{_QUOTED})|(?P<prefix>{_STARRED})"
 )
+_OR_OR_ATOM = re.compile(rf"(?P<or>(?<![^\s(])OR(?![^\s)]))|{_ATOM}")
+
+
+def _untitled(text: str) -> str:
+    title = _TITLE.match(text)
+    return text[title.end() :] if title else text
+
+
+def _alternatives(text: str) -> Iterator[list[str]]:
+    """Yield what is asked for of each alternative."""
+    atoms: list[str] = []
+    for match in _OR_OR_ATOM.finditer(text):
+        if match.lastgroup == "or":
+            yield atoms
+            atoms = []
+        else:
+            atoms.append(match.group())
+    yield atoms

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lpisearch.records import Suggestion
-from lpisearch.search.demands import demanded
+from lpisearch.search.demands import Words, demanded
 from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.parsing import parse_plain, parse_query
 from lpisearch.search.suggestions import suggest
@@ -82,13 +82,17 @@ def request_of(view: View, text: str, where: Filter) -> Request:
         typed = parsed.typed.get(token, "")
         return words.words(token).spelled_like(token, typed)
 
-    found = demanded(view.snapshot, where, parsed, spellings)
-    written = (phrase.written for phrase in parsed.phrases if phrase.written)
+    def beginning(prefix: str) -> tuple[str, ...]:
+        return words.words(prefix).beginning_with(prefix)
+
+    meant = Words(view.tokeniser, spellings, beginning)
+    found = demanded(view.snapshot, where, parsed, meant)
+    shown = (phrase for phrase in parsed.phrases if phrase.written and not phrase.in_title)
     unknown = [parsed.typed.get(token, token) for token in request.unknown_tokens]
     return replace(
         request,
         allowed=found.rows,
-        phrases=tuple(map(WrittenPhrase, written)),
+        phrases=tuple(WrittenPhrase(phrase.written) for phrase in shown),
         occurrences=found.occurrences,
         unknown=suggest(view.snapshot, view.tokeniser, words, unknown),
         notes=(*request.notes, *found.notes),

@@ -13,7 +13,7 @@ from lpisearch.search.notes import unheard, why_no_index
 from lpisearch.search.request import request_of
 from lpisearch.search.view import View
 from lpisearch.search.word_sources import OpenWords
-from lpisearch.settings import SearchOptions
+from lpisearch.settings import RELEVANCE, SORTS, SearchOptions
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class Searcher:
         """
         from lpisearch.search.batch import Batch
 
+        if options.sort != RELEVANCE:
+            raise BadOption("sort", "the answers to many queries are sorted by their scores")
         with self._view(options, engine) as view:
             refuse_words_alone(view, options)
             yield from Batch(view, options, on_note).answers(queries)
@@ -196,6 +198,9 @@ def check_options(options: SearchOptions) -> None:
     if options.by not in WAYS:
         hint = nearest(options.by, WAYS)
         raise BadOption("by", f"there is no way “{options.by}”{hint}", WAYS)
+    if options.sort not in SORTS:
+        hint = nearest(options.sort, SORTS)
+        raise BadOption("sort", f"hits cannot be sorted by “{options.sort}”{hint}", SORTS)
     if options.k < 0:
         raise BadOption("k", f"{options.k} is not a number of hits")
     if options.offset < 0:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from lpisearch.indexes.scoring.explanation import Explainer
 from lpisearch.records import Answer
-from lpisearch.search.hits import as_hits, select
+from lpisearch.search.hits import as_hits
 from lpisearch.search.notes import CHANGED, about_words, why_no_index
 from lpisearch.search.passages import Passages
 from lpisearch.search.rankings import by_index, by_occurrences, by_table, ranks_anything
+from lpisearch.search.sorting import select_sorted
 from lpisearch.terms.forms import surface_forms
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class View:
             The query as it was typed, for those who want to know why a hit is one.
         """
         by, ranking = self._ranking(request, options)
-        chosen, changed = select(self.snapshot, ranking, options)
+        chosen, changed = select_sorted(self.snapshot, ranking, options)
         passages = Passages(
             self.tokeniser, request.tokens, self.engine, request.question, request.phrases
         )
@@ -86,7 +87,7 @@ class View:
 
     def _ranking(self, request: Request, options: SearchOptions) -> tuple[str, Ranking]:
         """Choose what ranks, as far as it was not chosen."""
-        if request.phrases and not ranks_anything(request, options.by):
+        if request.occurrences and not ranks_anything(request, options.by):
             return "lexical", by_occurrences(request)
         if self.engine is None or request.question is None:
             return "lexical", by_table(self.snapshot, request)

@@ -11,6 +11,9 @@ from lpisearch.settings.evaluation import (
     SweepOptions,
 )
 from lpisearch.settings.indexes import (
+    ENTRY_SORTS,
+    RELEVANCE,
+    SORTS,
     ClassifyOptions,
     DimensionOptions,
     IndexFields,
@@ -33,7 +36,10 @@ from lpisearch.settings.paths import (
 )
 
 __all__ = [
+    "ENTRY_SORTS",
     "MEBIBYTE",
+    "RELEVANCE",
+    "SORTS",
     "CategoriesOptions",
     "ClassifyOptions",
     "ClusterOptions",

@@ -106,6 +106,13 @@ class IndexFields(TypedDict, total=False):
     wait_seconds: float
 
 
+RELEVANCE = "relevance"
+SORTS = (RELEVANCE, "date", "oldest", "title", "path")
+"""The orders that hits may have."""
+ENTRY_SORTS = ("added", "date", "oldest", "title", "path", "id")
+"""The orders that a listing of documents may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """How `lpisearch query` is to answer.
@@ -128,6 +135,8 @@ class SearchOptions:
         Say of each hit which words make it near.
     semantic_weight
         How much the subspace counts beside the words in hybrid; None leaves it to the index.
+    sort
+        "relevance"; or the best hits by "date" (newest first), "oldest", "title" or "path".
     """
 
     by: str = "hybrid"
@@ -139,6 +148,7 @@ class SearchOptions:
     index: str = "default"
     explain: bool = False
     semantic_weight: float | None = None
+    sort: str = RELEVANCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,15 @@ class Documents(Protocol):
     def stream(self, wanted: Filter) -> Iterator[Document]:
         """Yield whole documents in the order of keys, a few at a time in memory."""
 
-    def entries(self, wanted: Filter, limit: int, offset: int) -> list[Entry]:
-        """Return a page of the listing in the order of keys; all of it at a limit of -1."""
+    def entries(self, wanted: Filter, limit: int, offset: int, sort: str = "added") -> list[Entry]:
+        """Return a page of the listing; all of it at a limit of -1.
+
+        Parameters
+        ----------
+        sort
+            One of `lpisearch.settings.ENTRY_SORTS`: in the order of keys; newest date first, or
+            oldest; by title, path or id. What has no date or title comes last.
+        """
 
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
         """Return what is shown of documents, by key; one that is gone is left out.

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, func, literal, select
+from sqlalchemy import ColumnElement, Select, func, literal, select
 
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
 from lpisearch.records import Details, Document, Entry, Section
@@ -79,8 +79,8 @@ class SQLiteDocuments:
         statement = _whole().where(*conditions(wanted)).order_by(DOCUMENTS.c.id)
         return self._documents(statement)
 
-    def entries(self, wanted: Filter, limit: int, offset: int) -> list[Entry]:
-        """Return a page of the listing in the order of keys."""
+    def entries(self, wanted: Filter, limit: int, offset: int, sort: str = "added") -> list[Entry]:
+        """Return a page of the listing in an order of `settings.ENTRY_SORTS`."""
         columns = (
             DOCUMENTS.c.external_id,
             DOCUMENTS.c.title,
@@ -90,7 +90,7 @@ class SQLiteDocuments:
             DOCUMENTS.c.path,
             DOCUMENTS.c.media_type,
         )
-        every = select(*columns).where(*conditions(wanted)).order_by(DOCUMENTS.c.id)
+        every = select(*columns).where(*conditions(wanted)).order_by(*_order(sort))
         page = self.connection.execute(every.limit(limit).offset(offset))
         return [Entry(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in page]
 
@@ -170,6 +170,20 @@ class SQLiteDocuments:
             ordered = tuple(json.loads(labels))
             facts = (split, date, path, kind, fields, _as_sections(sections))
             yield Document(title, text, external_id, ordered, *facts)
+
+
+def _order(sort: str) -> list[ColumnElement[Any]]:
+    """Return what a listing is sorted by; what has no date or title comes last."""
+    title = func.lower(DOCUMENTS.c.title)
+    columns: dict[str, list[ColumnElement[Any]]] = {
+        "added": [],
+        "date": [DOCUMENTS.c.date.desc()],  # none is the least
+        "oldest": [DOCUMENTS.c.date == "", DOCUMENTS.c.date],
+        "title": [DOCUMENTS.c.title == "", title],
+        "path": [DOCUMENTS.c.path],
+        "id": [DOCUMENTS.c.external_id],
+    }
+    return [*columns[sort], DOCUMENTS.c.id]
 
 
 def _whole() -> Select[Any]:

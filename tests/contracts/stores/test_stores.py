@@ -19,6 +19,7 @@ from lpisearch.records import (
     Source,
     StoredPlace,
 )
+from lpisearch.settings import ENTRY_SORTS
 from lpisearch.storage import (
     TOKENISER,
     IndexEntry,
@@ -300,6 +301,32 @@ def test_pages_of_a_listing(store: Store, fill: Callable[..., None]) -> None:
         assert [[entry.id for entry in page] for page in pages] == [["c", "a"], ["b"], []]
         assert len(snapshot.documents.entries(EVERY, -1, 0)) == 3
         assert snapshot.labels.split_counts() == {"a": 1, "b": 1, "c": 1}
+
+
+def test_a_listing_is_sorted(store: Store, fill: Callable[..., None]) -> None:
+    """By date from either end, by title or by id; what has none comes last, equals as they came."""
+    fill(
+        store,
+        [
+            {"id": "c", "text": "x", "title": "beta", "date": "2024-05-01"},
+            {"id": "a", "text": "y", "title": "Alpha"},
+            {"id": "d", "text": "z", "date": "2023"},
+            {"id": "b", "text": "w", "title": "alpha", "date": "2024-05-01"},
+        ],
+    )
+    with store.reading() as snapshot:
+        orders = {
+            sort: "".join(entry.id for entry in snapshot.documents.entries(EVERY, -1, 0, sort))
+            for sort in ENTRY_SORTS
+        }
+    assert orders == {
+        "added": "cadb",
+        "date": "cbda",
+        "oldest": "dcba",
+        "title": "abcd",
+        "path": "cadb",
+        "id": "abcd",
+    }
 
 
 def test_settings_are_replaced(store: Store) -> None:

@@ -114,6 +114,29 @@ def test_ties_fall_strictly(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("corpus")
+def test_finding_nothing_may_fail(cli: Cli, tmp_path: Path) -> None:
+    """With --fail-if-none nothing found is status 1; without it, and with a hit, it is 0."""
+    nothing = tmp_path / "nothing.tsv"
+    nothing.write_text("1\tzzyzx\n")
+    lexical = ("--by", "lexical")
+    for words in (("query", "zzyzx", *lexical), ("query", "--queries", nothing, *lexical)):
+        assert cli(*words).exit_code == 0
+        assert cli(*words, "--fail-if-none").exit_code == 1
+    assert cli("query", "bread", "--fail-if-none").exit_code == 0
+    assert cli("docs", "list", "--path", "nowhere", "--fail-if-none").exit_code == 1
+    assert cli("docs", "list", "--fail-if-none").exit_code == 0
+
+
+@pytest.mark.usefixtures("corpus")
+def test_hits_newest_first(cli: Cli) -> None:
+    """--sort date puts what is dated last first; a run cannot be sorted so."""
+    hits = _hits(cli("query", "bread", "-k", "50", "--sort", "date", "--json"))
+    dates = [hit["date"] for hit in hits if hit["date"]]
+    assert dates == sorted(dates, reverse=True)
+    assert cli("query", "bread", "--sort", "date", "--trec").exit_code == 2
+
+
+@pytest.mark.usefixtures("corpus")
 def test_similar_documents(cli: Cli, tmp_path: Path) -> None:
     """A document of the library, or any file, finds what is like it, but not itself."""
     name = "sailing/letter-from-a-lightship.odt"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.search.parsing import ParsedQuery, Phrase, parse_plain, parse_query
+from lpisearch.search.parsing import AnyOf, ParsedQuery, Phrase, parse_plain, parse_query
 from lpisearch.terms.tokeniser import Tokeniser, TokeniserSettings
 
 ENGLISH = Tokeniser()
@@ -103,6 +103,74 @@ def test_a_prefix_has_a_star(
     assert parsed.excluded_prefixes == tuple(excluded)
 
 
+def _said(phrase: Phrase) -> str:
+    """Write a demand as it is typed."""
+    said = phrase.prefix + "*" if phrase.prefix else " ".join(phrase.tokens)
+    return ("title:" if phrase.in_title else "") + (
+        f'"{phrase.written}"' if phrase.written else said
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases", "excluded"),
+    [
+        ("title:Bread oven", ["title:bread"], []),
+        ('title:"rye bread" -title:draft', ['title:"rye bread"'], ["title:draft"]),
+        ('Title:comput* -title:"a draft"', ["title:comput*"], ['title:"a draft"']),
+        ("title:the", ['title:"the"'], []),
+        ("subtitle:bread title: bread title:-", [], []),
+    ],
+)
+def test_a_title_is_asked_for(text: str, phrases: list[str], excluded: list[str]) -> None:
+    """What stands directly behind title: must occur there, or must not."""
+    parsed = parse_query(text, ENGLISH)
+    assert [_said(phrase) for phrase in parsed.phrases] == phrases
+    assert [_said(phrase) for phrase in parsed.excluded] == excluded
+
+
+@pytest.mark.parametrize(
+    ("text", "alternatives", "tokens"),
+    [
+        ("bread OR loaves", [["bread"], ["loav"]], ["bread", "loav"]),
+        ("ovens bread OR loaves yeast", [["bread"], ["loav"]], ["oven", "bread", "loav", "yeast"]),
+        (
+            'a* x1 OR "rye bread" OR comput*',
+            [["x1"], ['"rye bread"'], ["comput*"]],
+            ["x1", "rye", "bread"],
+        ),
+        ("(rye bread OR leaven)", [["rye", "bread"], ["leaven"]], ["rye", "bread", "leaven"]),
+        ("title:sea OR (deep blue)", [["title:sea"], ["deep", "blue"]], ["sea", "deep", "blue"]),
+        ('"sea OR land"', None, ["sea", "land"]),
+        ("sea OR", None, ["sea"]),
+        ("OR sea", None, ["sea"]),
+        ("sea or land", None, ["sea", "land"]),
+        ("sea (land) and NEAR(OR)", None, ["sea", "land", "near"]),
+        ("sea OR -land", None, ["sea"]),
+        ("the OR of", None, []),
+    ],
+)
+def test_alternatives_stand_between_ors(
+    text: str, alternatives: list[list[str]] | None, tokens: list[str]
+) -> None:
+    """OR joins what stands beside it; in parentheses, all that stands between two of them."""
+    parsed = parse_query(text, ENGLISH)
+    found = [
+        [[_said(one) for one in each] for each in group.alternatives] for group in parsed.any_of
+    ]
+    assert found == ([] if alternatives is None else [alternatives])
+    assert parsed.tokens == tuple(tokens)
+    assert not any(group.excluded for group in parsed.any_of)
+
+
+def test_alternatives_may_be_excluded() -> None:
+    """A minus before parentheses excludes each of them, and their words do not rank."""
+    parsed = parse_query("bread -(rye OR deep sea)", ENGLISH)
+    assert parsed.tokens == ("bread",)
+    assert parsed.any_of == (
+        AnyOf(((Phrase(("rye",)),), (Phrase(("deep",)), Phrase(("sea",)))), excluded=True),
+    )
+
+
 def test_words_are_known_as_they_were_typed() -> None:
     """Stems are told to nobody: each token has the word that it was made of."""
     typed = parse_query('Computing "Baking bread" -draft', ENGLISH).typed
@@ -151,7 +219,11 @@ def test_the_language_is_the_tokenisers() -> None:
 
 
 @pytest.mark.parametrize(
-    "sign", ['"', "“", "„", "«", ' -"', " -a", '5"', ' -“"„', "-", "a*", "ab*"]
+    "sign",
+    [
+        *('"', "“", "„", "«", ' -"', " -a", '5"', ' -“"„', "-", "a*", "ab*"),
+        *("(", "a OR ", "(a OR ", "-(", "title:", "a ( ", "( OR ", '"a" ', "OR ", "(a ) "),
+    ],
 )
 def test_a_megabyte_of_signs_takes_no_more_than_linear_time(sign: str) -> None:
     """However the signs are arranged, a long text is read once."""

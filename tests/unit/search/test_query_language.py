@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lpisearch.errors import BadOption
 from lpisearch.indexes.build import build_index
 from lpisearch.library import Library
 from lpisearch.search import demands
@@ -125,6 +126,68 @@ def test_what_is_nowhere_as_it_is_written_is_said(answer: Callable[..., Answer])
     assert none.hits == ()
     assert any('"accountants"~ looks for its stems' in note for note in none.notes)
     assert answer('"was it or not"').hits == ()
+
+
+@pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("title:report", {"report"}),
+        ("title:drafts", {"report"}),
+        ('title:"draft report"', {"report"}),
+        ('title:"drafts"', set()),
+        ("title:postgres", set()),
+        ("title:repo*", {"report"}),
+        ("title:brommelmeier", {"maker"}),
+        ("report -title:report", {"agents"}),
+        ('"a report" OR ledger', {"report", "ledger"}),
+        ("(postgres database OR shop)", {"report", "ledger"}),
+        ("(postgres museum OR shop)", {"ledger"}),
+        ("title:report OR brommelmeier", {"report", "maker", "plain"}),
+        ("accounta* OR comput*", {"ledger", "bank", "art"}),
+        ("bread -(umlaut OR nowhere)", {"maker"}),
+        ("zzyzx OR qqqx", set()),
+    ],
+)
+def test_titles_and_alternatives(found: Ask, text: str, ids: set[str], by: str) -> None:
+    """What must be in the title is; of what stands beside OR at least one thing occurs."""
+    if by == "semantic":  # a word may say nothing in so few dimensions
+        assert found(text, by) <= ids
+    else:
+        assert found(text, by) == ids
+
+
+def test_what_no_title_has_is_said(answer: Callable[..., Answer]) -> None:
+    """A note names it as it was typed; so it does alternatives that are nowhere."""
+    assert "in no title: “Postgres”" in answer("title:Postgres").notes
+    notes = answer("(zzyzx OR qqqx)").notes
+    assert "none of these is in any document: (zzyzx OR qqqx)" in notes
+
+
+def test_hits_are_sorted_by_date_or_title(put: Callable[..., IngestReport], library: Path) -> None:
+    """The best hits come newest or oldest first, undated ones last; pages follow each other."""
+    dates = {"a": "2024-05", "b": "", "c": "2024-05-03", "d": "2023-12-31"}
+    put(
+        [
+            {"id": name, "title": f"Bread {name}", "text": f"bread {'oven ' * at}", "date": date}
+            for at, (name, date) in enumerate(dates.items())
+        ]
+    )
+    with Library(library) as opened:
+        orders = {
+            sort: "".join(hit.id for hit in opened.search("bread oven", sort=sort))
+            for sort in ("date", "oldest", "title", "path")
+        }
+        pages = [
+            [(hit.rank, hit.id) for hit in opened.search("bread", options=options)]
+            for options in (SearchOptions(k=2, sort="date", offset=at) for at in (0, 2))
+        ]
+        with pytest.raises(BadOption, match=r"sorted by “dates” .did you mean date"):
+            opened.search("bread", sort="dates")
+        with pytest.raises(BadOption, match="sorted by their scores"):
+            list(opened.batch([("1", "bread")], options=SearchOptions(sort="date")))
+    assert orders == {"date": "cadb", "oldest": "dacb", "title": "abcd", "path": orders["path"]}
+    assert pages == [[(1, "c"), (2, "a")], [(3, "d"), (4, "b")]]
 
 
 @pytest.mark.parametrize(
