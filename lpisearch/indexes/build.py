@@ -65,10 +65,13 @@ def build_index(
     return _report(index, stages, folder)
 
 
-def fit_index(library: Path, spec: IndexSpec, stages: Stages) -> SubspaceIndex:
+def fit_index(
+    library: Path, spec: IndexSpec, stages: Stages, *, whole: bool = False
+) -> SubspaceIndex:
     """Work out an index in memory; nothing is written.
 
-    The library is opened only to read: others may write to it meanwhile.
+    The library is opened only to read: others may write to it meanwhile. With `whole`, long
+    documents have no passages.
 
     Raises
     ------
@@ -78,7 +81,8 @@ def fit_index(library: Path, spec: IndexSpec, stages: Stages) -> SubspaceIndex:
         fitted = fit_subspace(documents, spec, stages)
         index = _as_index(fitted, documents, spec)
         with stages.stage("calibrating"):
-            return _calibrated(index, documents, spec.seed)
+            index = _calibrated(index, documents, spec.seed)
+        return index if whole else _with_passages(index, documents, stages)
 
 
 def put_in_use(
@@ -129,7 +133,7 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
                 yield shard.tokens
 
         tokeniser = snapshot.settings.get(TOKENISER) or {}
-        yield Corpus(shards(), rows, hashes, labels, splits, tokeniser, snapshot.corpus.tokens)
+        yield Corpus(shards(), rows, hashes, labels, splits, tokeniser, snapshot)
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
@@ -204,9 +208,25 @@ def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int) -> SubspaceI
     from lpisearch.indexes.scoring.calibration import calibrate, sample_documents
 
     places = sample_documents(index.postings.document_lengths, seed)
-    tokens = documents.tokens_of([documents.rows[place] for place in places.tolist()])
+    tokens = documents.snapshot.corpus.tokens([documents.rows[place] for place in places.tolist()])
     calibration = calibrate(index, places, tokens, seed)
     return SubspaceIndex(replace(index.manifest, calibration=calibration.facts()), index.arrays)
+
+
+def _with_passages(index: SubspaceIndex, documents: Corpus, stages: Stages) -> SubspaceIndex:
+    """Place the passages of long documents by the map that is learned already."""
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.passages import cut_documents, place_passages
+    from lpisearch.terms.tokenisers import Tokenisers
+
+    if not index.long_documents.size:
+        return SubspaceIndex(replace(index.manifest, passages=0), index.arrays)
+    with stages.stage("placing passages"):
+        tokeniser = Tokenisers().of(documents.tokeniser)
+        long = {documents.rows[place]: place for place in index.long_documents.tolist()}
+        passages = place_passages(index, cut_documents(documents.snapshot, tokeniser, long))
+    manifest = replace(index.manifest, passages=len(passages))
+    return SubspaceIndex(manifest, index.arrays | passages.arrays())
 
 
 def _map_arrays(projection: DocumentTransformer) -> dict[str, Any]:

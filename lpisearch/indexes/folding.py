@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.storage import IndexEntry, Store
+    from lpisearch.indexes.passages import Passages
+    from lpisearch.storage import IndexEntry, Snapshot, Store
 
 
 def fold_in(library: Path, store: Store) -> tuple[list[str], list[str]]:
@@ -55,6 +56,7 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
     from lpisearch.indexes.build import put_in_use
     from lpisearch.indexes.folder import open_folder
     from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
+    from lpisearch.indexes.passages import passage_arrays
 
     with store.reading() as snapshot:
         wanted = snapshot.corpus.content_hashes(entry.spec.where)
@@ -70,12 +72,20 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
                 "language, than those of the library now."
             )
         fresh = [row for row, content in wanted.items() if index.contents.get(row) != content]
-        tokens = snapshot.corpus.tokens(fresh)
-    arrays = _with_documents(index, wanted, fresh, tokens)
+        arrays = _with_documents(index, wanted, fresh, snapshot.corpus.tokens(fresh))
+        now = SubspaceIndex(index.manifest, index.arrays | arrays)
+        passages = _passages(index, now, set(fresh), snapshot)
     totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
-    folded = dict(zip(TAKEN_IN, totals, strict=True))
-    manifest = replace(index.manifest, folded=folded, fingerprint=covered)
-    fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in arrays}
+    manifest = replace(
+        index.manifest,
+        folded=dict(zip(TAKEN_IN, totals, strict=True)),
+        fingerprint=covered,
+        passages=None if passages is None else len(passages),
+    )
+    changed = arrays.keys() | passage_arrays(index.arrays)
+    fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in changed}
+    if passages is not None:
+        arrays |= passages.arrays()
     put_in_use(library, store, SubspaceIndex(manifest, arrays), fixed)
     reason = due_for_rebuild(manifest, tokeniser)
     return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
@@ -110,3 +120,32 @@ def _with_documents(
     )
     documents = document_arrays(vectors, list(wanted), list(wanted.values()), taken_in)
     return documents | postings.arrays() | DocumentTerms.of_postings(postings).arrays()
+
+
+def _passages(
+    before: SubspaceIndex, now: SubspaceIndex, fresh: set[int], snapshot: Snapshot
+) -> Passages | None:
+    """Return the passages of the documents as they are now; those of fresh ones are placed.
+
+    An index of an earlier program has none, and gets none before it is built anew.
+    """
+    import numpy as np
+
+    from lpisearch.indexes.passages import cut_documents, place_passages, staying
+    from lpisearch.terms.tokenisers import Tokenisers
+
+    if before.manifest.passages is None:
+        return None
+    places = {row: place for place, row in enumerate(now.document_rows.tolist())}
+    kept = None
+    if before.passages is not None:
+        rows = before.document_rows.tolist()
+        moved = [-1 if row in fresh else places.get(row, -1) for row in rows]
+        kept = staying(before.passages, np.array(moved, np.int64), now.postings)
+    long = now.document_rows[now.long_documents].tolist()
+    found = cut_documents(
+        snapshot,
+        Tokenisers().of(before.manifest.tokeniser),
+        {row: places[row] for row in long if row in fresh},
+    )
+    return place_passages(now, found, kept)

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.indexes.manifest import PLACEMENT
-from lpisearch.indexes.postings import Postings
+from lpisearch.indexes.passages import Passages
+from lpisearch.indexes.postings import NO_COLUMN, Postings
 from lpisearch.indexes.scoring.document_terms import DocumentTerms
 from lpisearch.projections.placements import placement_rule
 from lpisearch.projections.rows import SparseRows
+from lpisearch.terms.cutting import LONG_DOCUMENT
 from lpisearch.terms.vocabulary import Vocabulary
 from lpisearch.terms.weighting import Weighting
 
@@ -50,7 +52,7 @@ class SubspaceIndex:
         By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims)
         or those of a placement, eigenvalues (where the method has any), scales, vectors
         (documents x dims), document_rows, content_hashes, and taken_in (documents x `TAKEN_IN`;
-        zeros for the documents of the build).
+        zeros for the documents of the build). Those of `passages` if a document is long.
     """
 
     manifest: Manifest
@@ -94,6 +96,11 @@ class SubspaceIndex:
         return self._plain("vectors")
 
     @property
+    def long_documents(self) -> NDArray[np.int64]:
+        """The places of documents that are long enough to have passages."""
+        return np.flatnonzero(self.postings.document_lengths >= LONG_DOCUMENT)
+
+    @property
     def document_rows(self) -> NDArray[np.int64]:
         """The key of each document in the database, ascending."""
         return self._plain("document_rows")
@@ -134,6 +141,11 @@ class SubspaceIndex:
         return DocumentTerms.of_arrays(self.arrays, len(self.document_rows))
 
     @cached_property
+    def passages(self) -> Passages | None:
+        """The passages of long documents; None if no document is long."""
+        return Passages.of_arrays(self.arrays, self.postings)
+
+    @cached_property
     def contents(self) -> dict[int, bytes]:
         """The content hash of each document, by its key in the database."""
         hashes = self.content_hashes.tobytes()
@@ -145,6 +157,17 @@ class SubspaceIndex:
     def is_linear(self) -> bool:
         """Whether a place is a product with the loadings."""
         return not self.manifest.placement
+
+    def by_column(self, counts: csr_array) -> csr_array:
+        """Turn counts of the terms of the postings into those of the terms with a column."""
+        from scipy.sparse import csr_array
+
+        columns = self.postings.lexicon_columns
+        kept = columns[counts.indices] != NO_COLUMN
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        entries = (counts.data[kept], (rows[kept], columns[counts.indices[kept]]))
+        narrowed: csr_array = csr_array(entries, shape=(counts.shape[0], self.n_terms))
+        return narrowed
 
     def project(self, counts: csr_array) -> NDArray[np.float32]:
         """Turn counts of documents (rows) into vectors, as those of the corpus were made."""

@@ -16,7 +16,7 @@ from lpisearch.projections.methods import MethodOptions, make_method
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.stages import Stages
     from lpisearch.projections.base import DocumentTransformer
     from lpisearch.settings import IndexSpec
+    from lpisearch.storage import Snapshot
     from lpisearch.terms.vocabulary import Vocabulary
     from lpisearch.terms.weighting import Weighting
 
@@ -55,8 +56,8 @@ class Corpus:
         Of each document that has any, by key.
     tokeniser
         The settings that made the tokens.
-    tokens_of
-        Gives the joined tokens of documents by their keys.
+    snapshot
+        To all else that the library has of them.
     """
 
     shards: Iterable[Sequence[str]]
@@ -65,7 +66,7 @@ class Corpus:
     labels: dict[int, list[str]]
     splits: dict[int, str]
     tokeniser: dict[str, Any]
-    tokens_of: Callable[[Sequence[int]], list[str]]
+    snapshot: Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,9 @@ class Manifest:
     calibration
         How much the subspace counts beside the words (`indexes.scoring.calibration`). Nothing in
         an index of an earlier program.
+    passages
+        How many passages long documents have; None in an index of an earlier program, which has
+        documents as wholes alone.
     """
 
     spec: IndexSpec
@@ -81,6 +84,7 @@ class Manifest:
     arrays: dict[str, ArrayFacts] = field(default_factory=dict)
     placement: str = ""
     calibration: dict[str, Any] = field(default_factory=dict)
+    passages: int | None = None
 
     @property
     def name(self) -> str:
@@ -139,6 +143,7 @@ class Manifest:
             written = {
                 "placement": "",
                 "calibration": {},
+                "passages": None,
                 **values,
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),

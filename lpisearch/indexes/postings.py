@@ -8,17 +8,17 @@ term's documents are ascending places (rows of the index's `vectors`).
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array, csr_array
 
     from lpisearch.terms.vocabulary import Vocabulary
 
@@ -84,7 +84,6 @@ class Postings:
         present = np.flatnonzero(np.diff(by_term.indptr)).tolist()
         order = sorted(present, key=terms.__getitem__)
         by_term = by_term[:, order]
-        by_term.sort_indices()
         names = [terms[column] for column in order]
         lines = [f"{name}\n".encode() for name in names]
         known = [columns.get(name, NO_COLUMN) for name in names]
@@ -92,15 +91,40 @@ class Postings:
             lexicon=np.frombuffer(b"".join(lines), np.uint8),
             lexicon_starts=_running_total([len(line) for line in lines]),
             lexicon_columns=np.array(known, np.int32),
-            posting_starts=by_term.indptr.astype(np.int64),
-            posting_places=by_term.indices.astype(np.int32),
-            posting_counts=np.minimum(by_term.data, _MOST).astype(np.uint16),
-            document_lengths=np.asarray(lengths, np.int32),
+            **_entries(by_term, lengths),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is to be stored, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def with_rows(self, counts: csr_array, lengths: NDArray[np.int32]) -> Postings:
+        """Return the postings of something else by the same terms, such as parts of documents.
+
+        Parameters
+        ----------
+        counts
+            Its rows; the columns are the terms in their order.
+        lengths
+            The number of tokens of each row.
+        """
+        return replace(self, **_entries(counts.tocsc(), lengths))
+
+    def counts(self) -> csr_array:
+        """Return how often each term is in each document: documents as rows, terms as columns."""
+        from scipy.sparse import csc_array, csr_array
+
+        shape = (len(self.document_lengths), len(self))
+        entries = (self.posting_counts, self.posting_places, self.posting_starts)
+        by_row = csc_array(entries, shape=shape).tocsr()
+        counted = (by_row.data.astype(np.float32), by_row.indices, by_row.indptr)
+        counts: csr_array = csr_array(counted, shape=shape)
+        return counts
+
+    def numbers(self, terms: Iterable[str]) -> NDArray[np.int64]:
+        """Return the numbers of terms, -1 for those that are not here."""
+        number = {term: at for at, term in enumerate(self.terms())}
+        return np.array([number.get(term, -1) for term in terms], np.int64)
 
     def with_documents(
         self, places: NDArray[np.integer], tokens: Sequence[str], vocabulary: Vocabulary
@@ -116,18 +140,16 @@ class Postings:
         vocabulary
             Of the subspace.
         """
-        from scipy.sparse import csc_array, csr_array, vstack
+        from scipy.sparse import csr_array, vstack
 
         from lpisearch.terms.counts import count_all_terms
 
-        shape = (len(self.document_lengths), len(self))
-        before = csc_array((self.posting_counts, self.posting_places, self.posting_starts), shape)
         terms, fresh = count_all_terms([tokens], self.terms())
-        by_row = before.tocsr()
-        entries = (by_row.data.astype(np.float32), by_row.indices, by_row.indptr)
-        widened = csr_array(entries, shape=(shape[0], len(terms)))
+        before = self.counts()
+        entries = (before.data, before.indices, before.indptr)
+        widened = csr_array(entries, shape=(before.shape[0], len(terms)))
         is_new = np.asarray(places) == NEW
-        take = np.where(is_new, shape[0] + np.cumsum(is_new) - 1, places)
+        take = np.where(is_new, before.shape[0] + np.cumsum(is_new) - 1, places)
         counts = vstack([widened, fresh.matrix], format="csr")[take]
         lengths = np.concatenate([self.document_lengths, fresh.lengths])[take]
         return Postings.build(terms, counts, lengths, vocabulary.index)
@@ -160,6 +182,16 @@ class Postings:
     @cached_property
     def _starts(self) -> memoryview:
         return self.lexicon_starts.data
+
+
+def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    by_term.sort_indices()
+    return {
+        "posting_starts": by_term.indptr.astype(np.int64),
+        "posting_places": by_term.indices.astype(np.int32),
+        "posting_counts": np.minimum(by_term.data, _MOST).astype(np.uint16),
+        "document_lengths": np.asarray(lengths, np.int32),
+    }
 
 
 def _running_total(sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from lpisearch.storage import TOKENISER, fingerprint
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lpisearch.indexes.manifest import Manifest
     from lpisearch.storage import IndexEntry, Snapshot
 
 
@@ -61,12 +62,14 @@ def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, 
         damage = rebuild_note(entry.name, error.what, summary["rebuild_command"])
         return summary | {"state": "damaged", "rebuild": error.what, "note": damage}
     due = due_for_rebuild(manifest, snapshot.settings.get(TOKENISER) or {})
+    due = due or _why_passages(manifest, folder)
     state, note = _state(entry, due, is_current=_is_current(snapshot, entry))
     facts = {
         "documents": manifest.arrays["document_rows"].shape[0],
         "built_from": manifest.result.documents,
         "folded_in": manifest.folded,
         "calibration": manifest.calibration,
+        "passages": manifest.passages,
     }
     state_facts = {"state": state, "rebuild": due, "note": note}
     return summary | state_facts | manifest.result.as_dict() | facts
@@ -80,6 +83,24 @@ def _state(entry: IndexEntry, due: str, *, is_current: bool) -> tuple[str, str]:
         return "ready", ""
     said = f"“{entry.name}” takes in what has changed at the next ingest: "
     return "behind", Message(said, call("ingest", "PATH"))
+
+
+def _why_passages(manifest: Manifest, folder: Path) -> str:
+    """Say what a rebuild brings to an index of an earlier program, or ""."""
+    if manifest.passages is not None:
+        return ""
+    import numpy as np
+
+    from lpisearch.terms.cutting import LONG_DOCUMENT
+
+    try:
+        lengths = np.load(folder / "document_lengths.npy", mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):
+        return ""  # of a program so old that it cannot be opened anyway
+    long = int(np.count_nonzero(lengths >= LONG_DOCUMENT))
+    if not long:
+        return ""
+    return f"it finds long documents ({long:,}) as wholes alone, not by their pages or sections"
 
 
 def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:

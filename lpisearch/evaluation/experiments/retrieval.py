@@ -100,7 +100,7 @@ class _Scorer:
         """Score the ways to rank by the index of the library, or by one made for the method."""
         from lpisearch.evaluation import score_run
 
-        engine = None if method is None else _engine(self.session, self.options, method)
+        engine = _engine(self.session, self.options, method)
         found = {}
         searcher = Searcher(self.session)
         for by in self.ways:
@@ -123,10 +123,14 @@ def _strict(run: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[tu
     }
 
 
-def _engine(session: Session, options: EvaluateOptions, method: str) -> Engine:
+def _engine(session: Session, options: EvaluateOptions, method: str | None) -> Engine | None:
+    """Return what ranks whole documents, as judgements are of these; None without an index."""
     from lpisearch.indexes.build import fit_index
     from lpisearch.indexes.stages import Stages
 
+    if method is None:
+        in_use = index_in_use(session, options.index)
+        return None if in_use is None else Engine(in_use.opened, whole=True)
     wanted = IndexOptions(
         method=method,
         dims=options.dims,
@@ -139,7 +143,7 @@ def _engine(session: Session, options: EvaluateOptions, method: str) -> Engine:
         from dataclasses import replace
 
         wanted = replace(wanted, weighting=options.weighting)
-    return Engine(fit_index(session.path, wanted, Stages(lambda _name: None)))
+    return Engine(fit_index(session.path, wanted, Stages(lambda _name: None), whole=True))
 
 
 def _row(

@@ -49,12 +49,17 @@ class Bm25:
         How soon a repeated word saturates, and how much a document's length counts.
     weights
         Of every entry, without idf; worked out for each query if not given.
+    among
+        The documents that say how rare a word is and how long a text usually is: those of the
+        postings if not given. The passages of documents are scored among whole documents, as
+        short ones would be.
     """
 
     postings: Postings
     k1: float = K1
     b: float = B
     weights: NDArray[np.float32] | None = None
+    among: Postings | None = None
 
     def scores(self, question: WeightedWords) -> NDArray[np.float32]:
         """Return the score of each document; 0 where no word of the query is."""
@@ -76,8 +81,9 @@ class Bm25:
 
     def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return how rare words are."""
-        starts = self.postings.posting_starts
-        return inverse_frequency(starts[words + 1] - starts[words], len(self._half))
+        among = self.among or self.postings
+        starts = among.posting_starts
+        return inverse_frequency(starts[words + 1] - starts[words], len(among.document_lengths))
 
     def saturated(
         self, counts: NDArray[np.integer], documents: NDArray[np.integer]
@@ -92,7 +98,9 @@ class Bm25:
 
     @cached_property
     def _half(self) -> NDArray[np.float32]:
-        return half_saturation(self.postings.document_lengths, k1=self.k1, b=self.b)
+        usual = (self.among or self.postings).document_lengths
+        mean = float(usual.mean()) if len(usual) else 0.0
+        return half_saturation(self.postings.document_lengths, mean, k1=self.k1, b=self.b)
 
 
 def inverse_frequency(frequencies: NDArray[np.integer], n_documents: int) -> NDArray[np.float32]:

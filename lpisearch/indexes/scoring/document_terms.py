@@ -60,11 +60,8 @@ class DocumentTerms:
     @classmethod
     def of_postings(cls, postings: Postings) -> DocumentTerms:
         """Turn postings around."""
-        from scipy.sparse import csc_array, csr_array
-
-        n = len(postings.document_lengths)
-        entries = (postings.posting_counts, postings.posting_places, postings.posting_starts)
-        counts = csr_array(csc_array(entries, shape=(n, len(postings))))
+        counts = postings.counts()
+        n = counts.shape[0]
         half = half_saturation(postings.document_lengths)
         idf = inverse_frequency(np.diff(postings.posting_starts), n)
         terms = np.full((n, STRONGEST), NO_TERM, np.int32)

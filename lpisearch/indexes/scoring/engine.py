@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.indexes.scoring.bm25 import Bm25
 from lpisearch.indexes.scoring.calibration import Calibration
 from lpisearch.indexes.scoring.feedback import FeedbackWords, FirstDocuments, moved_place
 from lpisearch.indexes.scoring.fusion import (
     feedback_scores,
     is_special,
-    place_certainty,
     place_scores,
     standardised,
 )
 from lpisearch.indexes.scoring.question import ask
+from lpisearch.indexes.scoring.units import Units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.indexes.scoring.document_terms import DocumentTerms
     from lpisearch.indexes.scoring.question import Question
 
 WAYS = ("hybrid", "semantic", "lexical")
@@ -37,7 +34,7 @@ _BATCH_QUERIES = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scores:
-    """What the legs give each document.
+    """What the legs give each document; a long one has the scores of its best passage.
 
     Attributes
     ----------
@@ -50,6 +47,11 @@ class Scores:
     evidence
         Whether a document has a word of the question, or a cosine that is special among all:
         others are not worth showing. None if that was not asked.
+    units
+        What stands for each document, as a number in the engine's units; None where each document
+        stands for itself.
+    passages
+        The score of each passage; None where there are none.
     """
 
     by: NDArray[np.float32]
@@ -57,6 +59,23 @@ class Scores:
     cosines: NDArray[np.float32] | None
     found: bool
     evidence: NDArray[np.bool_] | None = None
+    units: NDArray[np.int64] | None = None
+    passages: NDArray[np.float32] | None = None
+
+    def of_documents(self, units: Units) -> Scores:
+        """Turn scores of all units into those of documents: long ones have their best passage's."""
+        if units.passages is None:
+            return self
+        best = units.best(self.by, self.bm25)
+        return Scores(
+            self.by[best],
+            None if self.bm25 is None else self.bm25[best],
+            None if self.cosines is None else self.cosines[best],
+            self.found,
+            None if self.evidence is None else self.evidence[best],
+            best,
+            self.by[units.documents :],
+        )
 
 
 class Engine:
@@ -66,17 +85,18 @@ class Engine:
     ----------
     index
         Its arrays may be memory-mapped.
+    whole
+        Whether long documents are scored as wholes alone, not by their passages.
     """
 
-    def __init__(self, index: SubspaceIndex) -> None:
+    def __init__(self, index: SubspaceIndex, *, whole: bool = False) -> None:
         self.index = index
         self.postings = index.postings
         self.vectors: NDArray[np.float32] = index.vectors
         self.rows: NDArray[np.int64] = index.document_rows
         self.hashes: NDArray[np.uint8] = index.content_hashes
         self.calibration = Calibration.of_manifest(index.manifest.calibration)
-        self._bm25 = Bm25(self.postings)
-        self._terms = index.document_terms
+        self.units = Units.of_index(index, None if whole else index.passages)
 
     def ask(self, tokens: Iterable[str] | Mapping[str, float]) -> Question:
         """Return a query as this index sees it."""
@@ -84,7 +104,7 @@ class Engine:
 
     def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return how rare words are."""
-        return self._bm25.idf(words)
+        return self.units.idf(words)
 
     def rarity(self, question: Question) -> dict[str, float]:
         """Return how rare each word of a question is."""
@@ -108,19 +128,21 @@ class Engine:
         weight
             Of the subspace in hybrid; None for that of the calibration.
         """
-        bm25 = self._bm25.scores(question)
+        units = self.units
+        bm25 = units.bm25(question)
+        found = question.is_known(by)
         if by == "lexical":
-            return Scores(bm25, bm25, None, question.is_known(by), bm25 > 0)
-        cosines = self.vectors @ question.vector
-        evidence = (bm25 > 0) | is_special(cosines)
+            return Scores(bm25, bm25, None, found, bm25 > 0).of_documents(units)
+        cosines = units.cosines(question.vector)
+        evidence = (bm25 > 0) | is_special(cosines, units.documents)
         if by == "semantic":
-            return Scores(cosines, None, cosines, question.is_known(by), evidence)
-        hybrid = self._hybrid(question, bm25, weight)
+            return Scores(cosines, None, cosines, found, evidence).of_documents(units)
+        hybrid = self._hybrid(question, bm25, weight, units)
         fused = hybrid.fused(cosines)
         if feedback:
-            fused = hybrid.fused(self.vectors @ hybrid.moved_place(fused))
-            fused = hybrid.with_feedback(fused, self._bm25)
-        return Scores(fused, bm25, cosines, question.is_known(by), evidence)
+            fused = hybrid.fused(units.cosines(hybrid.moved_place(fused)))
+            fused = hybrid.with_feedback(fused)
+        return Scores(fused, bm25, cosines, found, evidence).of_documents(units)
 
     def batch(
         self, questions: Sequence[Question], by: str, weight: float | None = None
@@ -129,48 +151,47 @@ class Engine:
 
         They are those of `scores`; the matrix products of many questions are done at once.
         """
-        size = max(1, min(_BATCH_QUERIES, _BATCH_SCORES // max(len(self.rows), 1)))
-        bm25 = self._bm25.weighed() if by != "semantic" else self._bm25
+        scored = len(self.units.certainty)
+        size = max(1, min(_BATCH_QUERIES, _BATCH_SCORES // max(scored, 1)))
+        units = self.units.weighed() if by != "semantic" else self.units
         for start in range(0, len(questions), size):
             some = questions[start : start + size]
-            if by == "lexical":
-                yield from map(bm25.scores, some)
-                continue
-            cosines = np.stack([question.vector for question in some]) @ self.vectors.T
-            yield from cosines if by == "semantic" else self._fused(some, cosines, bm25, weight)
+            found: Iterator[tuple[NDArray[np.float32], NDArray[np.float32] | None]]
+            if by == "hybrid":
+                found = self._fused(some, units, weight)
+            elif by == "lexical":
+                found = ((bm25, bm25) for bm25 in map(units.bm25, some))
+            else:
+                places = np.stack([question.vector for question in some])
+                found = ((cosines, None) for cosines in units.cosines(places))
+            for scores, bm25 in found:
+                yield scores[units.best(scores, bm25)]
 
     def _fused(
-        self,
-        questions: Sequence[Question],
-        cosines: NDArray[np.float32],
-        bm25: Bm25,
-        weight: float | None,
-    ) -> Iterator[NDArray[np.float32]]:
-        hybrids = [self._hybrid(question, bm25.scores(question), weight) for question in questions]
+        self, questions: Sequence[Question], units: Units, weight: float | None
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32] | None]]:
+        """Yield the hybrid score and the BM25 of each unit, for each question."""
+        cosines = units.cosines(np.stack([question.vector for question in questions]))
+        words = [units.bm25(question) for question in questions]
+        hybrids = [
+            self._hybrid(question, bm25, weight, units)
+            for question, bm25 in zip(questions, words, strict=True)
+        ]
         moved = [
             hybrid.moved_place(hybrid.fused(each))
             for hybrid, each in zip(hybrids, cosines, strict=True)
         ]
-        for hybrid, again in zip(hybrids, np.stack(moved) @ self.vectors.T, strict=True):
-            yield hybrid.with_feedback(hybrid.fused(again), bm25)
+        again = units.cosines(np.stack(moved))
+        for hybrid, bm25, each in zip(hybrids, words, again, strict=True):
+            yield hybrid.with_feedback(hybrid.fused(each)), bm25
 
     def _hybrid(
-        self, question: Question, bm25: NDArray[np.float32], weight: float | None
+        self, question: Question, bm25: NDArray[np.float32], weight: float | None, units: Units
     ) -> _Hybrid:
         if weight is None:
             weight = self.calibration.weight(question.length)
-        return _Hybrid(
-            question,
-            standardised(bm25),
-            np.float32(weight * question.known),
-            self.vectors,
-            self._certainty,
-            self._terms,
-        )
-
-    @cached_property
-    def _certainty(self) -> NDArray[np.float32]:
-        return place_certainty(self._terms.distinct_terms)
+        words = standardised(bm25, units.documents)
+        return _Hybrid(question, words, np.float32(weight * question.known), units)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -180,7 +201,7 @@ class _Hybrid:
     Attributes
     ----------
     words
-        The standardised BM25 of each document.
+        The standardised BM25 of each unit.
     weight
         Of the subspace for this question.
     """
@@ -188,19 +209,22 @@ class _Hybrid:
     question: Question
     words: NDArray[np.float32]
     weight: np.float32
-    vectors: NDArray[np.float32]
-    certainty: NDArray[np.float32]
-    terms: DocumentTerms
+    units: Units
 
     def fused(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
         """Add the places to the words."""
-        return self.words + self.weight * place_scores(cosines, self.certainty)
+        units = self.units
+        return self.words + self.weight * place_scores(cosines, units.certainty, units.documents)
 
     def moved_place(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the question's place moved towards the documents that come first."""
-        return moved_place(self.question.vector, self.vectors, FirstDocuments.of_scores(fused))
+        return moved_place(self.question.vector, self.units, self._first(fused))
 
-    def with_feedback(self, fused: NDArray[np.float32], bm25: Bm25) -> NDArray[np.float32]:
+    def with_feedback(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
         """Add what the words of the documents that come first find."""
-        words = FeedbackWords.of_documents(FirstDocuments.of_scores(fused), self.terms, bm25)
-        return fused + np.float32(self.question.known) * feedback_scores(bm25.scores(words))
+        words = FeedbackWords.of_documents(self._first(fused), self.units)
+        said = feedback_scores(self.units.bm25(words), self.units.documents)
+        return fused + np.float32(self.question.known) * said
+
+    def _first(self, fused: NDArray[np.float32]) -> FirstDocuments:
+        return FirstDocuments.of_scores(fused, self.units.short)

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.scoring.bm25 import Bm25
-    from lpisearch.indexes.scoring.document_terms import DocumentTerms
     from lpisearch.indexes.scoring.question import Question
+    from lpisearch.indexes.scoring.units import Units
 
 FIRST = 10
 STRENGTH = 1.0
@@ -40,29 +39,33 @@ class FirstDocuments:
     """The documents that come first, and how much each counts: the counts add up to 1.
 
     In a library of fewer than 200 documents they are fewer than ten, in one of fewer than 20 none.
+    Of a long document its passages are taken, each as a document.
     """
 
     places: NDArray[np.int64]
     shares: NDArray[np.float32]
 
     @classmethod
-    def of_scores(cls, scores: NDArray[np.float32]) -> FirstDocuments:
-        """Take the best by a score."""
-        count = min(FIRST, len(scores) // _DOCUMENTS_A_FIRST)
+    def of_scores(
+        cls, scores: NDArray[np.float32], among: NDArray[np.int64] | None = None
+    ) -> FirstDocuments:
+        """Take the best by a score, of some or of all."""
+        pool = scores if among is None else scores[among]
+        count = min(FIRST, len(pool) // _DOCUMENTS_A_FIRST)
         if not count:
             return cls(np.empty(0, np.int64), np.empty(0, np.float32))
-        first = np.argpartition(scores, len(scores) - count)[-count:]
-        shares = np.exp(STEEPNESS * (scores[first] - scores[first].max()))
-        return cls(first, shares / shares.sum())
+        first = np.argpartition(pool, len(pool) - count)[-count:]
+        shares = np.exp(STEEPNESS * (pool[first] - pool[first].max()))
+        return cls(first if among is None else among[first], shares / shares.sum())
 
 
 def moved_place(
-    place: NDArray[np.float32], vectors: NDArray[np.float32], first: FirstDocuments
+    place: NDArray[np.float32], units: Units, first: FirstDocuments
 ) -> NDArray[np.float32]:
     """Return a query's place moved towards the documents that it finds first."""
     if not len(first.places) or not place.any():
         return place
-    return _unit(place + np.float32(STRENGTH) * (first.shares @ vectors[first.places]))
+    return _unit(place + np.float32(STRENGTH) * (first.shares @ units.vectors_at(first.places)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,17 +76,15 @@ class FeedbackWords:
     weights: NDArray[np.float32]
 
     @classmethod
-    def of_documents(cls, first: FirstDocuments, terms: DocumentTerms, bm25: Bm25) -> FeedbackWords:
+    def of_documents(cls, first: FirstDocuments, units: Units) -> FeedbackWords:
         """Take the fifty words that the first documents say most."""
-        numbers = terms.strongest_terms[first.places]
+        numbers, worth = units.telling_words(first.places)
         filled = numbers != NO_TERM
-        rows = np.broadcast_to(np.arange(len(first.places))[:, np.newaxis], numbers.shape)[filled]
-        counts = terms.strongest_counts[first.places][filled]
-        worth = bm25.saturated(counts, first.places[rows]) * first.shares[rows]
-        words, at = np.unique(numbers[filled].astype(np.int64), return_inverse=True)
-        weights = np.bincount(at, worth, minlength=len(words)).astype(np.float32)
+        said_by = (worth * first.shares[:, np.newaxis])[filled]
+        words, at = np.unique(numbers[filled], return_inverse=True)
+        weights = np.bincount(at, said_by, minlength=len(words)).astype(np.float32)
         if len(words) > FEEDBACK_WORDS:
-            said = weights * bm25.idf(words)
+            said = weights * units.idf(words)
             best = np.sort(np.argpartition(said, len(said) - FEEDBACK_WORDS)[-FEEDBACK_WORDS:])
             words, weights = words[best], weights[best]
         return cls(words, weights)

@@ -39,7 +39,7 @@ _ROUNDING = 1e-6
 _LEAST = float(np.finfo(np.float32).tiny) / _ROUNDING
 
 
-def place_scores(cosines: Scores, certainty: Scores) -> Scores:
+def place_scores(cosines: Scores, certainty: Scores, documents: int | None = None) -> Scores:
     """Return what the places of documents add to the score, before it is weighted.
 
     Parameters
@@ -48,13 +48,15 @@ def place_scores(cosines: Scores, certainty: Scores) -> Scores:
         Of the documents, or a row of them for each of several queries.
     certainty
         Of each document, from `place_certainty`.
+    documents
+        As `standardised` has it.
     """
-    return certainty * bounded(standardised(cosines), PLACE_BOUND)
+    return certainty * bounded(standardised(cosines, documents), PLACE_BOUND)
 
 
-def feedback_scores(bm25: Scores) -> Scores:
+def feedback_scores(bm25: Scores, documents: int | None = None) -> Scores:
     """Return what the words of the first documents add, before it is weighted."""
-    return np.float32(FEEDBACK_WEIGHT) * bounded(standardised(bm25), FEEDBACK_BOUND)
+    return np.float32(FEEDBACK_WEIGHT) * bounded(standardised(bm25, documents), FEEDBACK_BOUND)
 
 
 def place_certainty(distinct_terms: NDArray[np.integer]) -> Scores:
@@ -85,17 +87,19 @@ def known_part(
     return float(np.sqrt(squares[has_column].sum() / total)) if total > 0 else 1.0
 
 
-def standardised(scores: Scores) -> Scores:
+def standardised(scores: Scores, documents: int | None = None) -> Scores:
     """Return scores with mean 0 and deviation 1 over all documents; zeros if all are equal.
 
-    Of a matrix each row is standardised by itself.
+    Of a matrix each row is standardised by itself. With `documents`, so many scores are those of
+    documents, and passages follow, which have no say in mean and deviation.
     """
     if not scores.size:
         return scores
-    mean = scores.mean(axis=-1, dtype=np.float64, keepdims=True)
-    deviation = scores.std(axis=-1, dtype=np.float64, keepdims=True)
+    known = scores[..., :documents]
+    mean = known.mean(axis=-1, dtype=np.float64, keepdims=True)
+    deviation = known.std(axis=-1, dtype=np.float64, keepdims=True)
     largest = np.maximum(
-        np.abs(scores.max(axis=-1, keepdims=True)), np.abs(scores.min(axis=-1, keepdims=True))
+        np.abs(known.max(axis=-1, keepdims=True)), np.abs(known.min(axis=-1, keepdims=True))
     )
     says_something = (deviation > _ROUNDING * largest) & (largest >= _LEAST)
     inverse = np.divide(1, deviation, out=np.zeros_like(deviation), where=says_something)
@@ -107,12 +111,12 @@ def bounded(scores: Scores, bound: float) -> Scores:
     return np.asarray(np.float32(bound) * np.tanh(scores / np.float32(bound)))
 
 
-def is_special(cosines: Scores) -> NDArray[np.bool_]:
+def is_special(cosines: Scores, documents: int | None = None) -> NDArray[np.bool_]:
     """Tell which cosines stand out among those of all documents.
 
     They are a deviation above the mean, as one in six would be by chance: below that, documents
     without a word are relevant no more often than any (docs/ranking.md). Few documents cannot
     differ that much: of n, one can lie √(n - 1) above at most, and half of that will do.
     """
-    least = min(SPECIAL, np.sqrt(max(len(cosines) - 1, 0)) / 2)
-    return np.asarray((standardised(cosines) >= least) & (cosines > 0))
+    least = min(SPECIAL, np.sqrt(max(len(cosines[:documents]) - 1, 0)) / 2)
+    return np.asarray((standardised(cosines, documents) >= least) & (cosines > 0))

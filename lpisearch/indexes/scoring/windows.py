@@ -132,13 +132,7 @@ class Contest:
 
     def _placed(self, counts: csr_array) -> tuple[Floats, Floats]:
         """Return the places of bags of words, and how sure each is."""
-        columns = self.postings.lexicon_columns
-        known = columns != NO_COLUMN
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        kept = known[counts.indices]
-        entries = (counts.data[kept], (rows[kept], columns[counts.indices[kept]]))
-        shape = (counts.shape[0], self.index.n_terms)
-        narrowed = csr_array(entries, shape=shape)
+        narrowed = self.index.by_column(counts)
         return self.index.project(narrowed), place_certainty(np.diff(narrowed.indptr))
 
     def _answers_bm25(self, queries: csr_array, left: csr_array) -> Floats:
