@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, as_affinity
     from lpisearch.graphs.base import Graph
+    from lpisearch.graphs.exactness import Recall, recall
     from lpisearch.graphs.inner_products import complete
     from lpisearch.graphs.labels import blend, memberships, same_label
     from lpisearch.graphs.neighbours import ball, nearest
     from lpisearch.graphs.options import EDGE_WEIGHTS, GraphOptions
+    from lpisearch.graphs.pruning import pruned
     from lpisearch.graphs.registry import GRAPHS
 
 __all__ = [
@@ -23,12 +25,15 @@ __all__ = [
     "Affinity",
     "Graph",
     "GraphOptions",
+    "Recall",
     "as_affinity",
     "ball",
     "blend",
     "complete",
     "memberships",
     "nearest",
+    "pruned",
+    "recall",
     "same_label",
 ]
 
@@ -39,6 +44,8 @@ _HOMES = {
     "labels": ("blend", "memberships", "same_label"),
     "neighbours": ("ball", "nearest"),
     "options": ("EDGE_WEIGHTS", "GraphOptions"),
+    "pruning": ("pruned",),
+    "exactness": ("Recall", "recall"),
     "registry": ("GRAPHS",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from lpisearch.compute.rows import unit_rows
+from lpisearch.graphs.lists import first_entries, strongest_entries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +69,8 @@ def _near_pairs(
     X: sparse.csr_array, least_cosine: float
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]], Floats]:
     """Find pairs, the later document first, with their cosines."""
-    strongest = sparse.csr_array(unit_rows(_strongest_terms(X)))
-    lists = _first_documents(strongest)
+    strongest = sparse.csr_array(unit_rows(strongest_entries(X, STRONGEST_TERMS)))
+    lists = first_entries(sparse.csr_array(strongest.T), LIST_LENGTH)
     nothing = np.empty(0, np.intp)
     found = [(nothing, nothing, np.empty(0, X.dtype))]
     for start in range(0, X.shape[0], _BLOCK):
@@ -82,30 +83,3 @@ def _near_pairs(
         found.append((later[near], earlier[near], cosines[near]))
     later, earlier = (np.concatenate([part[side] for part in found]) for side in (0, 1))
     return later, earlier, np.concatenate([part[2] for part in found])
-
-
-def _strongest_terms(X: sparse.csr_array) -> sparse.csr_array:
-    """Keep the entries of largest weight in each row."""
-    # Block by block: one sort of all entries would leave the processor's cache.
-    starts = range(0, X.shape[0], _BLOCK)
-    blocks = [_strongest_of_block(X[start : start + _BLOCK]) for start in starts]
-    return sparse.csr_array(sparse.vstack(blocks, format="csr")) if blocks else X
-
-
-def _strongest_of_block(X: sparse.csr_array) -> sparse.csr_array:
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    order = np.lexsort((-X.data, rows))
-    ranks = np.arange(X.nnz) - X.indptr[rows]
-    kept = np.sort(order[ranks < STRONGEST_TERMS])
-    return sparse.csr_array((X.data[kept], (rows[kept], X.indices[kept])), shape=X.shape)
-
-
-def _first_documents(strongest: sparse.csr_array) -> sparse.csr_array:
-    """Return terms x documents with no more than the first documents of each term."""
-    lists = sparse.csr_array(strongest.T)
-    lists.sort_indices()
-    terms = np.repeat(np.arange(lists.shape[0]), np.diff(lists.indptr))
-    kept = np.arange(lists.nnz) - lists.indptr[terms] < LIST_LENGTH
-    return sparse.csr_array(
-        (lists.data[kept], (terms[kept], lists.indices[kept])), shape=lists.shape
-    )

@@ -1,6 +1,7 @@
 """Graphs of near documents: the p nearest, or all within a ball. Rows of X are documents.
 
-Both are exact, and memory is bounded by the edges that are kept.
+Memory is bounded by the edges that are kept. Both are exact, but for the nearest of very many
+documents: the time of all pairs grows with their square.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from lpisearch.graphs.affinity import Affinity
 from lpisearch.graphs.cosines import map_cosines
 from lpisearch.graphs.edges import symmetric_edges
 from lpisearch.graphs.options import GraphOptions
+from lpisearch.graphs.pruning import pruned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +36,13 @@ def nearest(
     An edge is there if either end names the other. Only documents with a positive cosine are
     neighbours, so a document may have fewer than p. The diagonal is zero: a document is not its
     own neighbour. A document without neighbours (it has no term, or shares none with another) has
-    degree 0. Which of several equal cosines is kept at the limit is not specified.
+    degree 0. Which of several equal cosines is kept at the limit is not specified. Of more than
+    `exact_documents` they are those that `pruned` finds.
     """
-    del labels
     options = options or GraphOptions()
     n = X.shape[0]
+    if n > options.exact_documents:
+        return pruned(X, labels, options)
     if n < 2:  # noqa: PLR2004 -- a pair
         return Affinity(edges=sparse.csr_array((n, n), dtype=X.dtype))
     p = min(options.n_neighbors, n - 1)

@@ -9,6 +9,7 @@ EDGE_WEIGHTS = ("cosine", "binary", "heat")
 NEIGHBOURS = 15
 RADIUS = 1.2
 HEAT_SCALE = 1.0
+EXACT_DOCUMENTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,15 @@ class GraphOptions:
         "cosine"; "binary", all edges 1; or "heat", exp(-distance² / heat_scale).
     heat_scale
         t of the heat kernel.
+    exact_documents
+        The nearest of more documents than these are found in linear time, nearly exactly.
     """
 
     n_neighbors: int = NEIGHBOURS
     radius: float = RADIUS
     edge_weights: str = EDGE_WEIGHTS[0]
     heat_scale: float = HEAT_SCALE
+    exact_documents: int = EXACT_DOCUMENTS
 
     def __post_init__(self) -> None:
         if self.n_neighbors < 1:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _GRAPHS = (
     Graph("nearest", "the nearest by cosine", "neighbours:nearest"),
+    Graph("pruned", "nearly the nearest, in linear time", "pruning:pruned"),
     Graph("ball", "all within a distance", "neighbours:ball", has_ball=True),
     Graph("complete", "every pair, by inner product", "inner_products:complete", is_complete=True),
     Graph("label", "those of the same label", "labels:same_label", needs_labels=True),

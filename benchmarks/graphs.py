@@ -1,0 +1,89 @@
+"""The pruned graph of neighbours beside the exact one: time, recall, weight that stays.
+
+Run `python -m benchmarks.graphs [COLLECTION …]`; without a name 20newsgroups, debian-packages and
+all public collections as one. Both run in turn in this process; only ratios mean anything. With
+`pip install sparse-dot-topn` the candidates are also found by that package.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scipy.sparse import csr_matrix
+
+from lpisearch.compute.rows import unit_rows
+from lpisearch.graphs import GraphOptions, nearest, pruned, recall
+from lpisearch.graphs.lists import strongest_entries
+from lpisearch.graphs.pruning import CANDIDATES, STRONGEST_DOCUMENTS, STRONGEST_TERMS
+from lpisearch.terms.counts import build_counts
+from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.terms.weighting import Weighting, normalise_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scipy.sparse import csr_array
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+ALL = "all"
+NEIGHBOURS = 15
+
+
+def main() -> None:
+    """Measure each collection that is named."""
+    print("| collection | documents | pruned / exact, time | recall | weight | sparse-dot-topn |")
+    print("| :--- | ---: | ---: | ---: | ---: | ---: |")
+    for name in sys.argv[1:] or ["20newsgroups", "debian-packages", ALL]:
+        measure(name, matrix(name))
+
+
+def measure(name: str, X: csr_array) -> None:
+    """Print a row: the package's time is that of the candidates, beside all of ours."""
+    options = GraphOptions(NEIGHBOURS, exact_documents=X.shape[0])
+    _, took_exact = _timed(lambda: nearest(X, None, options))
+    found, took = _timed(lambda: pruned(X, None, options))
+    kept = recall(X, found, NEIGHBOURS, seed=0, sample=1000)
+    peer = f"{with_package(X) / took:.2f}" if find_spec("sparse_dot_topn") else "not installed"
+    cells = (f"{X.shape[0]:,}", f"{took / took_exact:.2f}", f"{kept.edges:.3f}")
+    print("|", " | ".join((name, *cells, f"{kept.weight:.3f}", peer)), "|", flush=True)
+
+
+def with_package(X: csr_array) -> float:
+    """Time the candidates alone, found by sparse-dot-topn in two threads."""
+    from sparse_dot_topn import sp_matmul_topn
+
+    def candidates() -> Any:
+        strongest = strongest_entries(unit_rows(X), STRONGEST_TERMS)
+        lists = csr_matrix(strongest_entries(strongest.T.tocsr(), STRONGEST_DOCUMENTS))
+        return sp_matmul_topn(csr_matrix(strongest), lists, top_n=CANDIDATES, n_threads=2)
+
+    return _timed(candidates)[1]
+
+
+def matrix(name: str) -> csr_array:
+    """Weigh the documents of a collection, or of all."""
+    names = [path.parent.name for path in sorted(DATA.glob("*/docs.jsonl.gz"))]
+    tokeniser = Tokeniser()
+    texts = []
+    for each in names if name == ALL else [name]:
+        with gzip.open(DATA / each / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
+            records = map(json.loads, lines)
+            texts += [tokeniser.joined(f"{one['title']}\n{one['text']}") for one in records]
+    counts = build_counts([texts])[1].matrix
+    return normalise_rows(Weighting.fit(counts).apply(counts))
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    begun = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    main()
