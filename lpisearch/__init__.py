@@ -76,8 +76,11 @@ if TYPE_CHECKING:
         IndexPlan,
         IndexReport,
         IngestReport,
+        LabelReport,
         LabelShare,
         Passage,
+        PredictedLabel,
+        PredictionReport,
         Report,
         Suggestion,
         Table,
@@ -148,6 +151,7 @@ __all__ = [
     "IndexUnwritable",
     "IngestOptions",
     "IngestReport",
+    "LabelReport",
     "LabelShare",
     "LaplacianScore",
     "Library",
@@ -163,6 +167,8 @@ __all__ = [
     "NothingToIndex",
     "Passage",
     "PlotUnavailable",
+    "PredictedLabel",
+    "PredictionReport",
     "ReadOptions",
     "ReaderError",
     "Report",
@@ -194,7 +200,8 @@ _HOMES = {
     "lpisearch.records": """
         Answer Classification Dimension DimensionReport Document
         Entry Explanation Filter Finding Hit
-        IndexPlan IndexReport IngestReport LabelShare Passage
+        IndexPlan IndexReport IngestReport LabelReport LabelShare
+        Passage PredictedLabel PredictionReport
         Report Suggestion Table Topic TopicReport
     """,
     "lpisearch.settings": """

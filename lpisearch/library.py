@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         IndexPlan,
         IndexReport,
         IngestReport,
+        LabelReport,
+        PredictedLabel,
+        PredictionReport,
         Progress,
         Report,
         Run,
@@ -395,6 +398,97 @@ class Library:
             else:
                 yield judge.document(each.name, each.document)
 
+    def label(
+        self,
+        *documents: str,
+        add: str | Sequence[str] = (),
+        remove: str | Sequence[str] = (),
+        where: Filter | None = None,
+    ) -> LabelReport:
+        """Give documents labels and take others away, whatever their sources say, now and later.
+
+        A label that was predicted for a document is settled so: accepted or rejected.
+
+        Parameters
+        ----------
+        *documents
+            Ids or paths.
+        add, remove
+            One label or several.
+        where
+            In place of names: all documents that pass it.
+
+        Examples
+        --------
+        >>> library.label("first.txt", add="read")
+        LabelReport(documents=1, added=1, removed=0)
+        >>> library.label("first.txt", remove="read").removed
+        1
+        """
+        from lpisearch.maintenance.labels import label_documents
+
+        chosen = where or Filter()
+        return label_documents(self.path, documents, chosen, add=_each(add), remove=_each(remove))
+
+    def predict_labels(
+        self,
+        *documents: str,
+        where: Filter | None = None,
+        labelled: bool = False,
+        options: ClassifyOptions | None = None,
+        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> PredictionReport:
+        """Judge documents of the library, and keep what is said of them as predicted labels.
+
+        They are kept apart from labels that people gave: shown and filtered as predicted, never
+        learned from unless an index is asked to.
+
+        Parameters
+        ----------
+        *documents
+            Ids or paths; all, if none are named.
+        where
+            In place of names: those that pass it.
+        labelled
+            Judge documents that have labels too.
+        options
+            By which classifier of which index, and how sure it must be.
+        on_progress
+            Called with how many were judged, and of how many.
+
+        Examples
+        --------
+        >>> report = library.predict_labels(labelled=True)
+        >>> report.documents == len(library)
+        True
+        >>> library.forget_predicted() == report.predicted
+        True
+        """
+        from lpisearch.maintenance.predicting import predict_labels
+        from lpisearch.settings import ClassifyOptions
+
+        chosen = options or ClassifyOptions()
+        return predict_labels(
+            self._session,
+            documents,
+            where or Filter(),
+            chosen,
+            labelled=labelled,
+            on_progress=on_progress,
+        )
+
+    def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
+        """Return the labels that were predicted for a document, most probable first."""
+        with self._session.reading() as snapshot:
+            key = snapshot.documents.only(name)
+            return snapshot.labels.predicted([key]).get(key, ())
+
+    def forget_predicted(self, *documents: str, where: Filter | None = None) -> int:
+        """Remove predicted labels, of all documents if none are named; return of how many."""
+        from lpisearch.maintenance.predicting import forget_predicted
+
+        return forget_predicted(self.path, documents, where or Filter())
+
     def topics(
         self,
         number: int | None = None,
@@ -648,6 +742,10 @@ class Library:
             return self._asked
 
 
+def _each(labels: str | Sequence[str]) -> tuple[str, ...]:
+    return (labels,) if isinstance(labels, str) else tuple(labels)
+
+
 def _search_options(
     options: SearchOptions | None,
     k: int | None,
@@ -659,7 +757,7 @@ def _search_options(
     explain: bool = False,
 ) -> SearchOptions:
     chosen = options or SearchOptions()
-    labels = (label,) if isinstance(label, str) else tuple(label)
+    labels = _each(label)
     return replace(
         chosen,
         k=chosen.k if k is None else k,

@@ -16,7 +16,7 @@ by the weights under which documents that were not seen were most probable.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +136,8 @@ class Classifier:
         Of the parts of each classifier that was learned.
     chosen
         The one that "auto" means.
+    further
+        From which share on each classifier gives a document more than its best label.
     """
 
     labels: tuple[str, ...]
@@ -144,6 +146,7 @@ class Classifier:
     machines: Mapping[str, Machine]
     weights: Mapping[str, Sequence[float]]
     chosen: str
+    further: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_index(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Classifier:
@@ -168,6 +171,7 @@ class Classifier:
             },
             weights=facts.get("weights", old),
             chosen=facts.get("chosen", "centroid"),
+            further=facts.get("further", {}),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:

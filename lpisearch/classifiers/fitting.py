@@ -23,6 +23,7 @@ from lpisearch.classifiers.classifier import (
     class_centres,
     neighbour_votes,
 )
+from lpisearch.classifiers.deciding import further_share
 from lpisearch.classifiers.held_out import held_out_folds
 from lpisearch.classifiers.limits import LIMITS
 from lpisearch.classifiers.machines import fit_machine
@@ -71,7 +72,7 @@ def fit_classifiers(
     -------
     tuple
         The classifiers, and what is to be said of them: alpha, judged (how many documents were
-        held out), weights and accuracy of each classifier, chosen.
+        held out), weights, accuracy and further share of each classifier, chosen.
 
     Raises
     ------
@@ -92,8 +93,15 @@ def fit_classifiers(
         ]
         machines = {name: machine.result() for name, machine in whole.machines.items()}
     facts = _calibrated(scores, members, folds, len(labels))
-    weights, chosen = facts["weights"], facts["chosen"]
-    found = Classifier(tuple(labels), whole.subspace, members, machines, weights, chosen)
+    found = Classifier(
+        tuple(labels),
+        whole.subspace,
+        members,
+        machines,
+        facts["weights"],
+        facts["chosen"],
+        facts["further"],
+    )
     return found, {"alpha": whole.alpha, **facts}
 
 
@@ -166,10 +174,11 @@ def _calibrated(
     """
     if not folds:
         weights = {by: [1.0] * len(parts) for by, parts in CLASSIFIERS.items()}
-        return {"judged": 0, "weights": weights, "accuracy": {}, "chosen": "centroid"}
+        none: dict[str, Any] = {"accuracy": {}, "further": {}}
+        return {"judged": 0, "weights": weights, "chosen": "centroid", **none}
     together = {name: np.concatenate([each[name] for each in scores]) for name in scores[0]}
     truth = members.of(np.concatenate([fold.judged for fold in folds])).shares(n_classes)
-    weights, right, surprises = {}, {}, {}
+    weights, right, surprises, further = {}, {}, {}, {}
     for by, parts in CLASSIFIERS.items():
         if not together.keys() >= set(parts):
             continue
@@ -178,6 +187,7 @@ def _calibrated(
         shares = as_shares(weighted(part_scores, weights[by]))
         right[by] = truth[np.arange(len(truth)), shares.argmax(axis=1)] > 0
         surprises[by] = surprise(shares, truth)
+        further[by] = further_share(shares, truth > 0)
     most = max(right.values(), key=np.mean)
     good = [by for by, hits in right.items() if not _clearly_worse(hits, most)]
     return {
@@ -185,6 +195,7 @@ def _calibrated(
         "weights": weights,
         "accuracy": {by: round(float(hits.mean()), 4) for by, hits in right.items()},
         "chosen": min(good, key=surprises.__getitem__),
+        "further": further,
     }
 
 

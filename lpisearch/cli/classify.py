@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_table
+from lpisearch.cli.filters import Labels, PathGlob, Predicted, Since, Split, Until, Where, filter_of
+from lpisearch.cli.render import Json, cell_line, note, print_json, print_table, say
+from lpisearch.errors import BadOption
 from lpisearch.messages import Message
-from lpisearch.records.wire import classification_record
+from lpisearch.records.wire import classification_record, prediction_record
+from lpisearch.wording import counted
 
 if TYPE_CHECKING:
-    from lpisearch.records import Classification
+    from collections.abc import Sequence
 
+    from lpisearch.library import Library
+    from lpisearch.records import Classification, Filter
+    from lpisearch.settings import ClassifyOptions
+
+_KEPT = "Documents of the library"
 NONE_OF_THESE = "none of these"
 _SHOWN_BESIDE = 3
 
@@ -20,13 +29,13 @@ _SHOWN_BESIDE = 3
 def classify(
     context: typer.Context,
     what: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="TEXT|FILE",
             help="Files, folders and globs that exist, or else the words of a text; "
-            "- reads standard input.",
+            "- reads standard input. With --write and --undo, documents by id or path.",
         ),
-    ],
+    ] = None,
     classifier: Annotated[
         str,
         typer.Option(
@@ -41,12 +50,53 @@ def classify(
         float,
         typer.Option(metavar="SHARE", help="The answer is “none of these” below this share."),
     ] = 0.5,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="Keep what is predicted for documents of the library that have no label.",
+            rich_help_panel=_KEPT,
+        ),
+    ] = False,
+    undo: Annotated[
+        bool,
+        typer.Option("--undo", help="Let predicted labels go again.", rich_help_panel=_KEPT),
+    ] = False,
+    labelled: Annotated[
+        bool,
+        typer.Option(
+            "--labelled", help="Predict for documents with labels too.", rich_help_panel=_KEPT
+        ),
+    ] = False,
+    label: Labels = None,
+    predicted: Predicted = None,
+    path: PathGlob = "",
+    split: Split = "",
+    since: Since = "",
+    until: Until = "",
+    where: Where = None,
     json: Json = False,
 ) -> None:
-    """Label texts by what `index` learned from the labelled documents."""
+    """Label texts by what `index` learned from the labelled documents.
+
+    With --write, documents of the library are labelled: their predicted labels are kept apart from
+    those that people gave, and shown with a question mark.
+    """
     from lpisearch.settings import ClassifyOptions
 
     options = ClassifyOptions(classifier, k, index, confidence)
+    if write or undo:
+        wanted = filter_of(label, path, split, since, until, where, predicted)
+        kept = _Kept(context.obj.library, what or [], wanted, json)
+        if write and undo:
+            raise BadOption(("write", "undo"), "only one of them at a time")
+        if undo:
+            kept.undo()
+        else:
+            kept.write(options, labelled=labelled)
+        return
+    if not what:
+        raise typer.BadParameter("what to label?", param_hint="TEXT|FILE")
     found = list(context.obj.library.classify_each(what, options))
     if json:
         print_json([classification_record(each) for each in found])
@@ -56,6 +106,42 @@ def classify(
         _render_many(found)
     if found and all(each.failed for each in found):
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Predicted labels of documents of the library, written and undone."""
+
+    library: Library
+    names: Sequence[str]
+    wanted: Filter
+    json: bool
+
+    def write(self, options: ClassifyOptions, *, labelled: bool) -> None:
+        with cell_line() as show:
+            report = self.library.predict_labels(
+                *self.names,
+                where=self.wanted,
+                labelled=labelled,
+                options=options,
+                on_progress=lambda done, total: show("documents", done, total),
+            )
+        if self.json:
+            print_json(prediction_record(report))
+            return
+        print_table(("predicted", "documents"), list(report.labels.items()))
+        judged = f"{report.predicted:,} of {counted(report.documents, 'document')}"
+        note(
+            f"{judged} got a label by {report.classifier}; for {report.none_of_these:,} none was "
+            f"probable enough, {report.unknown:,} have no word that tells anything."
+        )
+
+    def undo(self) -> None:
+        number = self.library.forget_predicted(*self.names, where=self.wanted)
+        if self.json:
+            print_json({"documents": number})
+        else:
+            say(f"Predicted labels of {counted(number, 'document')} are gone.")
 
 
 def _render_one(found: Classification, confidence: float) -> None:
@@ -72,6 +158,8 @@ def _render_one(found: Classification, confidence: float) -> None:
     else:
         rows = [(each.label, _percent(each.share)) for each in found.labels]
         print_table(("label", "share"), rows)
+        if len(found.decided) > 1:
+            note(f"Labels: {', '.join(found.decided)}.")
     if found.none_of_these:
         note(f"None of these: no label has a share of {_percent(confidence)} or more.")
 
@@ -83,7 +171,9 @@ def _render_many(found: list[Classification]) -> None:
         if each.none_of_these:
             label = NONE_OF_THESE
         elif others:
-            label, share, others = others[0].label, _percent(others[0].share), others[1:]
+            taken, others = others[: len(each.decided)], others[len(each.decided) :]
+            label = ", ".join(one.label for one in taken)
+            share = ", ".join(_percent(one.share) for one in taken)
         beside = ", ".join(f"{other.label} {_percent(other.share)}" for other in others)
         rows.append((each.input, label, share, beside, each.note))
     print_table(("input", "label", "share", "or", "note"), rows)

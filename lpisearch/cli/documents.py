@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpisearch.cli.commands import VerbCommand, VerbGroup
-from lpisearch.cli.filters import Labels, PathGlob, Split, filter_of
+from lpisearch.cli.filters import Labels, PathGlob, Predicted, Split, filter_of
 from lpisearch.cli.render import (
     Json,
     note,
+    predicted_labels,
     print_json,
     print_pairs,
     print_table,
@@ -36,6 +37,7 @@ app = typer.Typer(
 def list_(
     context: typer.Context,
     label: Labels = None,
+    predicted: Predicted = None,
     path: PathGlob = "",
     split: Split = "",
     limit: Annotated[
@@ -56,7 +58,7 @@ def list_(
     ] = False,
 ) -> None:
     """List documents."""
-    wanted = filter_of(label, path, split)
+    wanted = filter_of(label, path, split, predicted=predicted)
     entries, total = context.obj.library.listing(
         wanted, limit=limit or -1, offset=offset, sort=sort
     )
@@ -69,8 +71,11 @@ def list_(
 
 
 def _print_entries(entries: list[Entry], total: int) -> None:
-    rows = [(one.id, one.title, ", ".join(one.labels), one.split) for one in entries]
-    print_table(("id", "title", "labels", "split"), rows)
+    rows = [
+        (one.id, one.title, ", ".join(one.labels), one.split, predicted_labels(one.predicted))
+        for one in entries
+    ]
+    print_table(("id", "title", "labels", "split", "predicted"), rows)
     note(f"{len(entries):,} of {total:,} documents")
 
 
@@ -83,7 +88,8 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one document."""
-    found = context.obj.library.document(document)
+    library = context.obj.library
+    found = library.document(document)
     if json:
         print_json(document_record(found))
         return
@@ -91,6 +97,7 @@ def show(
         ("id", found.id or ""),
         ("title", found.title),
         ("labels", ", ".join(found.labels)),
+        ("predicted", predicted_labels(library.predicted(document))),
         ("split", found.split),
         ("date", found.date),
         ("path", found.path),

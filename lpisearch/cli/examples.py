@@ -36,6 +36,13 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "classify": (
         ("A text", 'classify "my chain slips on the smallest sprocket"'),
         ("Files, with the shares of three labels", "classify inbox/*.eml -k 3"),
+        ("Keep what is predicted for documents without labels", "classify --write --path inbox"),
+        ("Let it go again", "classify --undo --path inbox"),
+    ),
+    "label": (
+        ("One label comes, another goes", "label letters/june.txt notes.md +family -draft"),
+        ("All below a folder", "label --path invoices +money"),
+        ("Accept what was predicted", "label --predicted sailing +sailing"),
     ),
     "topics": (
         ("As many as there are", "topics"),

@@ -19,6 +19,15 @@ Labels = Annotated[
         "--label", metavar="LABEL", help="Only this label (repeatable).", rich_help_panel=DOCUMENTS
     ),
 ]
+Predicted = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--predicted",
+        metavar="LABEL",
+        help="Only with this label predicted; with --label, either (repeatable).",
+        rich_help_panel=DOCUMENTS,
+    ),
+]
 PathGlob = Annotated[
     str,
     typer.Option(
@@ -60,6 +69,7 @@ def filter_of(
     since: str = "",
     until: str = "",
     where: list[str] | None = None,
+    predicted: list[str] | None = None,
 ) -> Filter:
     """Gather what was said of the documents; a relative path is seen from the current folder too.
 
@@ -73,7 +83,8 @@ def filter_of(
 
     metadata = tuple(read_condition(each) for each in where or ())
     here = _current_folder() if path else ""
-    return Filter(tuple(labels or ()), path, split, since, until, metadata, here)
+    either = tuple(labels or ()), tuple(predicted or ())
+    return Filter(either[0], path, split, since, until, metadata, here, either[1])
 
 
 def _current_folder() -> str:

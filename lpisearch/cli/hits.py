@@ -6,7 +6,14 @@ import sys
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from lpisearch.cli.render import note, print_csv, print_json, print_table, say
+from lpisearch.cli.render import (
+    note,
+    predicted_labels,
+    print_csv,
+    print_json,
+    print_table,
+    say,
+)
 from lpisearch.records.trec import run_lines
 from lpisearch.records.wire import hit_record, run_record
 from lpisearch.wording import printable
@@ -16,7 +23,7 @@ if TYPE_CHECKING:
 
     from lpisearch.records import Answer, Explanation, Hit, Passage, Run
 
-_COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet")
+_COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet", "predicted")
 
 
 class HitFormat(Enum):
@@ -124,6 +131,7 @@ def _row(hit: Hit) -> tuple[object, ...]:
         _number(hit.cosine),
         _number(hit.bm25),
         hit.snippet.text,
+        predicted_labels(hit.predicted),
     )
 
 
@@ -143,6 +151,8 @@ def _print_blocks(answer: Answer) -> None:
         head.append(printable(hit.title or hit.id), style="bold")
         if hit.labels:
             head.append(f"  {printable(', '.join(hit.labels))}", style="green")
+        if hit.predicted:
+            head.append(f"  {printable(predicted_labels(hit.predicted))}", style="italic cyan")
         console.print(head)
         for line in (printable(hit.id), _legs(hit)):
             console.print(Padding(Text(line, style="dim", overflow="fold"), (0, 0, 0, 4)))

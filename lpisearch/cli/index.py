@@ -101,6 +101,12 @@ def index(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="Several indexes can lie beside each other.")
     ] = "default",
+    learn_predicted: Annotated[
+        bool,
+        typer.Option(
+            "--learn-predicted", help="Learn predicted labels where a document has no other."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Of every random choice.")] = 0,
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
@@ -124,6 +130,7 @@ def index(
         train=train,
         where=read_conditions(where or []),
         seed=seed,
+        learn_predicted=learn_predicted,
         wait_seconds=wait,
     )
     library = context.obj.library

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli.commands import VerbCommand
-from lpisearch.cli.filters import Labels, PathGlob, Since, Split, Until, Where, filter_of
+from lpisearch.cli.exclusions import ExclusionsAsText
+from lpisearch.cli.filters import (
+    Labels,
+    PathGlob,
+    Predicted,
+    Since,
+    Split,
+    Until,
+    Where,
+    filter_of,
+)
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch
 from lpisearch.cli.render import OUTPUT, Json, note, say
 
@@ -18,9 +26,6 @@ if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.settings import SearchOptions
 
-_SHORT = len("-k")
-_MARK = "\N{INVISIBLE SEPARATOR}"
-_EXCLUSION = re.compile(r"-[^\W_]|-[\"“„«(]")
 _HITS = 10
 _RANKING = "Ranking"
 _RUN_DEPTH = 1000
@@ -88,49 +93,6 @@ Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.", rich_hel
 Explain = Annotated[bool, typer.Option("--explain", help="Show which words make each hit near.")]
 
 
-class ExclusionsAsText(VerbCommand):
-    """Takes -word for a word to exclude, which Click would read as an option of one letter.
-
-    An argument of one minus and a letter, a digit, a quote or a parenthesis belongs to the
-    question, unless it is an option of one letter, alone (-k) or with its number (-k5). What
-    follows an option that takes a value is its value, and after -- everything is text, as always.
-    """
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, with exclusions marked so that no option is seen in them."""
-        flags = {name for option in self.params for name in option.opts if _is_flag(option)}
-        short = {name for option in self.params for name in option.opts if len(name) == _SHORT}
-        short.update(name for name in ctx.help_option_names if len(name) == _SHORT)
-        flags.update(ctx.help_option_names)
-        marked: list[str] = []
-        is_value = False
-        for at, word in enumerate(args):
-            if word == "--":
-                marked += args[at:]
-                break
-            excludes = not is_value and _EXCLUSION.match(word) and not _is_short(word, short)
-            marked.append(_MARK + word if excludes else word)
-            is_value = not is_value and _takes_value(word, flags)
-        rest = super().parse_args(ctx, marked)
-        words: list[str] = ctx.params.get("text") or []
-        ctx.params["text"] = [word.removeprefix(_MARK) for word in words]
-        return rest
-
-
-def _is_flag(option: Any) -> bool:
-    return bool(getattr(option, "is_flag", False))
-
-
-def _is_short(word: str, short: set[str]) -> bool:
-    return word[:_SHORT] in short and (len(word) == _SHORT or word[_SHORT:].isdecimal())
-
-
-def _takes_value(word: str, flags: set[str]) -> bool:
-    """Tell whether the next word belongs to an option."""
-    is_option = word.startswith("--") or (len(word) == _SHORT and word.startswith("-"))
-    return is_option and "=" not in word and word not in flags
-
-
 def query(
     context: typer.Context,
     text: Annotated[
@@ -148,6 +110,7 @@ def query(
     by: By = "hybrid",
     sort: Sort = _BY_SCORE,
     label: Labels = None,
+    predicted: Predicted = None,
     path: PathGlob = "",
     split: Split = "",
     since: Since = "",
@@ -197,6 +160,7 @@ def query(
         k=k if k is not None else (_RUN_DEPTH if trec else _HITS),
         offset=offset,
         labels=label,
+        predicted=predicted,
         path=path,
         split=split,
         since=since,
@@ -237,6 +201,7 @@ def similar(
     by: By = "hybrid",
     sort: Sort = _BY_SCORE,
     label: Labels = None,
+    predicted: Predicted = None,
     path: PathGlob = "",
     split: Split = "",
     since: Since = "",
@@ -257,6 +222,7 @@ def similar(
         k=k,
         offset=offset,
         labels=label,
+        predicted=predicted,
         path=path,
         split=split,
         since=since,
@@ -278,6 +244,7 @@ def search_options(
     k: int,
     offset: int,
     labels: list[str] | None,
+    predicted: list[str] | None,
     path: str,
     split: str,
     since: str,
@@ -298,7 +265,7 @@ def search_options(
     """
     from lpisearch.settings import SearchOptions
 
-    wanted = filter_of(labels, path, split, since, until, where)
+    wanted = filter_of(labels, path, split, since, until, where, predicted)
     return SearchOptions(
         by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight, sort
     )

@@ -20,7 +20,7 @@ from lpisearch.wording import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from lpisearch.records import Progress
+    from lpisearch.records import PredictedLabel, Progress
 
 Cell = TypeVar("Cell")
 OUTPUT = "Output"
@@ -175,6 +175,11 @@ def semantic_weight(calibration: dict[str, Any]) -> str:
     weights = [f"{weight} at {length}" for length, weight in shown.items()]
     said = f"{', '.join(weights)} words" if len({*shown.values()}) > 1 else min(shown.values())
     return f"{said}, learned from {calibration['documents']:,} documents"
+
+
+def predicted_labels(predicted: Sequence[PredictedLabel]) -> str:
+    """Say what was predicted, marked by a question mark: "sailing? 83%"."""
+    return ", ".join(f"{each.label}? {each.confidence:.0%}" for each in predicted)
 
 
 def size(number: float) -> str:

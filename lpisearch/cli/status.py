@@ -48,9 +48,12 @@ def status(context: typer.Context, json: Json = False) -> None:
             note(index["note"])
     if not found["indexes"] and found["documents"]:
         note("There is no index yet. Next: lpisearch index")
-    if found["labels"]:
+    predicted = found["predicted"]
+    if found["labels"] or predicted:
+        names = dict.fromkeys((*found["labels"], *predicted))
+        rows = [(name, found["labels"].get(name, 0), predicted.get(name, "")) for name in names]
         say()
-        print_table(("label", "documents"), list(found["labels"].items()))
+        print_table(("label", "documents", "predicted"), rows)
 
 
 def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:

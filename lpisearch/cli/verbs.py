@@ -36,6 +36,7 @@ VERBS: Mapping[str, Verb] = {
     "query": Verb("query", "query_app", "Find documents by meaning and by words."),
     "similar": Verb("query", "similar", "Find documents that are like one."),
     "classify": Verb("classify", "classify", "Label texts by what `index` learned."),
+    "label": Verb("label", "label_app", "Give documents labels, or take them away."),
     "topics": Verb("topics", "topics", "Show what the library is about."),
     "evaluate": Verb("evaluate.app", "app", "Measure an index on labels and judged queries."),
     "status": Verb("status", "status", "Show what the library holds."),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.manifest import Manifest
     from lpisearch.projections.base import DocumentTransformer
     from lpisearch.settings import IndexOptions, IndexSpec
-    from lpisearch.storage import Store
+    from lpisearch.storage import Snapshot, Store
 
 
 def build_index(
@@ -120,7 +120,7 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
     rows: list[int] = []
     hashes: list[bytes] = []
     with store.reading() as snapshot:
-        labels = snapshot.labels.by_key(spec.where)
+        labels = _labels(snapshot, spec)
         if spec.labels == "use" and not labels:
             raise BadOption("labels", "no document has a label to use")
         splits = snapshot.labels.splits_by_key(spec.where)
@@ -134,6 +134,16 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
 
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         yield Corpus(shards(), rows, hashes, labels, splits, tokeniser, snapshot)
+
+
+def _labels(snapshot: Snapshot, spec: IndexSpec) -> dict[int, list[str]]:
+    """Return what is learned from: given labels, and predicted ones where that is asked."""
+    labels = snapshot.labels.by_key(spec.where)
+    if spec.learn_predicted:
+        others = [key for key in snapshot.corpus.content_hashes(spec.where) if key not in labels]
+        for key, predicted in snapshot.labels.predicted(others).items():
+            labels[key] = [each.label for each in predicted]
+    return labels
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:

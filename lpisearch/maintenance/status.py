@@ -20,6 +20,7 @@ def library_status(session: Session) -> dict[str, Any]:
             "library": str(session.path),
             "documents": snapshot.documents.count(Filter()),
             "labels": snapshot.labels.counts(),
+            "predicted": snapshot.labels.predicted_counts(),
             "splits": snapshot.labels.split_counts(),
             "sources": len(snapshot.sources.known()),
             "unfinished": snapshot.sources.unfinished(),

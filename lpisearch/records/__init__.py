@@ -39,6 +39,7 @@ from lpisearch.records.indexes import (
     IndexPlan,
     IndexReport,
 )
+from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
 from lpisearch.records.stored import (
     UNFINISHED,
     Details,
@@ -71,9 +72,12 @@ __all__ = [
     "IndexPlan",
     "IndexReport",
     "IngestReport",
+    "LabelReport",
     "LabelShare",
     "Pair",
     "Passage",
+    "PredictedLabel",
+    "PredictionReport",
     "Problem",
     "Progress",
     "Report",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from lpisearch.records.explanations import Explanation
+    from lpisearch.records.labels import PredictedLabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Hit:
         The passage to show.
     explanation
         Its cosine taken apart, where that was asked.
+    predicted
+        Labels that were predicted for it, most probable first.
     """
 
     rank: int
@@ -61,6 +64,7 @@ class Hit:
     bm25_rank: int | None = None
     snippet: Passage = field(default_factory=lambda: Passage(""))
     explanation: Explanation | None = None
+    predicted: tuple[PredictedLabel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +134,10 @@ class Classification:
     failed
         Whether the input could not be read.
     none_of_these
-        Whether the best label is too improbable to be taken: its share is below the confidence
-        that was asked for.
+        Whether no label is probable enough: those that would be taken have together a smaller
+        share than the confidence that was asked for.
+    decided
+        The labels that are taken, best first: one, or several where documents have several.
     """
 
     input: str
@@ -139,6 +145,7 @@ class Classification:
     note: str = ""
     failed: bool = False
     none_of_these: bool = False
+    decided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lpisearch.records.labels import PredictedLabel
+
 SECTION_KINDS = ("page", "chapter", "heading", "slide", "sheet")
 
 
@@ -99,6 +101,7 @@ class Entry:
     date: str
     path: str
     media_type: str
+    predicted: tuple[PredictedLabel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,8 @@ class Filter:
 
     Attributes
     ----------
-    labels
-        Any of these labels.
+    labels, predicted
+        Any of these labels, given by people or predicted by a classifier.
     path
         A folder or a glob over the path or the id, such as "code docs" or "*/letters/*": what it
         means, and all that is below.
@@ -130,20 +133,23 @@ class Filter:
     until: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
     here: str = ""
+    predicted: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as a JSON value."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         pairs = [list(pair) for pair in self.metadata]
-        return values | {"labels": list(self.labels), "metadata": pairs}
+        labels = {"labels": list(self.labels), "predicted": list(self.predicted)}
+        return values | labels | {"metadata": pairs}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Filter:
         """Read it from a JSON value; conditions that are not known here are passed over."""
         known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
-        labels = tuple(known.pop("labels", ()))
+        for name in ("labels", "predicted"):
+            known[name] = tuple(known.get(name, ()))
         metadata = tuple((key, value) for key, value in known.pop("metadata", ()))
-        return cls(labels=labels, metadata=metadata, **known)
+        return cls(metadata=metadata, **known)
 
 
 @dataclass(frozen=True, slots=True)

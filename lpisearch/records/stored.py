@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from lpisearch.records.documents import Document
+    from lpisearch.records.labels import PredictedLabel
 
 UNFINISHED = -1
 
@@ -26,6 +27,7 @@ class Details(NamedTuple):
     date: str
     text: str
     content_hash: bytes
+    predicted: tuple[PredictedLabel, ...] = ()
 
 
 class TokenShard(NamedTuple):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lpisearch.records.evaluation import Figure, Report, Table
     from lpisearch.records.explanations import Explanation
     from lpisearch.records.indexes import IndexPlan, IndexReport
+    from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
 
 _FIRST_ROWS = {"retrieval": "runs"}  # the name of a first table's rows; "rows" for the others
 _SHARE_DIGITS = 6
@@ -51,6 +52,7 @@ def hit_record(hit: Hit) -> dict[str, Any]:
         "cosine_rank": hit.cosine_rank,
         "bm25_rank": hit.bm25_rank,
         "labels": list(hit.labels),
+        "predicted": [_predicted(each) for each in hit.predicted],
         "path": hit.path,
         "date": hit.date,
         "snippet": hit.snippet.text,
@@ -103,7 +105,8 @@ def classification_record(judged: Classification) -> dict[str, Any]:
     labels = [
         {"label": each.label, "share": round(each.share, _SHARE_DIGITS)} for each in judged.labels
     ]
-    return {"input": judged.input, "labels": labels, **said}
+    decided = list(judged.decided)
+    return {"input": judged.input, "labels": labels, "decided": decided, **said}
 
 
 def topics_record(report: TopicReport) -> dict[str, Any]:
@@ -141,7 +144,21 @@ def document_record(document: Document) -> dict[str, Any]:
 
 def entry_record(entry: Entry) -> dict[str, Any]:
     """Return a line of the listing of documents."""
-    return _fields(entry)
+    return _fields(entry) | {"predicted": [_predicted(each) for each in entry.predicted]}
+
+
+def label_record(report: LabelReport) -> dict[str, Any]:
+    """Return what became of the labels of documents."""
+    return _fields(report)
+
+
+def prediction_record(report: PredictionReport) -> dict[str, Any]:
+    """Return what a classifier said of documents, and was kept."""
+    return _fields(report)
+
+
+def _predicted(said: PredictedLabel) -> dict[str, Any]:
+    return said._asdict() | {"confidence": round(said.confidence, _SHARE_DIGITS)}
 
 
 def ingest_record(report: IngestReport, library: Path) -> dict[str, Any]:

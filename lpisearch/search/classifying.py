@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS, Classifier
+from lpisearch.classifiers.deciding import NO_FURTHER, decided_labels
 from lpisearch.errors import BadOption, ClassifierNotFound
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, Option, call
@@ -32,6 +33,11 @@ class TextClassifier:
         The library.
     options
         By which classifier, and how many labels.
+
+    Attributes
+    ----------
+    classifier
+        The name of the one that judges.
     """
 
     def __init__(self, session: Session, options: ClassifyOptions = _DEFAULTS) -> None:
@@ -40,6 +46,9 @@ class TextClassifier:
         self._index = session.index(options.index)
         self._classifier = _classifier(self._index, options.classifier)
         self._tokeniser = session.tokeniser_of(self._index)
+        chosen = self._classifier.chosen
+        self.classifier = chosen if options.classifier == AUTO else options.classifier
+        self._further = self._classifier.further.get(self.classifier, NO_FURTHER)
 
     def text(self, text: str) -> Classification:
         """Judge one text."""
@@ -59,12 +68,16 @@ class TextClassifier:
         shares = self._classifier.shares(counts.indices, weights, self._options.classifier)
         if shares is None:
             return Classification(name, note="its words say nothing about any label")
-        best = (-shares).argsort(kind="stable")[: self._options.k]
+        order = (-shares).argsort(kind="stable")
+        sure = decided_labels(shares, self._further)
         labels = self._classifier.labels
+        unsure = bool(shares[sure].sum() < self._options.confidence)
+        best = order[: max(self._options.k, len(sure))]
         return Classification(
             name,
             tuple(LabelShare(labels[each], float(shares[each])) for each in best),
-            none_of_these=bool(shares.max() < self._options.confidence),
+            none_of_these=unsure,
+            decided=() if unsure else tuple(labels[each] for each in sure),
         )
 
 

@@ -85,6 +85,7 @@ def as_hits(
                 bm25_rank=bm25_rank if bm25 else None,
                 snippet=passage(shown, has_word=bool(bm25)),
                 explanation=explain(row, shown) if explain else None,
+                predicted=shown.predicted,
             )
         )
     return tuple(hits)

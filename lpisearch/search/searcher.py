@@ -217,12 +217,14 @@ def check_labels(snapshot: Snapshot, where: Filter) -> None:
     ------
     BadOption
     """
-    if not where.labels:
-        return
-    known = snapshot.labels.names()
-    for label in where.labels:
-        if label not in known:
-            hint = nearest(label, known, 3)
-            error = BadOption("label", f"no document has the label “{label}”{hint}")
-            error.next_step = Message(call("status"), "  (shows the labels)")
-            raise error
+    for option, names, counts, said in (
+        ("label", where.labels, snapshot.labels.counts, "no document has the label"),
+        ("predicted", where.predicted, snapshot.labels.predicted_counts, "for none was predicted"),
+    ):
+        known = counts() if names else {}
+        for label in names:
+            if label not in known:
+                hint = nearest(label, known, 3)
+                error = BadOption(option, f"{said} “{label}”{hint}")
+                error.next_step = Message(call("status"), "  (shows the labels)")
+                raise error

@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _ONCE = ("path", "split", "since", "until")
-_KNOWN = ("label", *_ONCE)
+_ANY = {"label": "labels", "predicted": "predicted"}
+_KNOWN = (*_ANY, *_ONCE)
 _QUOTE = '"'
 
 
 def read_conditions(words: Iterable[str]) -> Filter:
-    """Read `label=…`, `path=…`, `split=…`, `since=…`, `until=…` and `FIELD=…`.
+    """Read `label=…`, `predicted=…`, `path=…`, `split=…`, `since=…`, `until=…` and `FIELD=…`.
 
-    Several labels mean any of them; of the others, all must hold.
+    Several labels mean any of them, given or predicted; of the others, all must hold.
 
     Raises
     ------
     BadOption
     """
-    labels: list[str] = []
+    labels: dict[str, list[str]] = {name: [] for name in _ANY.values()}
     once: dict[str, str] = {}
     metadata: list[tuple[str, str]] = []
     for word in words:
@@ -38,13 +39,18 @@ def read_conditions(words: Iterable[str]) -> Filter:
             metadata.append((key, value))
         elif not value:
             raise BadOption("where", f"{key}= says nothing")
-        elif key == "label":
-            labels.append(value)
+        elif key in _ANY:
+            labels[_ANY[key]].append(value)
         elif key in once:
             raise BadOption("where", f"{key} is given more than once")
         else:
             once[key] = value
-    return Filter(labels=tuple(labels), metadata=tuple(metadata), **once)
+    return Filter(
+        labels=tuple(labels["labels"]),
+        predicted=tuple(labels["predicted"]),
+        metadata=tuple(metadata),
+        **once,
+    )
 
 
 def read_condition(word: str) -> tuple[str, str]:
@@ -65,8 +71,9 @@ def read_condition(word: str) -> tuple[str, str]:
 
 def as_conditions(where: Filter) -> Iterator[str]:
     """Yield the words that `read_conditions` reads as the same filter."""
-    for label in where.labels:
-        yield f"label={label}"
+    for key, name in _ANY.items():
+        for label in getattr(where, name):
+            yield f"{key}={label}"
     for key in _ONCE:
         if value := getattr(where, key):
             yield f"{key}={value}"

@@ -41,6 +41,8 @@ class IndexSpec:
         Which documents; all, if not given.
     seed
         Of every random choice.
+    learn_predicted
+        Whether predicted labels count as given where a document has no other.
     """
 
     name: str = "default"
@@ -55,6 +57,7 @@ class IndexSpec:
     train: str = "auto"
     where: Filter = field(default_factory=Filter)
     seed: int = 0
+    learn_predicted: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as a JSON value, as it is stored with the index."""
@@ -103,6 +106,7 @@ class IndexFields(TypedDict, total=False):
     train: str
     where: Filter
     seed: int
+    learn_predicted: bool
     wait_seconds: float
 
 

@@ -35,6 +35,7 @@ from lpisearch.storage.contract.writing import (
     DocumentChanges,
     Health,
     WritableIndexes,
+    WritableLabels,
     WritableSettings,
     WritableSources,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "Store",
     "Transaction",
     "WritableIndexes",
+    "WritableLabels",
     "WritableSettings",
     "WritableSources",
 ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Document,
         Entry,
         Filter,
+        PredictedLabel,
         Section,
         Source,
         TokenShard,
@@ -86,7 +87,7 @@ class Documents(Protocol):
 
 
 class Labels(Protocol):
-    """Labels and splits."""
+    """Labels and splits. Labels are those that people gave, unless `predicted` is in the name."""
 
     def names(self) -> list[str]:
         """Return all labels, each once, in order."""
@@ -96,6 +97,15 @@ class Labels(Protocol):
 
     def by_key(self, wanted: Filter) -> dict[int, list[str]]:
         """Return the labels of every document that has any."""
+
+    def predicted_counts(self) -> dict[str, int]:
+        """Return for how many documents each label was predicted, by name."""
+
+    def predicted(self, keys: Sequence[int]) -> dict[int, tuple[PredictedLabel, ...]]:
+        """Return what was predicted for documents, most probable first, by key."""
+
+    def rejected(self, keys: Sequence[int]) -> dict[int, set[str]]:
+        """Return the labels that people took away from documents, by key."""
 
     def split_counts(self) -> dict[str, int]:
         """Return how many documents are in each split; those in none are left out."""

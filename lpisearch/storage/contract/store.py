@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         DocumentChanges,
         Health,
         WritableIndexes,
+        WritableLabels,
         WritableSettings,
         WritableSources,
     )
@@ -102,6 +103,10 @@ class Transaction(Snapshot, Protocol):
     @property
     def changes(self) -> DocumentChanges:
         """Writes of documents."""
+
+    @property
+    def labels(self) -> WritableLabels:
+        """Labels, to be written."""
 
     @property
     def indexes(self) -> WritableIndexes:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lpisearch.storage.contract.reading import Indexes, Settings, Sources
+from lpisearch.storage.contract.reading import Indexes, Labels, Settings, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from lpisearch.records import DocumentWrite, Finding, Source, StoredPlace
+    from lpisearch.records import DocumentWrite, Finding, LabelShare, Source, StoredPlace
     from lpisearch.storage.contract.entries import IndexEntry
 
 
@@ -48,6 +48,28 @@ class DocumentChanges(Protocol):
 
     def replace_tokens(self, tokens: Mapping[int, str]) -> None:
         """Give documents new tokens, by key."""
+
+
+class WritableLabels(Labels, Protocol):
+    """Labels, to be written."""
+
+    def edit(
+        self, keys: Iterable[int], add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> tuple[int, int]:
+        """Give documents labels and take others away; return how many came and went.
+
+        What is said here holds for new content of the documents too. A label that was predicted
+        is predicted no longer once it is given or taken away.
+        """
+
+    def predict(self, said: Mapping[int, Sequence[LabelShare]], classifier: str, now: str) -> None:
+        """Keep what a classifier says of documents, in place of what was said of them before.
+
+        It goes with the content that it was said of.
+        """
+
+    def forget_predicted(self, keys: Iterable[int]) -> int:
+        """Remove what was predicted for documents; return for how many something was."""
 
 
 class WritableIndexes(Indexes, Protocol):

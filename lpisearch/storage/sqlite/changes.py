@@ -11,13 +11,15 @@ from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
 from lpisearch.records import StoredPlace
 from lpisearch.storage.sqlite import fulltext
+from lpisearch.storage.sqlite.filters import among
+from lpisearch.storage.sqlite.label_changes import SQLiteWritableLabels
 from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS, TOKENS
 from lpisearch.storage.strings import refuse_unstorable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, TextClause
+    from sqlalchemy import Connection
 
     from lpisearch.records import DocumentWrite
 
@@ -76,9 +78,14 @@ class SQLiteChanges:
 
     def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
         """Put new content in the place of documents."""
-        # Deleting takes labels, tokens and the FTS rows along; the keys are used again.
-        self.delete([write.place.key for write in writes])
+        # Deleting takes labels, tokens and the FTS rows along; the keys are used again. What was
+        # said by hand holds for the new content too, what was predicted does not.
+        keys = [write.place.key for write in writes]
+        labels = SQLiteWritableLabels(self.connection)
+        edits = labels.edits(keys)
+        self.delete(keys)
         self.insert(writes, now)
+        labels.apply(edits)
 
     def move(self, writes: Sequence[DocumentWrite]) -> None:
         """Note a new place of documents whose content is unchanged."""
@@ -102,24 +109,24 @@ class SQLiteChanges:
 
     def mark_gone(self, keys: Iterable[int]) -> None:
         """Note that the records of documents are gone from their files."""
-        statement = update(DOCUMENTS).where(_among("id"))
+        statement = update(DOCUMENTS).where(among("id"))
         gone = statement.values(position=-func.abs(DOCUMENTS.c.position))
         self.connection.execute(gone, {"ids": json.dumps(list(keys))})
 
     def delete_gone(self, source_ids: Iterable[int]) -> None:
         """Remove the documents of sources whose records are gone from their files."""
-        gone = delete(DOCUMENTS).where(_among("source_id"), DOCUMENTS.c.position < 0)
+        gone = delete(DOCUMENTS).where(among("source_id"), DOCUMENTS.c.position < 0)
         self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
 
     def delete(self, keys: Iterable[int]) -> None:
         """Remove documents; what belongs to them goes by cascade, FTS rows by a trigger."""
         ids = json.dumps(list(keys))
-        self.connection.execute(delete(DOCUMENTS).where(_among("id")), {"ids": ids})
+        self.connection.execute(delete(DOCUMENTS).where(among("id")), {"ids": ids})
 
     def replace_tokens(self, tokens: Mapping[int, str]) -> None:
         """Give documents new tokens, with the FTS rows to match."""
         ids = json.dumps(list(tokens))
-        self.connection.execute(delete(TOKENS).where(_among("document_id")), {"ids": ids})
+        self.connection.execute(delete(TOKENS).where(among("document_id")), {"ids": ids})
         self._insert_tokens(tokens)
 
     def _insert_tokens(self, tokens: Mapping[int, str]) -> None:
@@ -127,11 +134,6 @@ class SQLiteChanges:
         if values:
             self.connection.execute(insert(TOKENS), values)
             fulltext.add(self.connection, list(tokens))
-
-
-def _among(column: str) -> TextClause:
-    """Return a condition that takes any number of keys, as JSON."""
-    return text(f"{column} IN (SELECT value FROM json_each(:ids))")  # noqa: S608 (a constant name)
 
 
 def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, func, literal, select
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
 from lpisearch.records import Details, Document, Entry, Section
 from lpisearch.storage.sqlite.filters import conditions
+from lpisearch.storage.sqlite.labels import SQLiteLabels
 from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class SQLiteDocuments:
     def entries(self, wanted: Filter, limit: int, offset: int, sort: str = "added") -> list[Entry]:
         """Return a page of the listing in an order of `settings.ENTRY_SORTS`."""
         columns = (
+            DOCUMENTS.c.id,
             DOCUMENTS.c.external_id,
             DOCUMENTS.c.title,
             _LABELS,
@@ -91,8 +93,12 @@ class SQLiteDocuments:
             DOCUMENTS.c.media_type,
         )
         every = select(*columns).where(*conditions(wanted)).order_by(*_order(sort))
-        page = self.connection.execute(every.limit(limit).offset(offset))
-        return [Entry(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in page]
+        page = self.connection.execute(every.limit(limit).offset(offset)).all()
+        predicted = SQLiteLabels(self.connection).predicted([key for key, *_ in page])
+        return [
+            Entry(name, title, _names(labels), split, date, path, kind, predicted.get(key, ()))
+            for key, name, title, labels, split, date, path, kind in page
+        ]
 
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
         """Return what is shown of documents, by key."""
@@ -101,6 +107,7 @@ class SQLiteDocuments:
         for start in range(0, len(keys), _ROWS_AT_ONCE):
             some = keys[start : start + _ROWS_AT_ONCE]
             labels = self._labels_of(some)
+            predicted = SQLiteLabels(self.connection).predicted(some)
             statement = select(
                 DOCUMENTS.c.id,
                 DOCUMENTS.c.external_id,
@@ -110,8 +117,9 @@ class SQLiteDocuments:
                 text,
                 DOCUMENTS.c.content_hash,
             ).where(DOCUMENTS.c.id.in_(some))
-            for key, name, title, *rest in self.connection.execute(statement):
-                found[key] = Details(name, title, tuple(labels.get(key, ())), *rest)
+            for key, name, title, path, date, body, digest in self.connection.execute(statement):
+                given, said = tuple(labels.get(key, ())), predicted.get(key, ())
+                found[key] = Details(name, title, given, path, date, body, digest, said)
         return found
 
     def texts(
@@ -167,9 +175,8 @@ class SQLiteDocuments:
     def _documents(self, statement: Select[Any]) -> Iterator[Document]:
         result = self.connection.execution_options(yield_per=_STREAM_ROWS).execute(statement)
         for external_id, title, text, labels, split, date, path, kind, fields, sections in result:
-            ordered = tuple(json.loads(labels))
             facts = (split, date, path, kind, fields, _as_sections(sections))
-            yield Document(title, text, external_id, ordered, *facts)
+            yield Document(title, text, external_id, _names(labels), *facts)
 
 
 def _order(sort: str) -> list[ColumnElement[Any]]:
@@ -184,6 +191,10 @@ def _order(sort: str) -> list[ColumnElement[Any]]:
         "id": [DOCUMENTS.c.external_id],
     }
     return [*columns[sort], DOCUMENTS.c.id]
+
+
+def _names(labels: str) -> tuple[str, ...]:
+    return tuple(json.loads(labels))
 
 
 def _whole() -> Select[Any]:

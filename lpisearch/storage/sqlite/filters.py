@@ -7,13 +7,17 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, String, and_, case, cast, func, literal, or_, select
+from sqlalchemy import ColumnElement, String, and_, case, cast, func, literal, or_, select, text
 
 from lpisearch.errors import BadOption
 from lpisearch.storage.sqlite.engine import PATH_FUNCTION
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, PREDICTED_LABELS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Table, TextClause
+
     from lpisearch.records import Filter
 
 _DATE = re.compile(
@@ -35,9 +39,9 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         `since` or `until` is no date.
     """
     found: list[ColumnElement[bool]] = []
-    if wanted.labels:
-        labelled = select(LABELS.c.document_id).where(LABELS.c.name.in_(wanted.labels))
-        found.append(DOCUMENTS.c.id.in_(labelled))
+    if wanted.labels or wanted.predicted:
+        given = (LABELS, wanted.labels), (PREDICTED_LABELS, wanted.predicted)
+        found.append(or_(*(_labelled(table, names) for table, names in given if names)))
     if wanted.path:
         found.append(_lies_at(wanted.path, wanted.here))
     if wanted.split:
@@ -51,6 +55,16 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         found.append(DOCUMENTS.c.date != "")
     found += [_has(key, value) for key, value in wanted.metadata]
     return found
+
+
+def among(column: str) -> TextClause:
+    """Return a condition that takes any number of keys, as JSON in the parameter `ids`."""
+    return text(f"{column} IN (SELECT value FROM json_each(:ids))")  # noqa: S608 (a constant name)
+
+
+def _labelled(table: Table, names: Sequence[str]) -> ColumnElement[bool]:
+    labelled = select(table.c.document_id).where(table.c.name.in_(names))
+    return DOCUMENTS.c.id.in_(labelled)
 
 
 def _lies_at(path: str, here: str) -> ColumnElement[bool]:

@@ -16,7 +16,13 @@ from lpisearch.storage.sqlite.sources import SQLiteSources
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_PARTS = {"labels": "labels", "document_sections": "sections", "document_tokens": "tokens"}
+_PARTS = {
+    "labels": "labels",
+    "label_edits": "labels by hand",
+    "predicted_labels": "predicted labels",
+    "document_sections": "sections",
+    "document_tokens": "tokens",
+}
 
 
 @dataclass(frozen=True, slots=True)

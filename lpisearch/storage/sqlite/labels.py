@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS
+from lpisearch.records import PredictedLabel
+from lpisearch.storage.sqlite.filters import among, conditions
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABEL_EDITS, LABELS, PREDICTED_LABELS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from lpisearch.records import Filter
@@ -42,6 +45,33 @@ class SQLiteLabels:
             .group_by(LABELS.c.document_id)
         )
         return {key: json.loads(names) for key, names in self.connection.execute(statement)}
+
+    def predicted_counts(self) -> dict[str, int]:
+        """Return for how many documents each label was predicted, by name."""
+        name = PREDICTED_LABELS.c.name
+        statement = select(name, func.count()).group_by(name).order_by(name)
+        return dict(self.connection.execute(statement).all())
+
+    def predicted(self, keys: Sequence[int]) -> dict[int, tuple[PredictedLabel, ...]]:
+        """Return what was predicted for documents, most probable first, by key."""
+        table = PREDICTED_LABELS.c
+        statement = select(table.document_id, table.name, table.confidence, table.classifier)
+        chosen = statement.where(among("document_id")).order_by(
+            table.document_id, table.confidence.desc(), table.name
+        )
+        found: dict[int, tuple[PredictedLabel, ...]] = {}
+        for key, *said in self.connection.execute(chosen, {"ids": json.dumps(list(keys))}):
+            found[key] = (*found.get(key, ()), PredictedLabel(*said))
+        return found
+
+    def rejected(self, keys: Sequence[int]) -> dict[int, set[str]]:
+        """Return the labels that people took away from documents, by key."""
+        statement = select(LABEL_EDITS.c.document_id, LABEL_EDITS.c.name)
+        chosen = statement.where(among("document_id"), ~LABEL_EDITS.c.added)
+        found: dict[int, set[str]] = {}
+        for key, name in self.connection.execute(chosen, {"ids": json.dumps(list(keys))}):
+            found.setdefault(key, set()).add(name)
+        return found
 
     def split_counts(self) -> dict[str, int]:
         """Return how many documents are in each split; those in none are left out."""

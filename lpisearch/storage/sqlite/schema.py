@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0003"
+HEAD = "0004"
 
 
 def open_library(path: Path, *, writable: bool = False) -> Database:

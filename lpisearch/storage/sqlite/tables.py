@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -80,6 +82,27 @@ LABELS = Table(
     Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
     Column("name", String, primary_key=True, index=True),
     Column("position", Integer, nullable=False),
+)
+
+# What people said of the labels of a document, so that it holds when the document is read again:
+# that it has a label, or has it not. `labels` is the outcome.
+LABEL_EDITS = Table(
+    "label_edits",
+    METADATA,
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("added", Boolean, nullable=False),
+)
+
+# What a classifier says of a document; it goes when the document changes.
+PREDICTED_LABELS = Table(
+    "predicted_labels",
+    METADATA,
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True, index=True),
+    Column("confidence", Float, nullable=False),
+    Column("classifier", String, nullable=False),
+    Column("predicted_at", String, nullable=False),
 )
 
 # The tokens of each document, joined by spaces: what FTS5 indexes and the matrix counts. In a

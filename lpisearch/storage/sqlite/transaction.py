@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lpisearch.storage.sqlite.changes import SQLiteChanges
 from lpisearch.storage.sqlite.health import SQLiteHealth
+from lpisearch.storage.sqlite.label_changes import SQLiteWritableLabels
 from lpisearch.storage.sqlite.snapshot import SQLiteSnapshot
 
 if TYPE_CHECKING:
@@ -19,6 +21,11 @@ class SQLiteTransaction(SQLiteSnapshot):
         super().__init__(connection)
         self.changes = SQLiteChanges(connection)
         self.health = SQLiteHealth(connection)
+
+    @cached_property
+    def labels(self) -> SQLiteWritableLabels:
+        """Labels, to be written."""
+        return SQLiteWritableLabels(self._connection)
 
     def rollback(self) -> None:
         """Undo what was written so far; the transaction is over."""

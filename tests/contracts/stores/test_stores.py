@@ -15,6 +15,8 @@ from lpisearch.records import (
     Document,
     DocumentWrite,
     Filter,
+    LabelShare,
+    PredictedLabel,
     Section,
     Source,
     StoredPlace,
@@ -301,6 +303,44 @@ def test_pages_of_a_listing(store: Store, fill: Callable[..., None]) -> None:
         assert [[entry.id for entry in page] for page in pages] == [["c", "a"], ["b"], []]
         assert len(snapshot.documents.entries(EVERY, -1, 0)) == 3
         assert snapshot.labels.split_counts() == {"a": 1, "b": 1, "c": 1}
+
+
+def test_labels_by_hand_hold_for_new_content(store: Store, fill: Callable[..., None]) -> None:
+    """What came and went by hand does so again when a document is replaced."""
+    fill(store, [{"id": "a", "text": "x", "labels": ("one", "two")}])
+    with store.writing() as transaction:
+        assert transaction.labels.edit([1], ["three", "one"], ["two", "four"]) == (1, 1)
+    fill(store, [{"id": "a", "text": "y", "labels": ("two", "four")}])
+    with store.reading() as snapshot:
+        assert snapshot.documents.load([1])[0].labels == ("four", "one", "three")
+        assert snapshot.labels.rejected([1]) == {1: {"two"}}
+    with store.writing() as transaction:
+        transaction.changes.delete([1])
+        assert transaction.labels.rejected([1]) == {}
+
+
+def test_predicted_labels_are_no_labels(store: Store, fill: Callable[..., None]) -> None:
+    """They are read, counted and filtered by themselves, and go with the content or when told."""
+    fill(store, [{"id": name, "text": name, "labels": ("given",)} for name in "ab"])
+    said = {1: [LabelShare("x", 0.4), LabelShare("y", 0.5)], 2: [LabelShare("x", 1.0)]}
+    with store.writing() as transaction:
+        transaction.labels.predict(said, "svm", NOW)
+    with store.reading() as snapshot:
+        assert snapshot.labels.counts() == {"given": 2}
+        assert snapshot.labels.predicted_counts() == {"x": 2, "y": 1}
+        found = snapshot.labels.predicted([1, 3])
+        assert found == {1: (PredictedLabel("y", 0.5, "svm"), PredictedLabel("x", 0.4, "svm"))}
+        assert snapshot.documents.count(Filter(predicted=("y",))) == 1
+        assert snapshot.documents.count(Filter(("given",), predicted=("y",))) == 2
+        assert snapshot.documents.count(Filter(("nothing",))) == 0
+        assert snapshot.documents.details([2])[2].predicted == (PredictedLabel("x", 1.0, "svm"),)
+    fill(store, [{"id": "b", "text": "new"}])
+    with store.writing() as transaction:
+        assert transaction.labels.predicted([2]) == {}
+        transaction.labels.edit([1], ["x"])
+        assert [each.label for each in transaction.labels.predicted([1])[1]] == ["y"]
+        assert transaction.labels.forget_predicted([1, 2]) == 1
+        assert transaction.labels.predicted_counts() == {}
 
 
 def test_a_listing_is_sorted(store: Store, fill: Callable[..., None]) -> None:

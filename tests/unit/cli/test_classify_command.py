@@ -37,7 +37,8 @@ def _error(done: Result, status: int = 1) -> str:
 def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
     """One input gives a list of one, with shares that sum to 1."""
     (found,) = _value(cli("classify", records[0]["text"], "--json"))
-    assert set(found) == {"input", "labels"}
+    assert set(found) == {"input", "labels", "decided"}
+    assert found["decided"] == records[0]["labels"]
     assert found["input"] == records[0]["text"]
     assert found["labels"][0]["label"] == records[0]["labels"][0]
     assert sum(each["share"] for each in found["labels"]) == pytest.approx(1, abs=1e-5)
@@ -107,7 +108,12 @@ def test_no_answer(cli: Cli) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "No label: the index knows none of its words.\n"
     (found,) = _value(cli("classify", "", "--json"))
-    assert found == {"input": "", "labels": [], "note": "the text has no words"}
+    assert found == {
+        "input": "",
+        "labels": [],
+        "decided": [],
+        "note": "the text has no words",
+    }
 
 
 @pytest.mark.usefixtures("indexed")
@@ -179,3 +185,35 @@ def test_topics_in_a_pipe(cli: Cli) -> None:
 def test_numbers_of_topics_that_cannot_work(cli: Cli, number: str) -> None:
     """They are refused as wrong usage."""
     assert "-n: " in _error(cli("topics", "-n", number), 2)
+
+
+@pytest.mark.usefixtures("indexed")
+def test_predictions_are_written_and_undone(cli: Cli, put: Callable[..., Any]) -> None:
+    """Documents without labels get marked ones, which can be found, accepted and undone."""
+    put([{"id": "new", "text": "A ship in a storm."}], name="more")
+    assert cli("index").exit_code == 0
+    written = _value(cli("classify", "--write", "--json"))
+    assert (written["documents"], written["predicted"]) == (1, 1)
+    assert written["labels"] == {"sea": 1}
+    listed = cli("docs", "list", "--predicted", "sea").stdout.splitlines()
+    assert listed[1].startswith("new\t")
+    assert "sea? " in listed[1]
+    assert "sea? " in cli("docs", "show", "new").stdout
+    (hit,) = _value(cli("query", "ship", "--predicted", "sea", "--json"))
+    assert [each["label"] for each in hit["predicted"]] == ["sea"]
+    assert _value(cli("classify", "--undo", "new", "--json")) == {"documents": 1}
+    assert cli("docs", "list", "--predicted", "sea").stdout.count("\n") == 1
+    assert "only one of them" in _error(cli("classify", "--undo", "--write"), 2)
+
+
+def test_labels_by_hand(shelf: Path, cli: Cli) -> None:  # noqa: ARG001 (it is the library)
+    """+ gives, - takes away, also what looks like an option; names or a filter say to whom."""
+    done = cli("label", "sea/0", "sea/4", "+wet", "-sea", "--json")
+    assert _value(done) == {"documents": 2, "added": 2, "removed": 2}
+    done = cli("label", "--add", "a b", "--path", "sky", "--json")
+    assert _value(done) == {"documents": 10, "added": 10, "removed": 0}
+    assert _value(cli("label", "--label", "wet", "-wet", "--json"))["removed"] == 2
+    text = cli("label", "sea/0", "+sea").stdout
+    assert text == "1 document: 1 label came, 0 went.\n"
+    assert "no label is named" in _error(cli("label", "sea/0"), 2)
+    assert "No document is called “nope”" in _error(cli("label", "nope", "+x"))

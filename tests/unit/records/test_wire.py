@@ -65,7 +65,9 @@ _REPORT = records.Report(
 )
 _FINDING = records.Finding("tokens", ok=False, detail="missing", next_step=call("examine"))
 
-_HIT_NAMES = "rank id title score cosine bm25 cosine_rank bm25_rank labels path date snippet marks"
+_HIT_NAMES = (
+    "rank id title score cosine bm25 cosine_rank bm25_rank labels predicted path date snippet marks"
+)
 _INGEST_NAMES = (
     "added updated unchanged removed missing skipped left_out failures warnings notes index_notes"
     " seconds"
@@ -89,11 +91,11 @@ _FORMS: dict[str, tuple[Any, str]] = {
     "ranked": (wire.run_record(("q1", [("a", 0.5)]))["hits"][0], "rank id score"),
     "classification": (
         wire.classification_record(records.Classification("t", (records.LabelShare("x", 1.0),))),
-        "input labels",
+        "input labels decided",
     ),
     "no classification": (
         wire.classification_record(records.Classification("t", note="n", none_of_these=True)),
-        "input labels note none_of_these",
+        "input labels decided note none_of_these",
     ),
     "topics": (
         wire.topics_record(records.TopicReport((_TOPIC,), 3, 1, chosen=True)),
@@ -109,7 +111,12 @@ _FORMS: dict[str, tuple[Any, str]] = {
     ),
     "entry": (
         wire.entry_record(records.Entry("a", "A", ("x",), "train", "", "a.txt", "text/plain")),
-        "id title labels split date path media_type",
+        "id title labels split date path media_type predicted",
+    ),
+    "label": (wire.label_record(records.LabelReport(3, 2, 1)), "documents added removed"),
+    "prediction": (
+        wire.prediction_record(records.PredictionReport(3, 1, {"x": 1}, "svm")),
+        "documents predicted labels classifier none_of_these unknown",
     ),
     "ingest": (
         wire.ingest_record(

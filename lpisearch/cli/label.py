@@ -1,0 +1,69 @@
+"""`lpisearch label`: give documents labels by hand, and take them away."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lpisearch.cli.exclusions import ExclusionsAsText
+from lpisearch.cli.filters import Labels, PathGlob, Predicted, Since, Split, Until, Where, filter_of
+from lpisearch.cli.render import Json, note, print_json, say
+from lpisearch.messages import Message, call
+from lpisearch.records.wire import label_record
+from lpisearch.wording import counted
+
+
+class LabelsAsText(ExclusionsAsText):
+    """Takes -label for a label to take away."""
+
+    words = "documents"
+
+
+def label(
+    context: typer.Context,
+    documents: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DOCUMENT… +LABEL -LABEL",
+            help="Ids or paths; labels with a plus come, with a minus go. After -- all are ids.",
+        ),
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option("--add", metavar="LABEL", help="The same as +LABEL (repeatable)."),
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option("--remove", metavar="LABEL", help="The same as -LABEL (repeatable)."),
+    ] = None,
+    having: Labels = None,
+    predicted: Predicted = None,
+    path: PathGlob = "",
+    split: Split = "",
+    since: Since = "",
+    until: Until = "",
+    where: Where = None,
+    json: Json = False,
+) -> None:
+    """Give documents labels and take others away, whatever their files say, now and later.
+
+    A predicted label is accepted by +LABEL, and rejected by -LABEL.
+    """
+    words = documents or []
+    came = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
+    went = [*(remove or ()), *(word[1:] for word in words if word.startswith("-"))]
+    names = [word for word in words if not word.startswith(("+", "-"))]
+    wanted = filter_of(having, path, split, since, until, where, predicted)
+    report = context.obj.library.label(*names, add=came, remove=went, where=wanted)
+    if json:
+        print_json(label_record(report))
+        return
+    came_and_went = f"{counted(report.added, 'label')} came, {report.removed:,} went"
+    say(f"{counted(report.documents, 'document')}: {came_and_went}.")
+    if report.added or report.removed:
+        note(Message("Next: ", call("index"), "  (learns from them)"))
+
+
+label_app = typer.Typer(add_completion=False)
+label_app.command("label", cls=LabelsAsText)(label)

@@ -1,0 +1,114 @@
+"""Labels that a classifier predicts for documents of the library: kept, and let go again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from lpisearch.maintenance.labels import meant_documents
+from lpisearch.records import LabelShare, PredictionReport
+from lpisearch.search.classifying import TextClassifier
+from lpisearch.storage import open_store, writer_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from lpisearch.indexes.session import Session
+    from lpisearch.records import Classification, Filter
+    from lpisearch.settings import ClassifyOptions
+    from lpisearch.storage import Transaction
+
+_AT_ONCE = 1000
+
+
+def predict_labels(
+    session: Session,
+    names: Sequence[str],
+    where: Filter,
+    options: ClassifyOptions,
+    *,
+    labelled: bool = False,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    wait_seconds: float = 30.0,
+) -> PredictionReport:
+    """Judge documents by the labels of the others, and keep what is said of them.
+
+    A document that has labels is passed over, unless `labelled`. What was predicted before for
+    the documents that are judged is replaced. A label that a document has, or that people took
+    away from it, is not predicted.
+
+    Raises
+    ------
+    BadOption, DocumentNotFound, ClassifierNotFound, IndexNotFound, LibraryError
+    """
+    judge = TextClassifier(session, options)
+    said: Counter[str] = Counter()
+    outcome: Counter[str] = Counter()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    with (
+        open_store(session.path, writable=True) as store,
+        writer_lock(session.path, "classify", wait_seconds),
+        store.writing() as transaction,
+    ):
+        keys = meant_documents(transaction, names, where)
+        given = transaction.labels.by_key(where)
+        if not labelled:
+            keys = [key for key in keys if key not in given]
+        for start in range(0, len(keys), _AT_ONCE):
+            on_progress(start, len(keys))
+            some = keys[start : start + _AT_ONCE]
+            judged = dict(_judged(transaction, judge, some))
+            outcome.update(map(_outcome, judged.values()))
+            rejected = transaction.labels.rejected(some)
+            kept = {
+                key: _kept(each, {*given.get(key, ()), *rejected.get(key, ())})
+                for key, each in judged.items()
+            }
+            said.update(share.label for shares in kept.values() for share in shares)
+            outcome["predicted"] += sum(map(bool, kept.values()))
+            transaction.labels.predict(kept, judge.classifier, now)
+    return PredictionReport(
+        documents=len(keys),
+        predicted=outcome["predicted"],
+        labels=dict(said.most_common()),
+        classifier=judge.classifier,
+        none_of_these=outcome["none"],
+        unknown=outcome["unknown"],
+    )
+
+
+def forget_predicted(
+    library: Path, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
+) -> int:
+    """Remove what was predicted for documents; return for how many something was.
+
+    Raises
+    ------
+    BadOption, DocumentNotFound, LibraryError
+    """
+    with (
+        open_store(library, writable=True) as store,
+        writer_lock(library, "classify", wait_seconds),
+        store.writing() as transaction,
+    ):
+        return transaction.labels.forget_predicted(meant_documents(transaction, names, where))
+
+
+def _judged(
+    transaction: Transaction, judge: TextClassifier, keys: Sequence[int]
+) -> Iterator[tuple[int, Classification]]:
+    for key, document in zip(keys, transaction.documents.load(keys), strict=True):
+        yield key, judge.document(document.id or "", document)
+
+
+def _kept(judged: Classification, settled: set[str]) -> list[LabelShare]:
+    decided = set(judged.decided) - settled
+    return [share for share in judged.labels if share.label in decided]
+
+
+def _outcome(judged: Classification) -> str:
+    if judged.none_of_these:
+        return "none"
+    return "known" if judged.labels else "unknown"
