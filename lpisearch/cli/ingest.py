@@ -99,7 +99,7 @@ def ingest(
     ] = False,
     max_size: Annotated[
         int, typer.Option(metavar="MIB", min=1, help="Refuse a single document larger than this.")
-    ] = 64,
+    ] = 32,
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
     ] = 30.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -10,14 +11,15 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.ingest.own_files import is_own_file
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.budget import within_budget
 from lpisearch.readers.isolation import IsolatedReaders
+from lpisearch.readers.limits import IN_PROCESS_BYTES, total_seconds
 from lpisearch.readers.registry import reader_for
 from lpisearch.records import Problem
 from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterable, Iterator
 
     from lpisearch.ingest.discovery import FoundFile
     from lpisearch.readers.base import Reader
@@ -39,18 +41,21 @@ class Extracted:
         None if the file is of no known format, or one of the program's own.
     items
         Its documents and problems; a problem without a place means the file as a whole.
+    consumed
+        Tells how many bytes of the file have been read.
     """
 
     file: FoundFile
     source: SourceFile | None
     reader: Reader | None
     items: Iterator[Document | Problem]
+    consumed: Callable[[], int] = int
 
 
 def extract(files: Iterable[FoundFile], options: ReadOptions) -> Iterator[Extracted]:
     """Open each file and yield it with its documents; no failure of a file goes beyond it."""
     window: deque[Extracted] = deque()
-    with IsolatedReaders() as workers:
+    with IsolatedReaders(options) as workers:
         for file in files:
             window.append(_begin(file, options, workers))
             if len(window) > _LOOK_AHEAD:
@@ -67,14 +72,29 @@ def _begin(file: FoundFile, options: ReadOptions, workers: IsolatedReaders) -> E
         return Extracted(file, None, None, iter([Problem(_reason(error))]))
     if reader is None:
         return Extracted(file, source, None, iter(()))
-    if not reader.isolated:
-        return Extracted(file, source, reader, _safely(reader.read(source, options)))
-    answer = workers.submit(source, reader.name, options)
-    return Extracted(file, source, reader, _safely(_awaited(answer)))
+    most = total_seconds(source.size)
+    if not needs_worker(reader, source):
+        items = within_budget(reader.read(source, options), reader, options)
+        return Extracted(file, source, reader, _safely(_in_time(items, most)), source.consumed)
+    answer = workers.submit(source, reader.name)
+    items = _in_time(answer, most, lambda: answer.seconds)
+    return Extracted(file, source, reader, _safely(items), lambda: answer.consumed)
 
 
-def _awaited(answer: Future[list[Document | Problem]]) -> Iterator[Document | Problem]:
-    yield from answer.result()
+def needs_worker(reader: Reader, source: SourceFile) -> bool:
+    """Tell whether a file is read in a worker: all but small plain files of simple formats are."""
+    return reader.isolated or source.gzipped or source.size > IN_PROCESS_BYTES
+
+
+def _in_time(
+    items: Iterable[Document | Problem], most: float, in_worker: Callable[[], float] = float
+) -> Iterator[Document | Problem]:
+    """Pass items on until they have taken too much processor time, storing them included."""
+    begun = time.thread_time()
+    for item in items:
+        yield item
+        if time.thread_time() - begun + in_worker() > most:
+            raise ReaderError(f"was given up half-way: it takes more than {most:g} s to read")
 
 
 def _safely(items: Iterable[Document | Problem]) -> Iterator[Document | Problem]:

@@ -176,5 +176,5 @@ class _Reading:
         if now - self._shown < _PROGRESS_SECONDS:
             return
         self._shown = now
-        within = extracted.source.consumed() if extracted.source else 0
-        self._on_progress(Progress(self._documents, self._done + within, self._total))
+        done = self._done + extracted.consumed()
+        self._on_progress(Progress(self._documents, done, self._total))

@@ -50,6 +50,14 @@ class SourceFile:
         return cls(path, PurePath(shown).stem if shown.lower().endswith(".gz") else shown, gzipped)
 
     @property
+    def size(self) -> int:
+        """Bytes of the file as it lies on disk; 0 if it is gone."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    @property
     def suffix(self) -> str:
         """The suffix in lower case, such as ".md"."""
         return PurePath(self.name).suffix.lower()
@@ -102,8 +110,9 @@ class Reader:
         Tells from the first bytes whether a file of unknown or ambiguous name is of this
         format; None for a format that is told by name alone.
     isolated
-        True when the extractor may crash, hang or swell: it then runs in a worker process
-        with limits on time and memory.
+        True when the extractor may crash, hang or swell, however small the file: it then runs
+        in a worker process with limits on time and memory. Large and gzipped files of any
+        format do.
     many
         True when one file holds many documents; those without an id of their own are then
         called `path#1`, `path#2`, …

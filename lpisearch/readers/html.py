@@ -42,7 +42,7 @@ class Page:
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the one document, after what there is to say about its encoding."""
-    data = whole(source, options.max_document_bytes)
+    data = whole(source, options.max_page_bytes)
     decoded = decode_text(data, _declared_encoding(data))
     page = read_page(decoded.text)
     if not page.text:
@@ -84,7 +84,7 @@ def sniff(head: bytes) -> bool:
     return bool(_BEGINNING.match(head))
 
 
-READER = Reader("html", (".html", ".htm", ".xhtml", ".xht"), read, sniff)
+READER = Reader("html", (".html", ".htm", ".xhtml", ".xht"), read, sniff, isolated=True)
 
 _HEAD_CHARACTERS = 2048
 _XHTML = re.compile(r"<\?xml|<!DOCTYPE[^>]{0,500}XHTML|<html[^>]{0,500}\sxmlns\s*=", re.IGNORECASE)

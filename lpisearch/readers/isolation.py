@@ -1,43 +1,38 @@
 """Readers in worker processes, so that no file can crash, hang or swell the run.
 
-A source file and the name of a reader go in; a future of its documents comes out. Each thread
-of the pool owns one worker process, started when first needed and replaced when it is lost.
+A source file and the name of a reader go in; an answer that gives its documents comes out. Each
+thread of the pool owns one worker process, started when first needed and replaced when it is lost.
+Workers read ahead of whoever takes their documents, by so many bytes together and no more.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from lpisearch.errors import ReaderError
-from lpisearch.messages import from_plain
-from lpisearch.readers.worker import decode, encode
-from lpisearch.records import Document, Problem, Section
+from lpisearch.readers.limits import READING_SECONDS, SILENT_SECONDS, memory_bytes, reading_seconds
+from lpisearch.readers.process import WorkerProcess
 from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
     from types import TracebackType
 
     from lpisearch.readers.base import SourceFile
+    from lpisearch.readers.transport import Frame
+    from lpisearch.records import Document, Problem
     from lpisearch.settings import ReadOptions
-
-SECONDS = 60.0
-"""Time for one file."""
-
-MEMORY_BYTES = 2048 * MEBIBYTE
-"""Address space of one worker, about a tenth of which its libraries take."""
 
 MAX_WORKERS = 4
 
-FILES_PER_WORKER = 1000
-"""A worker is then replaced, so that leaks of an extractor do not add up."""
+AHEAD_BYTES = 8 * MEBIBYTE
+"""How much all workers together may have read that nobody has taken yet."""
 
 
 class IsolatedReaders:
@@ -47,29 +42,38 @@ class IsolatedReaders:
 
     Parameters
     ----------
+    options
+        Passed to the readers; `max_document_bytes` bounds each document.
     max_workers
         How many files are read at a time; None for one a processor, at most `MAX_WORKERS`.
     seconds
-        Time for one file.
-    memory_bytes
-        Address space of one worker, where the system can limit it.
+        Processor time for one small file; a large one has more.
+    silent_seconds
+        Time without an answer.
+    memory
+        Address space of one worker, where the system can limit it; None for the usual.
     """
 
     def __init__(
         self,
+        options: ReadOptions,
         max_workers: int | None = None,
         *,
-        seconds: float = SECONDS,
-        memory_bytes: int = MEMORY_BYTES,
+        seconds: float = READING_SECONDS,
+        silent_seconds: float = SILENT_SECONDS,
+        memory: int | None = None,
     ) -> None:
+        self._options = options
         self._seconds = seconds
-        self._memory_bytes = memory_bytes
+        self._silent_seconds = silent_seconds
+        self._memory = memory or memory_bytes(options)
         self._threads = ThreadPoolExecutor(
             max_workers or min(MAX_WORKERS, os.cpu_count() or 1), "lpisearch-reader"
         )
         self._own = threading.local()
-        self._workers: set[_Worker] = set()
+        self._workers: set[WorkerProcess] = set()
         self._lock = threading.Lock()
+        self._room = _Room()
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -83,10 +87,10 @@ class IsolatedReaders:
     ) -> None:
         self.close()
 
-    def submit(
-        self, source: SourceFile, reader: str, options: ReadOptions
-    ) -> Future[list[Document | Problem]]:
-        """Read a file in a worker; the caller bounds how many futures it keeps.
+    def submit(self, source: SourceFile, reader: str) -> Answer:
+        """Read a file in a worker; the caller bounds how many answers it keeps.
+
+        They are to be taken in the order of their files: who takes another first may wait for ever.
 
         Parameters
         ----------
@@ -94,15 +98,6 @@ class IsolatedReaders:
             The file.
         reader
             The name of a reader, or "module:attribute".
-        options
-            Passed to the reader; `max_document_bytes` bounds the whole answer.
-
-        Returns
-        -------
-        Future
-            Of what the reader yields. It raises ReaderError if the file is of no use or the
-            reader crashed, hung or took too much memory, and OSError if the file cannot be
-            opened.
         """
         request = {
             "reader": reader,
@@ -111,15 +106,19 @@ class IsolatedReaders:
                 "name": source.name,
                 "gzipped": source.gzipped,
             },
-            "options": asdict(options),
-            "seconds": self._seconds,
+            "options": asdict(self._options),
+            "seconds": reading_seconds(source.size, self._seconds),
+            "silent": self._silent_seconds,
         }
-        return self._threads.submit(self._read, request)
+        answer = Answer(self._room)
+        self._threads.submit(self._read, request, answer).add_done_callback(answer.end)
+        return answer
 
     def close(self) -> None:
         """End the workers; files not yet read are given up."""
         with self._lock:
             self._closed = True
+        self._room.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in tuple(self._workers):
             worker.kill()
@@ -128,141 +127,126 @@ class IsolatedReaders:
             worker.stop()
         self._workers.clear()
 
-    def _read(self, request: dict[str, Any]) -> list[Document | Problem]:
+    def _read(self, request: dict[str, Any], answer: Answer) -> None:
         worker = self._worker()
+        packs = worker.packs(request)
         try:
-            return worker.read(request)
+            for pack in packs:
+                if not answer.put(pack):
+                    break
         finally:
+            packs.close()  # type: ignore[attr-defined]  # a generator
             if not worker.usable:
                 with self._lock:
                     self._workers.discard(worker)
                 worker.stop()
 
-    def _worker(self) -> _Worker:
+    def _worker(self) -> WorkerProcess:
         """Return this thread's worker, a new one if it has none that works."""
-        worker: _Worker | None = getattr(self._own, "worker", None)
+        worker: WorkerProcess | None = getattr(self._own, "worker", None)
         if worker is None or not worker.usable:
             with self._lock:
                 if self._closed:
-                    raise ReaderError("was not read: the run ended")
-                worker = _Worker(self._memory_bytes)
+                    raise _not_read()
+                worker = WorkerProcess(self._memory)
                 self._workers.add(worker)
             self._own.worker = worker
         return worker
 
 
-class _Worker:
-    """One worker process and the talk with it."""
+class Answer:
+    """What a worker gives of one file; iterating it takes the documents and problems, once.
 
-    def __init__(self, memory_bytes: int) -> None:
-        self._memory_bytes = memory_bytes
-        self._files_left = FILES_PER_WORKER
-        # -P keeps modules in the current folder, which may hold anything, from being imported.
-        # A session of its own keeps Ctrl-C from it: the parent ends it.
-        self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [sys.executable, "-P", "-m", "lpisearch.readers.worker", str(memory_bytes)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._requests = cast("IO[bytes]", self._process.stdin)
-        self._answers = cast("IO[bytes]", self._process.stdout)
+    It raises ReaderError if the file is of no use or the reader crashed, hung or took too much
+    memory, and OSError if the file cannot be opened. What came before is kept.
 
-    @property
-    def usable(self) -> bool:
-        """Whether it can take another file."""
-        return self._files_left > 0 and self._process.poll() is None
+    Attributes
+    ----------
+    seconds
+        Processor time that the worker has spent on what was taken.
+    consumed
+        How many bytes of the file it had read.
+    """
 
-    def read(self, request: dict[str, Any]) -> list[Document | Problem]:
-        """Send a request and gather the answer."""
-        self._files_left -= 1
-        too_late = threading.Event()
+    def __init__(self, room: _Room) -> None:
+        self.seconds = 0.0
+        self.consumed = 0
+        self._room = room
+        self._packs: deque[Frame] = deque()
+        self._wanted = self._left = self._ended = False
+        self._error: BaseException | None = None
 
-        def give_up() -> None:
-            too_late.set()
-            self.kill()
-
-        watch = threading.Timer(request["seconds"], give_up)
-        watch.start()
+    def __iter__(self) -> Iterator[Document | Problem]:
         try:
-            self._send(request)
-            return self._receive(request)
-        except _WorkerLost as error:
-            if too_late.is_set():
-                raise ReaderError(f"gave no answer in {request['seconds']:g} s") from error
-            raise ReaderError(_ending(self._process.wait())) from error
+            while (pack := self._next()) is not None:
+                facts = pack.facts()  # here, so that it does not contend with whoever takes it
+                self.seconds, self.consumed = facts["seconds"], facts["consumed"]
+                yield from pack.records(facts)
+                del pack, facts
         finally:
-            watch.cancel()
-            watch.join()
-            if too_late.is_set():  # perhaps a moment after the answer: it is lost all the same
-                self._files_left = 0
+            self._leave()
+        if self._error is not None:
+            raise self._error
 
-    def kill(self) -> None:
-        """End the process at once; whoever waits for its answer learns that it is gone."""
-        self._process.kill()
+    def put(self, pack: Frame) -> bool:
+        """Add a pack as soon as there is room; return False if nobody wants more."""
+        with self._room.changed:
+            # The file that is waited for always finds room, so that it is never held up by others.
+            self._room.changed.wait_for(
+                lambda: (
+                    self._room.closed
+                    or self._left
+                    or self._room.held + len(pack) <= AHEAD_BYTES
+                    or (self._wanted and not self._packs)
+                )
+            )
+            if self._room.closed or self._left:
+                return False
+            self._packs.append(pack)
+            self._room.held += len(pack)
+            self._room.changed.notify_all()
+            return True
 
-    def stop(self) -> None:
-        """End the process and free what it held."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._requests, self._answers):
-            with suppress(OSError):  # part of a request may wait in the buffer
-                pipe.close()
+    def end(self, reading: Future[None]) -> None:
+        """Note that nothing more comes, and why."""
+        with self._room.changed:
+            self._error = _not_read() if reading.cancelled() else reading.exception()
+            self._ended = True
+            self._room.changed.notify_all()
 
-    def _send(self, request: dict[str, Any]) -> None:
-        try:
-            self._requests.write(encode(request))
-            self._requests.flush()
-        except OSError as error:
-            raise _WorkerLost from error
+    def _next(self) -> Frame | None:
+        with self._room.changed:
+            self._wanted = True
+            self._room.changed.notify_all()
+            self._room.changed.wait_for(lambda: self._packs or self._ended)
+            if not self._packs:
+                return None
+            pack = self._packs.popleft()
+            self._room.held -= len(pack)
+            self._room.changed.notify_all()
+            return pack
 
-    def _receive(self, request: dict[str, Any]) -> list[Document | Problem]:
-        # JSON writes a control character as six bytes: no honest line is longer.
-        longest = 6 * request["options"]["max_document_bytes"] + MEBIBYTE
-        records: list[Document | Problem] = []
-        while True:
-            match self._answer(longest):
-                case {"document": fields}:
-                    records.append(_document(fields))
-                case {"problem": fields}:
-                    records.append(Problem(**fields))
-                case {"done": _}:
-                    return records
-                case {"failed": [what, next_step]}:
-                    raise ReaderError(from_plain(what), next_step)
-                case {"system": [number, message]}:
-                    raise OSError(number, message, request["source"]["path"])
-                case _:
-                    self._files_left = 0  # what it holds is unknown
-                    raise ReaderError(
-                        f"needs more than {self._memory_bytes // MEBIBYTE} MiB of memory to read"
-                    )
-
-    def _answer(self, longest: int) -> Any:
-        try:
-            line = self._answers.readline(longest)
-        except (OSError, ValueError) as error:  # ValueError: closed by another thread
-            raise _WorkerLost from error
-        if not line.endswith(b"\n"):
-            self.kill()  # unless it is gone, it writes without end
-            raise _WorkerLost
-        return decode(line)
+    def _leave(self) -> None:
+        with self._room.changed:
+            self._left = True
+            self._room.held -= sum(map(len, self._packs))
+            self._packs.clear()
+            self._room.changed.notify_all()
 
 
-def _document(fields: dict[str, Any]) -> Document:
-    sections = tuple(Section(*each) for each in fields["sections"])
-    return Document(**fields | {"labels": tuple(fields["labels"]), "sections": sections})
+class _Room:
+    """What all answers of a pool hold together."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.held = 0
+        self.closed = False
+
+    def close(self) -> None:
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
 
 
-class _WorkerLost(Exception):
-    """The process ended in the middle of a file."""
-
-
-def _ending(status: int) -> str:
-    """Say how a worker ended: a negative status is the signal that ended it."""
-    if status == -getattr(signal, "SIGKILL", 9):
-        return "could not be read: its extractor was killed (out of memory?)"
-    if status < 0:
-        return f"could not be read: its extractor crashed (signal {-status})"
-    return f"could not be read: its extractor ended with status {status}"
+def _not_read() -> ReaderError:
+    return ReaderError("was not read: the run ended")

@@ -45,7 +45,7 @@ _METADATA = {
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the message, after its warnings."""
-    document, warnings = message_document(whole(source, options.max_document_bytes), source.stem)
+    document, warnings = message_document(whole(source, options.max_page_bytes), source.stem)
     yield from warnings
     yield document
 
@@ -205,4 +205,4 @@ def _metadata(message: Message, attachments: list[str]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-READER = Reader(name="eml", suffixes=(".eml",), read=read)
+READER = Reader(name="eml", suffixes=(".eml",), read=read, isolated=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield each message, after its warnings; a broken one yields a problem instead."""
-    limit = options.max_document_bytes
+    limit = options.max_page_bytes
     for number, message in enumerate(_messages(lines(chunks(source), limit), limit), 1):
         where = f"message {number}"
         try:
@@ -97,4 +97,4 @@ def _sniff(head: bytes) -> bool:
     return bool(_BEGINNING.match(head))
 
 
-READER = Reader(name="mbox", suffixes=(".mbox", ".mbx"), read=read, sniff=_sniff, many=True)
+READER = Reader("mbox", (".mbox", ".mbx"), read, _sniff, isolated=True, many=True)

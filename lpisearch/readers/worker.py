@@ -1,36 +1,39 @@
 """The worker process that runs a reader out of harm's way.
 
-Requests come in on stdin and answers go out on stdout, each one line of JSON:
+Requests come in on stdin, each one line of JSON; answers go out on stdout (see `transport`):
 
 ```text
-→ {"reader": …, "source": {path, name, gzipped}, "options": {…}, "seconds": …}
-← {"document": {…}} or {"problem": {…}}                as many as the file gives, then one of
+→ {"reader": …, "source": {path, name, gzipped}, "options": {…}, "seconds": …, "silent": …}
+← a pack of records, with "seconds" and "consumed"     as often as need be, then one of
 ← {"done": true}
-← {"failed": [what, next step]}                        the file is of no use
+← {"failed": [what, next step]}                        the file is of no use, or no more of it is
 ← {"system": [errno, message]}                         it could not be opened or read
 ← {"memory": true}                                     the reader ran out of memory
 ```
 
-The process ends when its stdin closes, so none outlives its parent. Started by `isolation`:
+It does not read ahead: what nobody takes from stdout stops it. The process ends when its stdin
+closes, so none outlives its parent. Started by `process`:
 `python -P -m lpisearch.readers.worker MEMORY_BYTES`.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lpisearch.errors import ReaderError
 from lpisearch.messages import as_plain
 from lpisearch.readers.base import Reader, SourceFile
-from lpisearch.readers.streams import over_limit
+from lpisearch.readers.budget import document_bytes, within_budget
+from lpisearch.readers.transport import pack, word
 from lpisearch.records import Document
 from lpisearch.settings import ReadOptions
 
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 ORPHAN_GRACE_SECONDS = 5
 """A hung worker ends by itself this long after its parent should have ended it."""
 
+_PACK_BYTES = 64 * 1024
+_PACK_RECORDS = 500
+
 
 def main() -> None:
     """Serve requests until stdin closes."""
@@ -49,30 +55,33 @@ def main() -> None:
     requests, answers = _take_standard_streams()
     _limit_resources(int(sys.argv[1]))
     for line in requests:
-        for answer in _answers(json.loads(line)):
-            answers.write(encode(answer))
-        answers.flush()
-
-
-def encode(message: dict[str, Any]) -> bytes:
-    """Turn a message into its line; lone surrogates (of file names) pass."""
-    return json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-
-
-def decode(line: bytes) -> Any:
-    """Turn a line back into its message; raises ValueError if it is none."""
-    return json.loads(line.decode("utf-8", "surrogatepass"))
+        request = json.loads(line)
+        alarm = request["silent"] + ORPHAN_GRACE_SECONDS
+        # Of the system, so that they reach native code that never returns.
+        _set_timer("ITIMER_PROF", request["seconds"])
+        _set_timer("ITIMER_REAL", alarm)
+        for answer in _answers(request):
+            _set_timer("ITIMER_REAL", 0)  # while it waits for its answer to be taken
+            answers.write(answer)
+            answers.flush()
+            _set_timer("ITIMER_REAL", alarm)
+        for timer in ("ITIMER_PROF", "ITIMER_REAL"):
+            _set_timer(timer, 0)
 
 
 def find_reader(name: str) -> Reader:
-    """Import the reader called `name`: `lpisearch.readers.NAME`, or "module:attribute".
+    """Import the reader called `name`, or "module:attribute".
 
-    Only its own module is imported, since the others would cost time in each worker.
+    A reader called as its module is looked for there alone: to import all costs each worker time.
     """
     module, _, attribute = name.partition(":")
-    if not attribute:
-        module, attribute = f"lpisearch.readers.{name}", "READER"
-    found = getattr(importlib.import_module(module), attribute)
+    own = f"lpisearch.readers.{name}"
+    if attribute:
+        found = getattr(importlib.import_module(module), attribute)
+    elif importlib.util.find_spec(own):
+        found = importlib.import_module(own).READER
+    else:
+        found = importlib.import_module("lpisearch.readers.registry").READERS[name]
     if not isinstance(found, Reader):
         raise TypeError(f"{name} is not a reader")
     return found
@@ -101,46 +110,52 @@ def _limit_resources(memory_bytes: int) -> None:
             resource.setrlimit(kind, (bound, bound))
 
 
-def _answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    _set_alarm(request["seconds"] + ORPHAN_GRACE_SECONDS)
+def _answers(request: dict[str, Any]) -> Iterator[bytes]:
     try:
-        yield from _records(request)
-        yield {"done": True}
+        yield from _packs(request)
+        yield word({"done": True})
     except ReaderError as error:
-        yield {"failed": [as_plain(error.what), error.next_step]}
+        yield word({"failed": [as_plain(error.what), error.next_step]})
     except OSError as error:
-        yield {"system": [error.errno or 0, error.strerror or str(error)]}
+        yield word({"system": [error.errno or 0, error.strerror or str(error)]})
     except MemoryError:
-        yield {"memory": True}
+        yield word({"memory": True})
     except Exception as error:  # noqa: BLE001 - extractors fail in ways of their own
-        yield {"failed": [f"cannot be read ({type(error).__name__}: {error})", ""]}
-    finally:
-        _set_alarm(0)
+        yield word({"failed": [[f"cannot be read ({type(error).__name__}: {error})"], ""]})
 
 
-def _records(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _packs(request: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the records of a file, as many at a time as make up for the way."""
     reader = find_reader(request["reader"])
     source = SourceFile(**request["source"] | {"path": Path(request["source"]["path"])})
     options = ReadOptions(**request["options"])
+    begun = time.process_time()
+    records: list[Document | Problem] = []
     size = 0
-    for record in reader.read(source, options):
-        size += _text_bytes(record)
-        if size > options.max_document_bytes:
-            raise ReaderError(over_limit(options.max_document_bytes, size))
-        kind = "document" if isinstance(record, Document) else "problem"
-        yield {kind: asdict(record)}
+
+    def packed() -> bytes:
+        spent = time.process_time() - begun
+        return pack(records, seconds=spent, consumed=source.consumed())
+
+    try:
+        for record in within_budget(reader.read(source, options), reader, options):
+            records.append(record)
+            size += document_bytes(record) if isinstance(record, Document) else len(record.reason)
+            if size >= _PACK_BYTES or len(records) >= _PACK_RECORDS:
+                yield packed()
+                records, size = [], 0
+    except (ReaderError, OSError):
+        if records:  # what was read before the damage is kept
+            yield packed()
+        raise
+    if records:
+        yield packed()
 
 
-def _text_bytes(record: Document | Problem) -> int:
-    if not isinstance(record, Document):
-        return len(record.reason)
-    return len(record.title) + len(record.text.encode("utf-8", "surrogatepass"))
-
-
-def _set_alarm(seconds: float) -> None:
-    """Let the system end this process; reaches native code that never returns. 0: do not."""
+def _set_timer(timer: str, seconds: float) -> None:
+    """Let the system end this process after so many seconds; 0: do not."""
     if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(getattr(signal, timer), seconds)
 
 
 if __name__ == "__main__":

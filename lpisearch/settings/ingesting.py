@@ -23,7 +23,8 @@ class ReadOptions:
     id_field, title_field, text_field
         Names of fields or columns; "" looks for the usual names.
     max_document_bytes
-        A document larger than this is refused, so that one file cannot take all memory.
+        A document larger than this is refused, so that one file cannot take all memory. Of a
+        page or a mail, of which the text is a part, twice as much is read.
     """
 
     format: str = "auto"
@@ -32,7 +33,12 @@ class ReadOptions:
     id_field: str = ""
     title_field: str = ""
     text_field: str = ""
-    max_document_bytes: int = 64 * MEBIBYTE
+    max_document_bytes: int = 32 * MEBIBYTE
+
+    @property
+    def max_page_bytes(self) -> int:
+        """How much is read of a file or a message that has markup or attachments."""
+        return 2 * self.max_document_bytes
 
 
 @dataclass(frozen=True, slots=True)

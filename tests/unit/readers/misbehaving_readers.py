@@ -63,8 +63,25 @@ def _echo(source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | P
 
 
 def _gush(_source: SourceFile, options: ReadOptions, /) -> Iterator[Document | Problem]:
-    for _ in range(3):
-        yield Document("part", "é" * (options.max_document_bytes // 5))
+    yield Document("whole", "é" * (options.max_document_bytes // 2 + 1))
+
+
+def _drivel(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    while True:
+        yield Document("drivel", "a" * 100_000)
+
+
+def _stream(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    """Tell when each document was made: that of the second half after the wait of the test."""
+    begun = time.monotonic()
+    for number in range(100):
+        early = time.monotonic() - begun < 1
+        yield Document(str(number), "a" * 500_000, metadata={"before": early * number * 500_000})
+
+
+def _refuse_late(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    yield Document("before", "the damage")
+    raise ReaderError("is not to my taste")
 
 
 def _fail(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
@@ -82,6 +99,9 @@ SWELL = Reader("swell", (), _swell)
 TALK = Reader("talk", (), _talk)
 ECHO = Reader("echo", (), _echo)
 GUSH = Reader("gush", (), _gush)
+DRIVEL = Reader("drivel", (), _drivel, many=True)
+STREAM = Reader("stream", (), _stream, many=True)
+REFUSE_LATE = Reader("refuse-late", (), _refuse_late, many=True)
 FAIL = Reader("fail", (), _fail)
 REFUSE = Reader("refuse", (), _refuse)
 NOT_A_READER = object()

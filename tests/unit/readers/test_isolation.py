@@ -6,15 +6,17 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers import isolation
+from lpisearch.readers import isolation, process
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.isolation import IsolatedReaders
+from lpisearch.readers.limits import READING_SECONDS, reading_seconds
 from lpisearch.records import Document, Problem
 from lpisearch.settings import MEBIBYTE, ReadOptions
 
@@ -43,7 +45,7 @@ def source(tmp_path: Path) -> SourceFile:
 @pytest.fixture
 def readers() -> Iterator[IsolatedReaders]:
     """Start a pool of one worker."""
-    with IsolatedReaders(1) as pool:
+    with IsolatedReaders(_OPTIONS, 1) as pool:
         yield pool
 
 
@@ -52,7 +54,7 @@ def _misbehaving(name: str) -> str:
 
 
 def _document(readers: IsolatedReaders, source: SourceFile) -> Document:
-    document = readers.submit(source, _misbehaving("ECHO"), _OPTIONS).result()[-1]
+    document = list(readers.submit(source, _misbehaving("ECHO")))[-1]
     assert isinstance(document, Document)
     return document
 
@@ -77,7 +79,7 @@ def _wait_for_end(pid: int, seconds: float) -> bool:
 
 def test_records_come_back_as_they_were(readers: IsolatedReaders, source: SourceFile) -> None:
     """Documents and problems cross the process boundary unchanged."""
-    problem, document = readers.submit(source, _misbehaving("ECHO"), _OPTIONS).result()
+    problem, document = list(readers.submit(source, _misbehaving("ECHO")))
     assert problem == Problem("a warning", "line 1", warning=True)
     assert isinstance(document, Document)
     assert (document.title, document.text, document.labels) == ("note", "A note.", ("a", "b"))
@@ -95,7 +97,7 @@ def test_worker_is_replaced_after_many_files(
     readers: IsolatedReaders, source: SourceFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Leaks of an extractor cannot add up for ever."""
-    monkeypatch.setattr(isolation, "FILES_PER_WORKER", 2)
+    monkeypatch.setattr(process, "FILES_PER_WORKER", 2)
     pids = [_document(readers, source).metadata["pid"] for _ in range(4)]
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
@@ -113,11 +115,11 @@ def test_readers_are_called_by_their_names(readers: IsolatedReaders, tmp_path: P
     book = tmp_path / "a.odt"
     with zipfile.ZipFile(book, "w") as archive:
         archive.writestr("content.xml", "<body><p>High water</p></body>")
-    (document,) = readers.submit(SourceFile.at(book), "odt", _OPTIONS).result()
+    (document,) = list(readers.submit(SourceFile.at(book), "odt"))
     assert isinstance(document, Document)
     assert document.text == "High water"
     with pytest.raises(ReaderError, match="is damaged, or not a PDF file"):
-        readers.submit(SourceFile.at(book), "pdf", _OPTIONS).result()
+        list(readers.submit(SourceFile.at(book), "pdf"))
 
 
 @pytest.mark.parametrize(
@@ -136,50 +138,96 @@ def test_failure_is_stated_and_the_next_file_is_read(
 ) -> None:
     """A lost worker is replaced; the run goes on."""
     with pytest.raises(ReaderError, match=reason):
-        readers.submit(source, _misbehaving(reader), _OPTIONS).result()
+        list(readers.submit(source, _misbehaving(reader)))
     assert _document(readers, source).text == "A note."
 
 
 def test_hang_ends_at_the_time_limit(source: SourceFile) -> None:
     """A reader that never returns is ended, and the next file is read."""
-    with IsolatedReaders(1, seconds=1) as readers:
+    with IsolatedReaders(_OPTIONS, 1, silent_seconds=1) as readers:
         _document(readers, source)
         with pytest.raises(ReaderError, match=r"^gave no answer in 1 s$"):
-            readers.submit(source, _misbehaving("HANG"), _OPTIONS).result()
+            list(readers.submit(source, _misbehaving("HANG")))
         assert _document(readers, source).text == "A note."
 
 
 def test_memory_is_limited(source: SourceFile) -> None:
     """A reader that swells is stopped, and the next file gets a fresh worker."""
-    with IsolatedReaders(1, memory_bytes=256 * MEBIBYTE) as readers:
+    with IsolatedReaders(_OPTIONS, 1, memory=256 * MEBIBYTE) as readers:
         before = _document(readers, source).metadata["pid"]
         with pytest.raises(ReaderError, match="needs more than 256 MiB of memory"):
-            readers.submit(source, _misbehaving("SWELL"), _OPTIONS).result()
+            list(readers.submit(source, _misbehaving("SWELL")))
         assert _document(readers, source).metadata["pid"] != before
+
+
+def test_processor_time_is_limited(source: SourceFile) -> None:
+    """A reader that computes for too long is ended, though it says something now and then."""
+    with IsolatedReaders(_OPTIONS, 1, seconds=1) as readers:
+        with pytest.raises(ReaderError, match=r"takes more than 1 s of processor time"):
+            deque(readers.submit(source, _misbehaving("DRIVEL")), maxlen=0)
+        assert _document(readers, source).text == "A note."
+
+
+def test_a_large_file_has_more_time() -> None:
+    """What a file may take grows with its size, so that an honest one is never too long."""
+    assert reading_seconds(100) == READING_SECONDS
+    assert reading_seconds(100 * MEBIBYTE) > 10 * READING_SECONDS
+
+
+def test_waiting_for_the_reader_of_documents_is_not_silence(source: SourceFile) -> None:
+    """A worker whose documents are taken slowly is not too late, and does not run ahead."""
+    with IsolatedReaders(_OPTIONS, 1, silent_seconds=1) as readers:
+        answer = iter(readers.submit(source, _misbehaving("STREAM")))
+        assert next(answer).title == "0"  # type: ignore[union-attr]
+        time.sleep(2)
+        others = list(answer)
+    assert len(others) == 99
+    held = [item.metadata["before"] for item in others if isinstance(item, Document)]
+    assert max(held) < 3 * isolation.AHEAD_BYTES
+
+
+def test_what_was_read_before_a_failure_is_kept(
+    readers: IsolatedReaders, source: SourceFile
+) -> None:
+    """A file of many documents gives those before the damage."""
+    taken: list[Document | Problem] = []
+    with pytest.raises(ReaderError, match="is not to my taste"):
+        taken.extend(readers.submit(source, _misbehaving("REFUSE_LATE")))
+    assert [item.title for item in taken if isinstance(item, Document)] == ["before"]
+
+
+def test_whoever_stops_early_holds_up_nobody(readers: IsolatedReaders, source: SourceFile) -> None:
+    """The documents that nobody takes do not keep the next file from being read."""
+    answer = iter(readers.submit(source, _misbehaving("STREAM")))
+    next(answer)
+    answer.close()  # type: ignore[attr-defined]
+    assert _document(readers, source).text == "A note."
 
 
 def test_prints_of_an_extractor_do_not_reach_the_answer(
     readers: IsolatedReaders, source: SourceFile
 ) -> None:
     """Neither print nor a write to descriptor 1 breaks the protocol; stdin is empty."""
-    (document,) = readers.submit(source, _misbehaving("TALK"), _OPTIONS).result()
+    (document,) = list(readers.submit(source, _misbehaving("TALK")))
     assert isinstance(document, Document)
     assert document.title == "talkative"
 
 
-def test_size_of_the_answer_is_limited(readers: IsolatedReaders, source: SourceFile) -> None:
-    """Documents of one file may together not pass the limit, counted in bytes."""
+def test_size_of_a_document_is_limited(source: SourceFile) -> None:
+    """The one document of a file may not pass the limit, counted in bytes."""
     options = ReadOptions(max_document_bytes=100_000)
-    with pytest.raises(ReaderError, match="over the limit of"):
-        readers.submit(source, _misbehaving("GUSH"), options).result()
-    assert _document(readers, source).text == "A note."
+    with (
+        IsolatedReaders(options, 1) as readers,
+        pytest.raises(ReaderError, match="over the limit of"),
+    ):
+        list(readers.submit(source, _misbehaving("GUSH")))
 
 
 def test_missing_file_is_an_error_of_the_system(readers: IsolatedReaders, tmp_path: Path) -> None:
     """The caller gets the same exception as from opening the file itself."""
     gone = SourceFile(tmp_path / "gone.txt", "gone.txt")
     with pytest.raises(FileNotFoundError) as caught:
-        readers.submit(gone, _misbehaving("ECHO"), _OPTIONS).result()
+        list(readers.submit(gone, _misbehaving("ECHO")))
     assert caught.value.filename == str(gone.path)
 
 
@@ -197,9 +245,9 @@ def test_answers_belong_to_their_files(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.txt"
         path.write_text(f"0.0{number % 3 * 2}", encoding="utf-8")
         sources.append(SourceFile.at(path))
-    with IsolatedReaders(2) as readers:
-        futures = [readers.submit(item, _misbehaving("ECHO"), _OPTIONS) for item in sources]
-        documents = [future.result()[-1] for future in futures]
+    with IsolatedReaders(_OPTIONS, 2) as readers:
+        answers = [readers.submit(item, _misbehaving("ECHO")) for item in sources]
+        documents = [list(answer)[-1] for answer in answers]
     found = [document for document in documents if isinstance(document, Document)]
     assert [document.title for document in found] == [str(number) for number in range(12)]
     assert len({document.metadata["pid"] for document in found}) == 2
@@ -217,16 +265,16 @@ def test_worker_killed_between_files_is_replaced(
 
 def test_closing_ends_the_workers_at_once(source: SourceFile) -> None:
     """Leaving the block waits for no hanging reader and leaves no process."""
-    with IsolatedReaders(1) as readers:
+    with IsolatedReaders(_OPTIONS, 1) as readers:
         pid = _document(readers, source).metadata["pid"]
-        running = readers.submit(source, _misbehaving("HANG"), _OPTIONS)
-        waiting = readers.submit(source, _misbehaving("ECHO"), _OPTIONS)
-        while not running.running():
-            time.sleep(0.01)
+        running = readers.submit(source, _misbehaving("HANG"))
+        waiting = readers.submit(source, _misbehaving("ECHO"))
+        time.sleep(0.3)
         started = time.monotonic()
     assert time.monotonic() - started < 10
-    assert isinstance(running.exception(), ReaderError)
-    assert waiting.cancelled() or isinstance(waiting.exception(), ReaderError)
+    for answer in (running, waiting):
+        with pytest.raises(ReaderError):
+            list(answer)
     assert not _is_running(pid)
 
 
@@ -238,11 +286,11 @@ from lpisearch.readers.isolation import IsolatedReaders
 from lpisearch.settings import ReadOptions
 
 source = SourceFile.at(Path(sys.argv[1]))
-with IsolatedReaders(1, seconds=1) as readers:
-    echo = readers.submit(source, "misbehaving_readers:ECHO", ReadOptions()).result()[-1]
+with IsolatedReaders(ReadOptions(), 1, silent_seconds=1) as readers:
+    echo = list(readers.submit(source, "misbehaving_readers:ECHO"))[-1]
     print(echo.metadata["pid"], flush=True)
     if sys.argv[2] == "hang":
-        readers.submit(source, "misbehaving_readers:HANG", ReadOptions())
+        readers.submit(source, "misbehaving_readers:HANG")
         print("asked", flush=True)
     time.sleep(60)
 """

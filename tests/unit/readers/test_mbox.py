@@ -24,7 +24,7 @@ def _message(subject: bytes, body: bytes) -> bytes:
 
 def _read(path: Path, data: bytes, limit: int = 1 << 20) -> list[Document | Problem]:
     path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), ReadOptions(max_document_bytes=limit)))
+    return list(READER.read(SourceFile.at(path), ReadOptions(max_document_bytes=limit // 2)))
 
 
 def _titles(records: list[Document | Problem]) -> list[str]:

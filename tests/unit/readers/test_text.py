@@ -72,7 +72,7 @@ def test_huge_line_is_read_when_the_limit_allows(tmp_path: Path) -> None:
     """One line of 100 MB is refused by default, and read with a higher limit."""
     data = b"x" * 100_000_000
     with pytest.raises(
-        ReaderError, match=r"is 95\.4 MiB, over the limit of 64\.0 MiB .*max_document_bytes"
+        ReaderError, match=r"is 95\.4 MiB, over the limit of 32\.0 MiB .*max_document_bytes"
     ):
         _read(tmp_path / "a.txt", data)
     (document,) = _read(tmp_path / "a.txt", data, ReadOptions(max_document_bytes=100 * MEBIBYTE))

@@ -3,14 +3,18 @@ from __future__ import annotations
 import pytest
 
 from lpisearch.readers.registry import READERS
-from lpisearch.readers.worker import decode, encode, find_reader
+from lpisearch.readers.worker import find_reader
 
 
 def test_isolated_readers_are_found_by_name() -> None:
-    """Each reader that runs in a worker lives in the module of its name."""
-    isolated = {reader.name: reader for reader in READERS.values() if reader.isolated}
-    assert set(isolated) == {"pdf", "docx", "odt", "epub"}
-    assert all(find_reader(name) is reader for name, reader in isolated.items())
+    """Every reader can run in a worker, also one that shares a module or is called otherwise."""
+    assert all(find_reader(name) is reader for name, reader in READERS.items())
+
+
+def test_a_reader_that_is_not_called_as_its_module_is_found() -> None:
+    """One that nobody has is an error that the parent tells."""
+    with pytest.raises(KeyError, match="no_such"):
+        find_reader("no_such")
 
 
 def test_attribute_of_a_module_is_found() -> None:
@@ -22,11 +26,3 @@ def test_what_is_no_reader_is_refused() -> None:
     """Another object of that name is not called."""
     with pytest.raises(TypeError, match="is not a reader"):
         find_reader("lpisearch.readers.pdf:read")
-
-
-@pytest.mark.parametrize("text", ["", "line\nbreak", "\x00\x1f", "雨", "\udce9", "\u2028"])
-def test_messages_are_single_lines_and_come_back(text: str) -> None:
-    """Any text, lone surrogates of file names too, fits on one line."""
-    line = encode({"text": text})
-    assert line.count(b"\n") == 1
-    assert decode(line) == {"text": text}

@@ -1,0 +1,68 @@
+"""What one file may give: the size of its documents, and how many records may be bad.
+
+In goes what any reader yields, out comes the same within the limits. It is the only place where
+they are counted, whether the reader runs in a worker or not.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.limits import MOST_PROBLEMS
+from lpisearch.readers.streams import over_limit
+from lpisearch.records import Document, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lpisearch.readers.base import Reader
+    from lpisearch.settings import ReadOptions
+
+
+def within_budget(
+    items: Iterable[Document | Problem], reader: Reader, options: ReadOptions
+) -> Iterator[Document | Problem]:
+    """Pass on what a reader yields; a document that is too large becomes a problem.
+
+    Raises
+    ------
+    ReaderError
+        Far more records of the file are bad than good, or its one document is too large.
+    """
+    documents = problems = 0
+    for item in items:
+        if isinstance(item, Problem):
+            yield item
+            problems += not item.warning
+            if problems > MOST_PROBLEMS and problems > documents:
+                raise ReaderError(
+                    f"was given up {_place(item)}: {problems:,} records cannot be read"
+                )
+            continue
+        documents += 1
+        size = document_bytes(item)
+        if size <= options.max_document_bytes:
+            yield item
+            continue
+        reason = over_limit(options.max_document_bytes, size)
+        if not reader.many:
+            raise ReaderError(reason)
+        yield Problem(reason, f"document {documents}")
+
+
+def document_bytes(document: Document) -> int:
+    """Return what a document takes as UTF-8, with all that goes with it."""
+    size = _utf8_bytes(document.title) + _utf8_bytes(document.text)
+    if document.metadata:
+        size += len(json.dumps(document.metadata, ensure_ascii=False))
+    return size
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _place(problem: Problem) -> str:
+    return f"at {problem.where}" if problem.where else "half-way"

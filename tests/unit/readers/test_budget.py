@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.errors import ReaderError
+from lpisearch.readers.base import Reader
+from lpisearch.readers.budget import document_bytes, within_budget
+from lpisearch.readers.limits import MEMORY_BYTES, MOST_PROBLEMS, memory_bytes
+from lpisearch.records import Document, Problem
+from lpisearch.settings import MEBIBYTE, ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lpisearch.readers.base import ReadFunction
+
+
+def _nothing(*_: object) -> Iterable[Document | Problem]:
+    return ()
+
+
+_READ: ReadFunction = _nothing  # type: ignore[assignment]
+_ONE = Reader("one", (), _READ)
+_MANY = Reader("many", (), _READ, many=True)
+_OPTIONS = ReadOptions(max_document_bytes=100)
+_BAD = Problem("bad", "line 7")
+
+
+def _passed(items: Iterable[Document | Problem], reader: Reader = _MANY) -> list[object]:
+    return list(within_budget(items, reader, _OPTIONS))
+
+
+def test_a_document_over_the_limit_is_a_problem_among_many() -> None:
+    """The others are passed on; it counts as UTF-8, title and metadata included."""
+    large = (Document("t" * 50, "é" * 26), Document("", "", metadata={"k": "v" * 100}))
+    passed = _passed([Document("a", "b"), *large, Document("c", "d")])
+    assert [type(item) for item in passed] == [Document, Problem, Problem, Document]
+    assert [item.where for item in passed if isinstance(item, Problem)] == [
+        "document 2",
+        "document 3",
+    ]
+
+
+def test_the_one_document_of_a_file_over_the_limit_ends_it() -> None:
+    """The reason names the option that raises the limit."""
+    with pytest.raises(ReaderError, match="max_document_bytes"):
+        _passed([Document("", "a" * 101)], _ONE)
+
+
+def test_a_file_of_bad_records_is_given_up() -> None:
+    """It would otherwise be read to its end for nothing; the place is named."""
+    with pytest.raises(ReaderError, match="was given up at line 7: 10,001 records"):
+        _passed(repeat(_BAD))
+
+
+def test_a_file_with_more_good_records_is_read_to_its_end() -> None:
+    """However many of them are bad; remarks do not count."""
+    good = Document("a", "b")
+    mixed: list[Document | Problem] = [good, good, _BAD] * (MOST_PROBLEMS + 1)
+    assert _passed(mixed) == mixed
+    remarks: list[Document | Problem] = [Problem("odd", warning=True)] * (MOST_PROBLEMS + 2)
+    assert _passed(remarks) == remarks
+
+
+def test_memory_grows_with_what_a_document_may_have() -> None:
+    """Who raises the one limit need not know of the other; who lowers it loses nothing."""
+    assert memory_bytes(ReadOptions()) == MEMORY_BYTES
+    assert memory_bytes(ReadOptions(max_document_bytes=MEBIBYTE)) == MEMORY_BYTES
+    doubled = ReadOptions(max_document_bytes=2 * ReadOptions().max_document_bytes)
+    assert memory_bytes(doubled) == 2 * MEMORY_BYTES
+
+
+@pytest.mark.parametrize("text", ["plain", "é", "雨", "\udce9", "😀"])
+def test_size_is_that_of_utf8(text: str) -> None:
+    """Whatever the characters, lone surrogates too."""
+    assert document_bytes(Document("", text)) == len(text.encode("utf-8", "surrogatepass"))
