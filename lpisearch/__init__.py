@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         IndexNotFound,
         IndexOutdated,
         IndexTooNew,
+        IndexUnreadable,
         IndexUnwritable,
         LibraryDamaged,
         LibraryError,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         LibraryUnwritable,
         LpiSearchError,
         NotALibrary,
+        NothingThere,
         NothingToEvaluate,
         NothingToIndex,
         PlotUnavailable,
@@ -148,6 +150,7 @@ __all__ = [
     "IndexReport",
     "IndexSpec",
     "IndexTooNew",
+    "IndexUnreadable",
     "IndexUnwritable",
     "IngestOptions",
     "IngestReport",
@@ -163,6 +166,7 @@ __all__ = [
     "LibraryUnwritable",
     "LpiSearchError",
     "NotALibrary",
+    "NothingThere",
     "NothingToEvaluate",
     "NothingToIndex",
     "Passage",
@@ -189,10 +193,10 @@ __all__ = [
 _HOMES = {
     "lpisearch.errors": """
         BadOption ClassifierNotFound DocumentNotFound FileInTheWay IndexDamaged
-        IndexNotFound IndexOutdated IndexTooNew IndexUnwritable
+        IndexNotFound IndexOutdated IndexTooNew IndexUnreadable IndexUnwritable
         LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary
-        NothingToEvaluate NothingToIndex PlotUnavailable ReaderError
+        NothingToEvaluate NothingToIndex NothingThere PlotUnavailable ReaderError
         ReportUnwritable SeveralDocuments SeveralNames
         SubspaceError
     """,

@@ -13,6 +13,7 @@ LpiSearchError                 what happened, and what to do next
 ├── SubspaceError
 │   ├── IndexNotFound          the library has no such index
 │   ├── IndexDamaged           a file of the index is not as it was written
+│   ├── IndexUnreadable        the system does not let it be read now; it may be whole
 │   ├── IndexTooNew            written by a later version of the program
 │   ├── IndexOutdated          written by an earlier version of the program, which wrote less
 │   ├── IndexUnwritable        its folder cannot be written
@@ -21,6 +22,7 @@ LpiSearchError                 what happened, and what to do next
 ├── NothingToEvaluate          no labels, or none that differ
 ├── DocumentNotFound           no document has that id
 ├── SeveralDocuments           the file of that path holds more than one
+├── NothingThere               a path names no file and no folder, and matches nothing
 ├── ReaderError                one file could not be read; the run goes on
 ├── ReportUnwritable           a report or a picture cannot be written
 ├── FileInTheWay               what would be replaced is no file of the kind to be written
@@ -163,6 +165,16 @@ class IndexDamaged(SubspaceError):
         super().__init__(f"The index in {folder} is damaged: {reason}.", call("index"))
 
 
+class IndexUnreadable(SubspaceError):
+    """The system refuses to open a file of the index, which may well be whole."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(
+            f"The index in {folder} cannot be read: {reason}.",
+            "check the permissions, the memory and how many files may be open (ulimit -n)",
+        )
+
+
 class IndexTooNew(SubspaceError):
     """The folder is of a later format."""
 
@@ -221,6 +233,13 @@ class SeveralDocuments(LpiSearchError):
             f"{path} holds {number:,} documents; name one by its id.",
             call("entries", path=path),
         )
+
+
+class NothingThere(LpiSearchError):
+    """A PATH names no file, no folder, and matches nothing."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is nothing at {name}.", "check the path, or put quotes around it")
 
 
 class ReaderError(LpiSearchError):

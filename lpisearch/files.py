@@ -81,9 +81,10 @@ def partial_beside(target: Path, mode: int = ANYONE) -> Iterator[Partial]:
     sweep(target)
     partial = Partial(target, mode)
     try:
-        with partial.stream:
-            yield partial
+        yield partial
     finally:
+        with suppress(OSError):  # what a full disk refuses was said when it was to be saved
+            partial.stream.close()
         with suppress(OSError):
             partial.path.unlink(missing_ok=True)
 
@@ -139,9 +140,18 @@ def refuse_others(target: Path, kind: str, is_ours: Callable[[bytes], bool]) -> 
 
 def sweep(target: Path) -> None:
     """Remove what killed writers of a file left beside it."""
-    ours = re.compile(rf"\.{re.escape(target.name[:100])}\.[0-9a-f]{{12}}\.partial")
+    _sweep(target.parent, re.escape(target.name[:100]))
+
+
+def sweep_copies(library: Path) -> None:
+    """Remove what killed writers of copies left beside a library: the names of those are dated."""
+    _sweep(library.parent, rf"{re.escape(library.stem)}-\d{{8}}-\d{{6}}.*")
+
+
+def _sweep(folder: Path, name: str) -> None:
+    ours = re.compile(rf"\.{name}\.[0-9a-f]{{12}}\.partial")
     with suppress(OSError):
-        for path in target.parent.iterdir():
+        for path in folder.iterdir():
             if ours.fullmatch(path.name) and _is_abandoned(path):
                 path.unlink()
 

@@ -17,7 +17,7 @@ from lpisearch.records import Classification, Document, Entry, Filter
 from lpisearch.settings import EvaluateOptions, IndexOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -313,7 +313,7 @@ class Library:
         *,
         options: SearchOptions | None = None,
         on_note: Callable[[str], None] = _warned,
-    ) -> Iterator[Run]:
+    ) -> Generator[Run, None, None]:
         """Answer many queries, given as (id, text) or by a file of them.
 
         Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
 
 INTERRUPTED = 130
 STOPPED = "\nStopped. What was finished is kept; run the same command again."
@@ -11,15 +10,31 @@ STOPPED = "\nStopped. What was finished is kept; run the same command again."
 
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # programs that read us expect one encoding
-            stream.reconfigure(
-                encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
-            )
     try:
+        from lpisearch.cli.streams import prepare
+
+        prepare()
         from lpisearch.cli.app import app
 
         app()
-    except KeyboardInterrupt:  # before the program could hear of it
+    except BrokenPipeError:
+        raise
+    except (KeyboardInterrupt, MemoryError, ImportError, OSError) as error:
+        _end(error)
+
+
+def _end(error: BaseException) -> None:
+    """State what befell the program before it could hear of it, while it was being loaded."""
+    try:
+        from lpisearch.cli.failures import stated, was_interrupted
+    except MemoryError:
+        sys.stderr.write("Error: There is not enough memory to begin.\n")
+        raise SystemExit(1) from None
+    if was_interrupted(error):
         sys.stderr.write(f"{STOPPED}\n")
         raise SystemExit(INTERRUPTED) from None
+    known = stated(error, "")
+    if known is None:
+        raise error
+    sys.stderr.write(f"Error: {known}\n")
+    raise SystemExit(known.exit_status) from None

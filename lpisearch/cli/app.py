@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from lpisearch import __version__
 from lpisearch.cli import INTERRUPTED, STOPPED
-from lpisearch.cli.commands import VerbGroup, point_at_help
+from lpisearch.cli.commands import VerbGroup, point_at_help, verb_under_way
+from lpisearch.cli.failures import stated, was_interrupted
 from lpisearch.cli.invocation import Database, Debug, is_debugging
 from lpisearch.cli.render import note, say
+from lpisearch.cli.streams import OutputFailed, give_up_output
 from lpisearch.cli.verbs import VERBS, load
-from lpisearch.errors import BadOption, LpiSearchError
+from lpisearch.errors import BadOption
 from lpisearch.wording import printable
 
 if TYPE_CHECKING:
@@ -51,46 +54,54 @@ class Verbs(VerbGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; turn what it raises into a message and an exit status."""
         with _stated(ctx):
-            return super().invoke(ctx)
+            done = super().invoke(ctx)
+            sys.stdout.flush()  # while it can still be said that nobody takes it
+            return done
 
 
 @contextmanager
 def _stated(ctx: Any = None) -> Iterator[None]:
     try:
         yield
-    except LpiSearchError as error:
-        if is_debugging(ctx):
-            raise
-        from lpisearch.cli.words import spoken
-
-        if isinstance(error, BadOption) and ctx is not None:
-            point_at_help(error, ctx)
-        note(f"Error: {printable(spoken(error.message))}")
-        raise SystemExit(error.exit_status) from None
-    except KeyboardInterrupt:
-        note(STOPPED)
-        raise SystemExit(INTERRUPTED) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, OutputFailed):
+            give_up_output()
         if _is_usage(error):
             _make_harmless(error)
-        if is_debugging(ctx) or _is_usage(error):
             raise
+        if was_interrupted(error):
+            note(STOPPED)
+            raise SystemExit(INTERRUPTED) from None
+        if is_debugging(ctx):
+            raise
+        _end(error, ctx)
+
+
+def _end(error: BaseException, ctx: Any) -> NoReturn:
+    from lpisearch.cli.words import spoken
+
+    known = stated(error, verb_under_way(ctx))
+    if known is None:
         what = printable(f"{type(error).__name__}: {error}")
         note(
             f"Error: something unexpected happened ({what}). "
             "Next: run the same command as lpisearch … --debug, and report what it prints"
         )
         raise SystemExit(UNEXPECTED) from None
+    if isinstance(known, BadOption) and ctx is not None:
+        point_at_help(known, ctx)
+    note(f"Error: {printable(spoken(known.message))}")
+    raise SystemExit(known.exit_status) from None
 
 
-def _make_harmless(usage: Exception) -> None:
+def _make_harmless(usage: BaseException) -> None:
     """Take out of what Typer will print itself all that a terminal would obey."""
     usage.message = printable(usage.message, lines=True)  # type: ignore[attr-defined]
 
 
-def _is_usage(error: Exception) -> bool:
+def _is_usage(error: BaseException) -> bool:
     """Tell Typer's own errors (a wrong option), which it prints itself."""
     return hasattr(error, "exit_code")
 

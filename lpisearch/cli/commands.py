@@ -99,6 +99,11 @@ def verb_of(ctx: Any) -> str:
     return " ".join(words)
 
 
+def verb_under_way(ctx: Any) -> str:
+    """Return the words of the verb that was begun, or "" before any was."""
+    return "" if ctx is None else str(ctx.meta.get(_UNDER_WAY, ""))
+
+
 def with_common_options(command: Any) -> Any:
     """Give a command, and all below it, the options that hold everywhere."""
     for each in _all_of(command):
@@ -126,6 +131,6 @@ def _all_of(command: Any) -> Iterator[Any]:
 
 def point_at_help(error: BadOption, ctx: Any) -> None:
     """Let an error name the help of the verb under way."""
-    own = call("help", *ctx.meta.get(_UNDER_WAY, "").split())
+    own = call("help", *verb_under_way(ctx).split())
     choices = error.next_step if error.next_step != call("help") else ""
     error.next_step = Message(choices, "  (", own, ")") if choices else own

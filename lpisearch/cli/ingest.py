@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar, say
+from lpisearch.errors import LibraryLocked, LibraryUnwritable, NothingThere
 from lpisearch.messages import Message
 from lpisearch.records.wire import ingest_record
 
@@ -135,13 +136,29 @@ def ingest(
     )
     report = _once(context, paths, options)
     _render(context, report, json=json)
-    while watch:
-        time.sleep(_WATCH_SECONDS)
-        report = _once(context, paths, options)
-        if report.added or report.updated or report.removed:
-            _render(context, report, json=json)
+    if watch:
+        _watch(context, paths, options, json=json)
     if strict and report.failed:
         raise typer.Exit(1)
+
+
+def _watch(
+    context: typer.Context, paths: list[str], options: IngestOptions, *, json: bool
+) -> NoReturn:
+    """Take in what changes until Ctrl-C; what may pass, as another writer, is said and outlived."""
+    said = ""
+    while True:
+        time.sleep(_WATCH_SECONDS)
+        try:
+            report = _once(context, paths, options)
+        except (LibraryLocked, LibraryUnwritable, NothingThere) as passing:
+            if passing.what != said:
+                note(f"{passing.what} Trying again.")
+            said = passing.what
+            continue
+        said = ""
+        if report.added or report.updated or report.removed:
+            _render(context, report, json=json)
 
 
 def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
@@ -194,4 +211,7 @@ def _render_troubles(title: str, troubles: list[Trouble]) -> None:
 
 def _near(path: str) -> str:
     """Show a path below the current folder without that folder."""
-    return path.removeprefix(os.path.join(Path.cwd(), ""))  # noqa: PTH118 (ends in a separator)
+    try:
+        return path.removeprefix(os.path.join(Path.cwd(), ""))  # noqa: PTH118 (ends in a separator)
+    except OSError:  # it is gone
+        return path

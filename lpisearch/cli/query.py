@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -179,7 +180,8 @@ def query(
 
         raise BadOption("sort", "a run is sorted by its scores")
     if queries is not None:
-        some = print_batch(library.batch(queries, options=options, on_note=note), output)
+        with closing(library.batch(queries, options=options, on_note=note)) as runs:
+            some = print_batch(runs, output)
     elif text or like or unlike:
         words = " ".join(text or ())
         answer = library.search(words, like=like or (), unlike=unlike or (), options=options)

@@ -38,6 +38,8 @@ def print_json(value: Any) -> None:
 
 def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = False) -> None:
     """Print a text with its lines; with `aside` on stderr, as all that is not the result."""
+    if aside:
+        sys.stdout.flush()  # what is said of a result comes after it
     shown = printable(spoken(text), lines=True)
     typer.echo(typer.style(shown, bold=bold, dim=dim) if bold or dim else shown, err=aside)
 

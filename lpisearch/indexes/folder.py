@@ -18,9 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.errors import IndexDamaged, IndexUnwritable, SubspaceError
+from lpisearch.errors import IndexDamaged, IndexUnreadable, IndexUnwritable, SubspaceError
 from lpisearch.files import ANYONE, create, folder_mode, sync_folder
-from lpisearch.indexes.manifest import FILE, ArrayFacts, Manifest, check_sizes, folder_name
+from lpisearch.indexes.manifest import (
+    FILE,
+    ArrayFacts,
+    Manifest,
+    check_sizes,
+    folder_name,
+    unreadable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +136,7 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
         try:
             changed = verify and _digest(path) != facts.sha256
         except OSError as error:
-            raise IndexDamaged(folder, f"{path.name} cannot be read ({error})") from error
+            raise unreadable(folder, path.name, error) from error
         if changed:
             raise IndexDamaged(folder, f"{path.name} is not as it was written")
         arrays[name] = _map(path, facts, folder)
@@ -147,6 +154,8 @@ def sweep(parent: Path, keep: set[str]) -> None:
 def _is_sound(folder: Path) -> bool:
     try:
         open_folder(folder)
+    except IndexUnreadable:  # nothing is known of it, and it may be in use
+        raise
     except SubspaceError:
         return False
     return True
@@ -156,7 +165,7 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
     try:
         array: Array = np.lib.format.open_memmap(path, mode="r")  # never unpickles
     except Exception as error:  # NumPy's parser of headers raises whatever Python's does
-        raise IndexDamaged(folder, f"{path.name} cannot be read ({error})") from error
+        raise unreadable(folder, path.name, error) from error
     if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
         raise IndexDamaged(folder, f"{path.name} has another type or shape than it should")
     return array

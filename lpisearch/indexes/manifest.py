@@ -7,19 +7,23 @@ SHA-256 is part of the folder's name.
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import IndexDamaged, IndexTooNew
+from lpisearch.errors import IndexDamaged, IndexTooNew, IndexUnreadable
 from lpisearch.projections.placements import PLACEMENTS
 from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
+from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from lpisearch.errors import SubspaceError
 
 FORMAT = 2
 # Written is the first format that can say it: an earlier program can then read it.
@@ -27,6 +31,8 @@ _LINEAR_FORMAT = 1
 FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
+# What the system says of a file that may be as it was written.
+_NO_DAMAGE = frozenset({errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ class Manifest:
             lost = f"{FILE} is missing" if folder.is_dir() else "the folder is missing"
             raise IndexDamaged(folder, lost) from error
         except (OSError, ValueError, RecursionError) as error:
-            raise IndexDamaged(folder, f"{FILE} cannot be read ({error})") from error
+            raise unreadable(folder, FILE, error) from error
         number = values.get("format") if isinstance(values, dict) else None
         if isinstance(number, int) and (
             number > FORMAT or values.get("placement", "") not in ["", *PLACEMENTS]
@@ -158,6 +164,13 @@ class Manifest:
         return cls(**known)
 
 
+def unreadable(folder: Path, name: str, error: Exception) -> SubspaceError:
+    """Return the error to raise where a file cannot be read: damage, or a system that refuses."""
+    if isinstance(error, OSError) and error.errno in _NO_DAMAGE:
+        return IndexUnreadable(folder, f"{name}: {system_reason(error)}")
+    return IndexDamaged(folder, f"{name} cannot be read ({error})")
+
+
 def check_sizes(folder: Path, manifest: Manifest) -> None:
     """Look for arrays that are missing or cut short, without reading them.
 
@@ -172,7 +185,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
         except FileNotFoundError as error:
             raise IndexDamaged(folder, f"{path.name} is missing") from error
         except OSError as error:
-            raise IndexDamaged(folder, f"{path.name} cannot be read ({error})") from error
+            raise unreadable(folder, path.name, error) from error
         if size != facts.size:
             raise IndexDamaged(folder, f"{path.name} is not as it was written")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import IndexNotFound, IndexOutdated, SubspaceError
+from lpisearch.errors import IndexNotFound, IndexOutdated, IndexUnreadable, SubspaceError
 from lpisearch.indexes import verification
 from lpisearch.indexes.index import SubspaceIndex
 from lpisearch.indexes.rebuild import rebuild_command
@@ -139,7 +139,8 @@ class OpenIndexes:
                 if missing := index.missing():
                     raise IndexOutdated(entry.name, missing)
             except SubspaceError as error:
-                error.next_step = rebuild_command(entry.spec)
+                if not isinstance(error, IndexUnreadable):
+                    error.next_step = rebuild_command(entry.spec)
                 return None, error
             opened = self._opened[entry.name] = OpenIndex(entry, index)
             return opened, None

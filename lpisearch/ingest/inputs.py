@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import DocumentNotFound, ReaderError
+from lpisearch.errors import DocumentNotFound, NothingThere, ReaderError
 from lpisearch.ingest.discovery import Discovery, FoundFile
 from lpisearch.ingest.extraction import extract
-from lpisearch.ingest.paths import NothingThere, expand
+from lpisearch.ingest.paths import expand
 from lpisearch.ingest.stdin import spooled_input
 from lpisearch.messages import Message
 from lpisearch.readers.registry import READERS

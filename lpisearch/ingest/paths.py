@@ -7,14 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from lpisearch.errors import LpiSearchError
-
-
-class NothingThere(LpiSearchError):
-    """A PATH names no file, no folder, and matches nothing."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is nothing at {name}.", "check the path, or put quotes around it")
+from lpisearch.errors import LpiSearchError, NothingThere
 
 
 class TooDeep(LpiSearchError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch import storage
 from lpisearch.errors import BadOption, LibraryNotFound
+from lpisearch.files import sweep_copies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,7 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
     with storage.open_store(library):
         pass
     if target is None:
+        sweep_copies(library)
         stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
         target = library.with_name(f"{library.stem}-{stamp}.db")
     elif target.is_dir():

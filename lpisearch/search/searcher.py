@@ -17,7 +17,7 @@ from lpisearch.settings import RELEVANCE, SORTS, SearchOptions
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -106,7 +106,7 @@ class Searcher:
         *,
         engine: Engine | None = None,
         on_note: Callable[[str], None] = unheard,
-    ) -> Iterator[Run]:
+    ) -> Generator[Run, None, None]:
         """Answer queries, given as (id, text); yield (query id, [(document id, score), …]).
 
         The answers are those of `search`, up to the rounding of a matrix product; but the queries

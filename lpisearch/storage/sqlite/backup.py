@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import LibraryUnwritable
 from lpisearch.files import mode_of, partial_beside, sync_folder
-from lpisearch.storage.sqlite.descriptors import Connection
-from lpisearch.storage.sqlite.engine import stated_errors
+from lpisearch.storage.sqlite.engine import connect_to_read, stated_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +39,7 @@ def back_up(library: Path, target: Path) -> Path:
 def _copy(library: Path, target: Path, partial: Path) -> None:
     with (
         _stated_errors(library, target),
-        closing(
-            sqlite3.connect(f"{library.absolute().as_uri()}?mode=ro", uri=True, factory=Connection)
-        ) as source,
+        closing(connect_to_read(library.absolute())) as source,
         closing(sqlite3.connect(partial)) as copy,
     ):
         source.backup(copy)

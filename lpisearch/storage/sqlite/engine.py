@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -46,6 +47,14 @@ _SYNCHRONOUS = "NORMAL"
 PATH_FUNCTION = "lies_at"
 """In SQL: whether a pattern means a path. SQLite's own GLOB takes for ever on some patterns."""
 _SQLITE_MAGIC = b"SQLite format 3\x00"
+# What SQLite says where it cannot make the file that readers share.
+_WITHOUT_SHM = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+}
+_LEAST_FREE = 1 << 16
 APPLICATION_ID = int.from_bytes(b"lpis", "big")  # as migration 0001 writes it into the file
 _APPLICATION_AT = slice(68, 72)  # where SQLite keeps it in the header
 
@@ -147,12 +156,20 @@ def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
     if code == sqlite3.SQLITE_FULL:
         return LibraryUnwritable(path, "the disk is full")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
-        return LibraryUnwritable(path, reason)
+        return LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
     if code == sqlite3.SQLITE_NOTADB:
         return NotALibrary(path, "it is not an SQLite database")
     if code == sqlite3.SQLITE_CORRUPT:
         return LibraryDamaged(path, reason)
     return None
+
+
+def _is_full(path: Path) -> bool:
+    """Tell whether no room is left beside a file: SQLite calls that an input or output error."""
+    try:
+        return shutil.disk_usage(path.absolute().parent).free < _LEAST_FREE
+    except OSError:
+        return False
 
 
 def _refuse_other_files(path: Path) -> None:
@@ -189,18 +206,18 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS}")
         connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
         return connection
-    return _open_to_read(path.absolute())
+    return connect_to_read(path.absolute())
 
 
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open to read; from a folder that cannot hold SQLite's -shm file, as unchanging."""
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open to read; where SQLite cannot make its -shm file, as on a full disk, as unchanging."""
     uri = path.as_uri()
     connection = _open(f"{uri}?mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         connection.close()
-        if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+        if error.sqlite_errorcode & 0xFF not in _WITHOUT_SHM:
             raise
         _refuse_unmerged_log(path)
         return _open(f"{uri}?mode=ro&immutable=1")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from lpisearch import __version__
 from lpisearch.cli.app import app
 from lpisearch.cli.render import semantic_weight, size
+from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from typer.testing import Result
@@ -154,6 +156,38 @@ def test_watching_takes_in_changes_until_it_is_stopped(
     assert done.exit_code == 130
     reports = [line for line in done.stdout.splitlines() if " added" in line]
     assert ["0 unchanged" in line for line in reports] == [True, False]
+
+
+def test_watching_outlives_what_passes(
+    cli: Cli, library: Path, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer, and a folder that is away for a moment, are said once and waited for."""
+    root = folder({"a.txt": "One."})
+    away = root.with_name("away")
+    locks = ExitStack()
+
+    def bring_back() -> None:
+        away.rename(root)
+        folder({"b.txt": "Two."})
+
+    steps: Iterator[Callable[[], object]] = iter([
+        lambda: root.rename(away), lambda: None, bring_back,
+        lambda: locks.enter_context(writer_lock(library, "index", 0)), locks.close,
+        lambda: folder({"c.txt": "Three."}),
+    ])  # fmt: skip
+
+    def pause(_seconds: float) -> None:
+        step = next(steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    monkeypatch.setattr("lpisearch.cli.ingest.time.sleep", pause)
+    done = cli("ingest", root, "--watch", "--wait", "0")
+    assert done.exit_code == 130
+    assert [line[:7] for line in done.stdout.splitlines() if " added" in line] == ["1 added"] * 3
+    assert done.stderr.count(f"There is nothing at {root}. Trying again.") == 1
+    assert done.stderr.count("is being written by lpisearch index") == 1
 
 
 def test_weights_of_the_subspace_are_said_by_length() -> None:

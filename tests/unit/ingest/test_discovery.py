@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import LpiSearchError, NothingThere
 from lpisearch.ingest.discovery import Discovery
 from lpisearch.ingest.own_files import OwnFiles
-from lpisearch.ingest.paths import NothingThere
 from lpisearch.settings import FindOptions
 
 if TYPE_CHECKING:

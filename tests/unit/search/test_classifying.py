@@ -9,10 +9,9 @@ import pytest
 
 import lpisearch
 from lpisearch.classifiers.classifier import CLASSIFIERS
-from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound
+from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound, NothingThere
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
-from lpisearch.ingest.paths import NothingThere
 from lpisearch.search import classifying
 from lpisearch.settings import ClassifyOptions, IndexOptions
 from tests.searching import judge_of
