@@ -23,6 +23,7 @@ from lpisearch.evaluation.measures.retrieval import (
     query_coverage,
     score_run,
 )
+from lpisearch.evaluation.measures.several_labels import SetF1, set_f1
 from lpisearch.evaluation.measures.significance import PairedTest, paired_test
 from lpisearch.evaluation.measures.similarity import PairPrecision, average_accuracy, pair_precision
 from lpisearch.evaluation.measures.subsets import frequent_terms, word_subsets
@@ -34,6 +35,7 @@ __all__ = [
     "Measure",
     "PairPrecision",
     "PairedTest",
+    "SetF1",
     "accuracy",
     "average_accuracy",
     "cluster_documents",
@@ -48,6 +50,7 @@ __all__ = [
     "parse_measures",
     "query_coverage",
     "score_run",
+    "set_f1",
     "split_by_share",
     "word_subsets",
     "worst_pairs",

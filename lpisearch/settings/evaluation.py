@@ -80,12 +80,15 @@ class CategoriesOptions:
         How many draws of each share.
     classifiers
         Which of centroid, knn and svm.
+    single
+        Leave out documents with several labels, as the papers do.
     """
 
     split: str = "auto"
     train: tuple[float, ...] = ()
     repeats: int = 10
     classifiers: tuple[str, ...] = ("centroid", "knn", "svm")
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

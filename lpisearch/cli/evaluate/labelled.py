@@ -60,6 +60,7 @@ def classify(
     train: given.Train = "",
     repeats: given.Repeats = 10,
     classifiers: given.Classifiers = given.USUAL_CLASSIFIERS,
+    single: given.Single = False,
     methods: given.Methods = "",
     dims: given.Dims = "auto",
     alpha: given.Alpha = "auto",
@@ -86,7 +87,7 @@ def classify(
         matrix=matrix,
         seed=seed,
     )
-    wanted = classify_options(split, train, repeats, classifiers)
+    wanted = classify_options(split, train, repeats, classifiers, single=single)
     output.run(context.obj.library.evaluating, "classify", options=options, wanted=wanted)
 
 

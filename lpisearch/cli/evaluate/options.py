@@ -89,6 +89,12 @@ Repeats = Annotated[
 Classifiers = Annotated[
     str, typer.Option("--classifiers", metavar="NAME,…", help="Of centroid, knn and svm.")
 ]
+Single = Annotated[
+    bool,
+    typer.Option(
+        "--single-label", help="Leave out documents with several labels, as the papers do."
+    ),
+]
 Classes = Annotated[
     str,
     typer.Option(

@@ -26,12 +26,14 @@ def similarity_options(words: str, subset_size: str) -> SimilarityOptions:
     return SimilarityOptions(tuple(given.names(words)), None, bounds)
 
 
-def classify_options(split: str, train: str, repeats: int, classifiers: str) -> CategoriesOptions:
+def classify_options(
+    split: str, train: str, repeats: int, classifiers: str, *, single: bool = False
+) -> CategoriesOptions:
     """Read how documents are split, and which classifiers judge them."""
     from lpisearch.settings import CategoriesOptions
 
     shares = given.shares("train", train)
-    return CategoriesOptions(split, shares, repeats, tuple(given.names(classifiers)))
+    return CategoriesOptions(split, shares, repeats, tuple(given.names(classifiers)), single)
 
 
 def cluster_options(classes: str, draws: int) -> ClusterOptions:

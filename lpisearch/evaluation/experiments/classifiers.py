@@ -44,36 +44,49 @@ def judge(by: str, points: Any, labels: Sequence[str], others: Any, seed: int) -
         Documents as rows at unit length, dense or sparse.
     """
     names, classes = np.unique(np.array(labels), return_inverse=True)
+    members = Members(np.arange(len(classes) + 1), classes)
     with one_blas_thread():
         began = time.perf_counter()
-        scorer = _LEARNERS[by](points, classes, len(names), seed)
+        scorer = learn(by, points, members, len(names), seed)
         learned = time.perf_counter()
         best = scorer(others).argmax(axis=1)
         done = time.perf_counter()
     return Judged(names[best], learned - began, done - learned)
 
 
-def _centroid(points: Any, classes: Any, n_classes: int, _seed: int) -> Scorer:
+def learn(by: str, points: Any, members: Members, n_classes: int, seed: int) -> Scorer:
+    """Learn a classifier, and return what scores documents by each class.
+
+    A document with m labels counts for each by 1 / m where documents are added up.
+    """
+    return _LEARNERS[by](points, members, n_classes, seed)
+
+
+def _centroid(points: Any, members: Members, n_classes: int, _seed: int) -> Scorer:
     """Compare with the direction of the mean of each class."""
-    belongs = np.zeros((n_classes, len(classes)), np.float32)
-    belongs[classes, np.arange(len(classes))] = 1
+    belongs = np.ascontiguousarray(members.shares(n_classes).T)
     centres = divided_by_lengths(np.asarray(belongs @ points, np.float64)).astype(np.float32)
     return lambda others: np.asarray(others @ centres.T)
 
 
-def _knn(points: Any, classes: Any, n_classes: int, _seed: int) -> Scorer:
+def _knn(points: Any, members: Members, n_classes: int, _seed: int) -> Scorer:
     """Let the nearest training documents vote, each by its cosine."""
-    members = Members(np.arange(len(classes) + 1), classes)
     return lambda others: neighbour_votes(others, points, members, n_classes)
 
 
-def _svm(points: Any, classes: Any, _n_classes: int, seed: int) -> Scorer:
+def _svm(points: Any, members: Members, n_classes: int, seed: int) -> Scorer:
     """Learn a linear support vector machine for each class against the others."""
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import LinearSVC
 
+    machine: Any = LinearSVC(tol=_SVM_TOLERANCE, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one that stops early is good enough
-        machine = LinearSVC(tol=_SVM_TOLERANCE, random_state=seed).fit(points, classes)
+        if (members.sizes == 1).all():
+            machine.fit(points, members.classes)
+        else:
+            flags = (members.shares(n_classes) > 0).astype(np.int8)
+            machine = OneVsRestClassifier(machine).fit(points, flags)
 
     def scores(others: Any) -> Any:
         found = machine.decision_function(others)
@@ -82,7 +95,7 @@ def _svm(points: Any, classes: Any, _n_classes: int, seed: int) -> Scorer:
     return scores
 
 
-_LEARNERS: dict[str, Callable[[Any, Any, int, int], Scorer]] = {
+_LEARNERS: dict[str, Callable[[Any, Members, int, int], Scorer]] = {
     "centroid": _centroid,
     "knn": _knn,
     "svm": _svm,

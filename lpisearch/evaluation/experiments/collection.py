@@ -207,6 +207,11 @@ def single_labelled(collection: Collection, largest: int | None = None) -> Colle
     return replace(known.of(rows), notes=tuple(notes))
 
 
+def has_several(collection: Collection) -> bool:
+    """Tell whether a document has more than one label."""
+    return any(len(own) > 1 for own in collection.labels)
+
+
 def matrix_collection(path: Path) -> Collection:
     """Read the collection of a file of a matrix.
 

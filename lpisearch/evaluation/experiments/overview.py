@@ -82,7 +82,8 @@ def _merged(found: Mapping[str, Report]) -> list[dict[str, Cell]]:
         for row in found[name].tables[0].rows if name in found else ():
             own = rows.setdefault(row["representation"], {"representation": row["representation"]})
             if name == "classify":
-                own[f"{row['classifier']}_accuracy"] = row["accuracy"]
+                first = next(measure for measure in ("accuracy", "P@1") if measure in row)
+                own[f"{row['classifier']}_{first}"] = row[first]
                 continue
             columns = _SIMILARITY if name == "similarity" else _CLUSTER
             own |= {columns[what]: row[what] for what in columns}

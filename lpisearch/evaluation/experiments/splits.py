@@ -58,7 +58,7 @@ def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) ->
         return
     from lpisearch.evaluation import split_by_share
 
-    labels = collection.single_labels
+    labels = [list(own) for own in collection.labels]
     shares = wanted.train or (USUAL_SHARE,)
     repeats = wanted.repeats if wanted.train else min(wanted.repeats, USUAL_REPEATS)
     for share in shares:
@@ -74,10 +74,9 @@ def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) ->
 
 def split_notes(collection: Collection, splits: Sequence[Split]) -> list[str]:
     """Say which classes nobody could have learned."""
-    labels = np.array(collection.single_labels)
     unknown: set[str] = set()
     for split in splits:
-        unknown |= set(labels[split.unseen].tolist()) - set(labels[split.seen].tolist())
+        unknown |= _names(collection, split.unseen) - _names(collection, split.seen)
     if not unknown:
         return []
     number = have(len(unknown), "class", "classes")
@@ -100,16 +99,20 @@ def described(splits: Sequence[Split]) -> str:
     return f"{listed} of the documents to learn from, {counted(draws, 'draw')}"
 
 
+def _names(collection: Collection, rows: NDArray[np.integer[Any]]) -> set[str]:
+    return {name for row in rows.tolist() for name in collection.labels[row]}
+
+
 def _field_split(collection: Collection) -> Split:
     splits = np.array(collection.splits)
     seen, unseen = np.flatnonzero(splits == TRAIN), np.flatnonzero(splits == TEST)
     for name, rows in ((TRAIN, seen), (TEST, unseen)):
         if not len(rows):
             raise NothingToEvaluate(
-                f"No document with just one label is in the split “{name}”.",
+                f"No document that takes part is in the split “{name}”.",
                 Message("draw one instead: ", _DRAWN),
             )
-    if len(set(collection.of(seen).single_labels)) < 2:  # noqa: PLR2004 (to tell apart takes two)
+    if len(_names(collection, seen)) < 2:  # noqa: PLR2004 (to tell apart takes two)
         raise NothingToEvaluate(
             "The documents of the split “train” have a single class.",
             Message("draw a split instead: ", _DRAWN),

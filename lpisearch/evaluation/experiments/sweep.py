@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
+from lpisearch.evaluation.experiments.classify import MEASURES as CATEGORY_MEASURES
 from lpisearch.evaluation.experiments.classify import SHARE, evaluate_classify
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
 from lpisearch.evaluation.experiments.figures import curves
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 MEASURES = {
     "similarity": ("AP", "accuracy"),
-    "classify": ("accuracy", "macro_f1"),
+    "classify": CATEGORY_MEASURES,
     "cluster": ("AC", "NMI"),
     "retrieval": ("AP",),
 }
@@ -97,7 +98,8 @@ def evaluate_sweep(
     table = Table("sweep", title, tuple(rows), tuple(run.notes))
     drawn = replace(table, name=wanted.measure)
     label = PARAMETERS[wanted.over][1]
-    figures = [curves(drawn, wanted.over, each, label) for each in MEASURES[wanted.measure]]
+    measures = [each for each in MEASURES[wanted.measure] if each in table.columns]
+    figures = [curves(drawn, wanted.over, each, label) for each in measures]
     used = getattr(parts, wanted.measure)
     return as_report(title, run.collection, (options, used, wanted), [table], figures)
 

@@ -83,7 +83,32 @@ def test_what_is_left_out_is_counted(source: Make) -> None:
     assert _similarity(source(labels)).notes == ("1 document has no label: left out.",)
     several = "2 documents have more than one label: left out."
     assert _cluster(source(labels)).notes == ("1 document has no label: left out.", several)
-    assert several in _classify(source(labels), CategoriesOptions(repeats=1)).notes
+    papers = CategoriesOptions(repeats=1, single=True)
+    assert several in _classify(source(labels), papers).notes
+    assert several in _classify(source(labels), CategoriesOptions(repeats=1), largest=3).notes
+
+
+def test_documents_with_several_labels_are_judged(source: Make) -> None:
+    """Precision at 1, micro and macro F1; a document of two classes gets both where it can."""
+    labels = [("class 0", "low") if row < 12 else (f"class {row // 12}",) for row in range(36)]
+    table = _classify(source(labels), CategoriesOptions(train=(0.7,), repeats=3))
+    assert table.notes[0].startswith("12 documents have more than one label: P@1 is the share")
+    for row in table.rows:
+        assert "accuracy" not in row
+        if row["representation"] == "terms":
+            # Giving one label to each could not find more than 36 of the 48.
+            assert float(row["micro_f1"] or 0) > 2 * 36 / (36 + 48)
+            assert float(row["P@1"] or 0) > 0.8
+            assert float(row["macro_f1"] or 0) > 0.8
+
+
+def test_a_sweep_and_an_overview_know_several_labels(source: Make) -> None:
+    """What they draw and show is what there is."""
+    labels = [("class 0", "low") if row < 12 else (f"class {row // 12}",) for row in range(36)]
+    wanted = CategoriesOptions(train=(0.3, 0.6), repeats=1, classifiers=("centroid",))
+    report = evaluate_classify(source(labels), _options(), wanted, Cells())
+    names = [figure.name for figure in report.figures]
+    assert names == [f"classify-{each}-by-train" for each in ("P@1", "micro_f1", "macro_f1")]
 
 
 def test_a_class_with_one_document(source: Make) -> None:

@@ -1,0 +1,31 @@
+"""F1 of sets of labels, beside scikit-learn's."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+from sklearn.metrics import f1_score
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from lpisearch.evaluation import set_f1
+
+_LABELS = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
+
+
+@given(st.lists(st.tuples(_LABELS.filter(bool), _LABELS), min_size=1, max_size=8))
+def test_it_is_that_of_scikit_learn(pairs: list[tuple[list[str], list[str]]]) -> None:
+    """Micro and macro F1 over the labels that occur."""
+    given_labels, predicted = (list(each) for each in zip(*pairs, strict=True))
+    names = MultiLabelBinarizer().fit([*given_labels, *predicted])
+    truth, said = names.transform(given_labels), names.transform(predicted)
+    found = set_f1(given_labels, predicted)
+    for value, average in ((found.micro, "micro"), (found.macro, "macro")):
+        assert value == pytest.approx(f1_score(truth, said, average=average, zero_division=0))
+
+
+def test_documents_without_labels_are_left_out() -> None:
+    """What is said of them is neither right nor wrong."""
+    assert set_f1([["a"], []], [["a"], ["b"]]) == (1.0, 1.0)
+    with pytest.raises(ValueError, match="2 labels, but 1 predictions"):
+        set_f1([["a"], ["b"]], [["a"]])
