@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
     from lpisearch.records import Answer, Explanation, Hit, Passage, Run
 
-_COLUMNS = ("rank", "score", "id", "title", "labels", "cosine", "bm25", "snippet", "predicted")
+_COLUMNS = (
+    "rank",
+    "score",
+    "id",
+    "title",
+    "labels",
+    "cosine",
+    "bm25",
+    "section",
+    "snippet",
+    "predicted",
+)
 
 
 class HitFormat(Enum):
@@ -130,6 +141,7 @@ def _row(hit: Hit) -> tuple[object, ...]:
         "; ".join(hit.labels),
         _number(hit.cosine),
         _number(hit.bm25),
+        section_name(hit.snippet),
         hit.snippet.text,
         predicted_labels(hit.predicted),
     )
@@ -156,11 +168,13 @@ def _print_blocks(answer: Answer) -> None:
         console.print(head)
         for line in (printable(hit.id), _legs(hit)):
             console.print(Padding(Text(line, style="dim", overflow="fold"), (0, 0, 0, 4)))
-        if hit.snippet.text:
+        for shown in filter(lambda each: each.text, hit.passages):
             passage = Text()
-            for part, is_marked in _parts(hit.snippet):
+            if name := section_name(shown):
+                passage.append(f"{printable(name)}: ", style="cyan")
+            for part, is_marked in _parts(shown):
                 passage.append(printable(part), style="bold yellow" if is_marked else "")
-            console.print(Padding(passage, (0, 0, 1, 4)))
+            console.print(Padding(passage, (0, 0, int(shown is hit.passages[-1]), 4)))
 
 
 def _parts(passage: Passage) -> Iterator[tuple[str, bool]]:
@@ -171,6 +185,16 @@ def _parts(passage: Passage) -> Iterator[tuple[str, bool]]:
         yield passage.text[start:end], True
         begun = end
     yield passage.text[begun:], False
+
+
+def section_name(passage: Passage) -> str:
+    """Say where a passage stands: "page 12", "page 12, Results", "chapter One"; or ""."""
+    names = [f"page {passage.page}"] if passage.page else []
+    section = passage.section
+    if section is not None and section.kind != "page":
+        is_heading = section.kind == "heading"
+        names.append(section.name if is_heading else f"{section.kind} {section.name}")
+    return ", ".join(names)
 
 
 def _legs(hit: Hit) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
+    from lpisearch.records.documents import Section
     from lpisearch.records.explanations import Explanation
     from lpisearch.records.labels import PredictedLabel
 
@@ -21,10 +22,21 @@ class Passage:
         On one line; "…" where it was cut.
     marks
         (start, end) of the words that match, within `text`.
+    start, end
+        Where it is in the text of the document.
+    section
+        In which it stands: the last that begins before its first mark; None where the document
+        has no sections.
+    page
+        The page, by what it is called; "" where the document has none.
     """
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
+    start: int = 0
+    end: int = 0
+    section: Section | None = None
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +55,11 @@ class Hit:
         Each leg's score; None if the leg was not asked. BM25 is 0 where no word matches.
     cosine_rank, bm25_rank
         The place that each leg alone would give it; None if the leg has no such place.
-    snippet
-        The passage to show.
+    passages
+        What to show of it, best first: one of a short document, one to three of a long one. The
+        scores of a long document are those of the first.
     explanation
-        Its cosine taken apart, where that was asked.
+        Its cosine taken apart, where that was asked; of a long document, that of its best passage.
     predicted
         Labels that were predicted for it, most probable first.
     """
@@ -62,9 +75,14 @@ class Hit:
     bm25: float | None = None
     cosine_rank: int | None = None
     bm25_rank: int | None = None
-    snippet: Passage = field(default_factory=lambda: Passage(""))
+    passages: tuple[Passage, ...] = ()
     explanation: Explanation | None = None
     predicted: tuple[PredictedLabel, ...] = ()
+
+    @property
+    def snippet(self) -> Passage:
+        """The best passage."""
+        return self.passages[0] if self.passages else Passage("")
 
 
 @dataclass(frozen=True, slots=True)

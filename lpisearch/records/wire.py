@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lpisearch.records.answers import Answer, Classification, Hit, Run, TopicReport
+    from lpisearch.records.answers import (
+        Answer,
+        Classification,
+        Hit,
+        Passage,
+        Run,
+        TopicReport,
+    )
     from lpisearch.records.dimensions import DimensionReport
     from lpisearch.records.documents import Document, Entry, Finding, IngestReport
     from lpisearch.records.evaluation import Figure, Report, Table
@@ -57,7 +64,20 @@ def hit_record(hit: Hit) -> dict[str, Any]:
         "date": hit.date,
         "snippet": hit.snippet.text,
         "marks": [list(mark) for mark in hit.snippet.marks],
+        "passages": [_passage(passage) for passage in hit.passages],
         **explained,
+    }
+
+
+def _passage(passage: Passage) -> dict[str, Any]:
+    section = passage.section
+    return {
+        "text": passage.text,
+        "marks": [list(mark) for mark in passage.marks],
+        "start": passage.start,
+        "end": passage.end,
+        "section": None if section is None else section._asdict(),
+        "page": passage.page or None,
     }
 
 

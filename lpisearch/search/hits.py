@@ -50,13 +50,13 @@ def as_hits(
     ranking: Ranking,
     chosen: Mapping[int, Details | None],
     options: SearchOptions,
-    passage: Callable[..., Passage],
+    passages: Callable[..., tuple[Passage, ...]],
     *,
     explain: Callable[[int, Details], Explanation] | None = None,
 ) -> tuple[Hit, ...]:
     """Return what is shown of the chosen documents.
 
-    `passage` is told of each `has_word`, and `explain` its key.
+    `passages` is told of each `has_word`; it and `explain` are told its place in the ranking.
     """
     places = list(chosen)[options.offset :]
     read = {int(ranking.rows[place]): chosen[place] for place in places}
@@ -83,8 +83,8 @@ def as_hits(
                 bm25=bm25,
                 cosine_rank=cosine_rank,
                 bm25_rank=bm25_rank if bm25 else None,
-                snippet=passage(shown, has_word=bool(bm25)),
-                explanation=explain(row, shown) if explain else None,
+                passages=passages(place, shown, has_word=bool(bm25)),
+                explanation=explain(place, shown) if explain else None,
                 predicted=shown.predicted,
             )
         )

@@ -9,6 +9,7 @@ text are looked at, whatever its length.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +33,7 @@ CUT = "…"
 _MOST_PAIRS = 6  # of stretches are looked at closely; one is usually enough
 _REPEATS = 0.2
 _MOST_FOR_REPEATS = 1 + _REPEATS
+_WORD = re.compile(r"\S+")
 _SENTENCE_ENDS = (". ", "! ", "? ", ": ", "。", "！", "？")  # noqa: RUF001 (full-width signs)
 
 
@@ -114,7 +116,28 @@ def shown(
     return Passage(
         f"{before}{whole[start:end]}{after}",
         tuple((first + shift, last + shift) for first, last in marks),
+        *unfolded(text, whole, start, end),
     )
+
+
+def unfolded(text: str, whole: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a window of the folded text is in the text itself."""
+    # Folding changes nothing but white space, and takes a title off the beginning.
+    kept = len(whole.replace(" ", ""))
+    words = list(_WORD.finditer(text, 0, MOST_CHARACTERS))
+    ends = np.cumsum([word.end() - word.start() for word in words])
+    left_out = (int(ends[-1]) if len(ends) else 0) - kept
+
+    def place(at: int) -> int:
+        number = left_out + at
+        word = int(np.searchsorted(ends, number, "right"))
+        if word >= len(words):
+            return words[-1].end() if words else 0
+        return words[word].end() - (int(ends[word]) - number)
+
+    first = len(whole[:start].replace(" ", ""))
+    size = len(whole[start:end].replace(" ", ""))
+    return place(first), place(first + size - 1) + 1 if size else place(first)
 
 
 def semantic_weights(

@@ -71,11 +71,9 @@ class View:
         """
         by, ranking = self._ranking(request, options)
         chosen, changed = select_sorted(self.snapshot, ranking, options)
-        passages = Passages(
-            self.tokeniser, request.tokens, self.engine, request.question, request.phrases
-        )
-        explain = self._explainer(request, text) if options.explain else None
-        hits = as_hits(self.snapshot, ranking, chosen, options, passages.passage, explain=explain)
+        passages = Passages(self, request, ranking)
+        explain = self._explainer(request, passages, text) if options.explain else None
+        hits = as_hits(self.snapshot, ranking, chosen, options, passages.of, explain=explain)
         notes = (
             *request.notes,
             why_no_index(self.reading),
@@ -95,7 +93,7 @@ class View:
         return options.by, by_index(self.engine, request.question, request, options.by, weight)
 
     def _explainer(
-        self, request: Request, text: str
+        self, request: Request, passages: Passages, text: str
     ) -> Callable[[int, Details], Explanation] | None:
         """Return what takes the cosine of a hit apart: that of the query as it was typed.
 
@@ -109,9 +107,8 @@ class View:
         explainer = Explainer(self.engine.index, request.counts)
         query_forms = surface_forms(text, self.tokeniser)
 
-        def explain(row: int, document: Details) -> Explanation:
-            tokens = self.snapshot.corpus.tokens([row])[0].split()
-            forms = surface_forms(f"{document.title}\n{document.text}", self.tokeniser)
-            return explainer.of(tokens, query_forms, forms)
+        def explain(place: int, document: Details) -> Explanation:
+            tokens, said = passages.explained(place, document)
+            return explainer.of(tokens, query_forms, surface_forms(said, self.tokeniser))
 
         return explain

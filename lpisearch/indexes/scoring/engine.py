@@ -51,7 +51,8 @@ class Scores:
         What stands for each document, as a number in the engine's units; None where each document
         stands for itself.
     passages
-        The score of each passage; None where there are none.
+        The score of each passage, below all others where there is no evidence for it; None where
+        there are no passages.
     """
 
     by: NDArray[np.float32]
@@ -74,8 +75,14 @@ class Scores:
             self.found,
             None if self.evidence is None else self.evidence[best],
             best,
-            self.by[units.documents :],
+            self._worth_showing(units.documents),
         )
+
+    def _worth_showing(self, documents: int) -> NDArray[np.float32]:
+        own = self.by[documents:]
+        if self.evidence is None:
+            return own
+        return np.where(self.evidence[documents:], own, np.float32(-np.inf))
 
 
 class Engine:
@@ -143,6 +150,18 @@ class Engine:
             fused = hybrid.fused(units.cosines(hybrid.moved_place(fused)))
             fused = hybrid.with_feedback(fused)
         return Scores(fused, bm25, cosines, found, evidence).of_documents(units)
+
+    def best_passages(self, scores: Scores, place: int, most: int) -> list[tuple[int, int]]:
+        """Return where the best passages of a document are in its text, best first.
+
+        None are returned of a document that stands for itself: it is short, or the words of the
+        question are outside all of its passages.
+        """
+        if scores.units is None or scores.passages is None:
+            return []
+        if scores.units[place] < self.units.documents:
+            return []
+        return self.units.best_passages(place, scores.passages, most)
 
     def batch(
         self, questions: Sequence[Question], by: str, weight: float | None = None

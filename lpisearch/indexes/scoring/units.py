@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from lpisearch.indexes.scoring.bm25 import WeightedWords
     from lpisearch.indexes.scoring.document_terms import DocumentTerms
 
+    Span = tuple[int, int]
     Floats = NDArray[np.float32]
     Places = NDArray[np.int64]
+
+_WORTH_SHOWING = 0.5  # of the score of the best passage
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +154,27 @@ class Units:
             kept = first[wordless & (bm25[first] > 0)]
             units[kept] = kept
         return units
+
+    def best_passages(self, place: int, scores: Floats, most: int) -> list[Span]:
+        """Return where the best passages of a document are in its text, best first.
+
+        Parameters
+        ----------
+        place
+            Of the document.
+        scores
+            Of all passages; those without any evidence are below all others.
+        most
+            Of passages; less than half as good as the best are left out.
+        """
+        if self.passages is None:
+            return []
+        part = self.passages.of_document(place)
+        own = scores[part]
+        best = np.argsort(-own, kind="stable")[:most]
+        kept = best[(own[best] >= own[best[:1]] * _WORTH_SHOWING) & np.isfinite(own[best])]
+        spans = self.passages.spans[part][kept].tolist()
+        return [(start, end) for start, end in spans]
 
     @cached_property
     def _first_passages(self) -> tuple[Places, Places]:

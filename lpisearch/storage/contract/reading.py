@@ -67,6 +67,9 @@ class Documents(Protocol):
     ) -> Iterator[tuple[int, str, str]]:
         """Yield key, title and text (or its beginning), by key, a few at a time in memory."""
 
+    def parts(self, wanted: Sequence[tuple[int, int, int]]) -> list[str]:
+        """Return parts of texts, each given as (key, start, end); "" of one that is gone."""
+
     def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
         """Return the sections of documents that have any, by key."""
 

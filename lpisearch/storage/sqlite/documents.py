@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select
+from sqlalchemy import ColumnElement, Select, bindparam, func, literal, select
 
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
 from lpisearch.records import Details, Document, Entry, Section
@@ -135,6 +135,18 @@ class SQLiteDocuments:
             rows = self.connection.execute(statement.order_by(DOCUMENTS.c.id))
             for key, title, beginning in rows:  # noqa: UP028 (a Row is typed)
                 yield key, title, beginning
+
+    def parts(self, wanted: Sequence[tuple[int, int, int]]) -> list[str]:
+        """Return parts of texts, each given as (key, start, end); "" of one that is gone."""
+        part = func.substr(DOCUMENTS.c.text, bindparam("first"), bindparam("size"))
+        statement = select(part).where(DOCUMENTS.c.id == bindparam("key"))
+        found = (
+            self.connection.execute(
+                statement, {"key": key, "first": start + 1, "size": end - start}
+            )
+            for key, start, end in wanted
+        )
+        return [result.scalar() or "" for result in found]
 
     def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
         """Return the sections of documents that have any, by key."""

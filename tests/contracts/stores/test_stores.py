@@ -463,3 +463,12 @@ def test_sections_are_part_of_the_content() -> None:
         content_hash(replace(document, sections=(Section(0, "page", name),))) for name in "12"
     }
     assert len(others | {content_hash(document)}) == 3
+
+
+def test_parts_of_texts_are_counted_in_characters(store: Store, fill: Callable[..., None]) -> None:
+    """Any part of any text is given, in the order asked for; what is not there is empty."""
+    fill(store, [{"id": "a", "text": "Über 東京 und 𝄞 mehr"}, {"id": "b", "text": "ship"}])
+    with store.reading() as snapshot:
+        wanted = [(2, 1, 3), (1, 5, 7), (1, 12, 99), (3, 0, 5), (1, 4, 4)]
+        assert snapshot.documents.parts(wanted) == ["hi", "東京", "𝄞 mehr", "", ""]
+        assert snapshot.documents.parts([]) == []

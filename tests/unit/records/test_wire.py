@@ -31,7 +31,7 @@ _HIT = records.Hit(
     date="2024",
     score=0.5,
     cosine=0.5,
-    snippet=records.Passage("a car", ((2, 5),)),
+    passages=(records.Passage("a car", ((2, 5),), 3, 8, records.Section(0, "page", "1"), "1"),),
 )
 _ANSWER = records.Answer((_HIT,), "hybrid", ("a note",), (records.Suggestion("cra", ("car",)),))
 _TOPIC = records.Topic(
@@ -66,7 +66,8 @@ _REPORT = records.Report(
 _FINDING = records.Finding("tokens", ok=False, detail="missing", next_step=call("examine"))
 
 _HIT_NAMES = (
-    "rank id title score cosine bm25 cosine_rank bm25_rank labels predicted path date snippet marks"
+    "rank id title score cosine bm25 cosine_rank bm25_rank labels predicted path date snippet "
+    "marks passages"
 )
 _INGEST_NAMES = (
     "added updated unchanged removed missing skipped left_out failures warnings notes index_notes"

@@ -97,7 +97,7 @@ def test_equal_windows() -> None:
 def test_the_beginning_where_nothing_is_wanted(weights: dict[str, float]) -> None:
     """Without a wanted word the text is shown from its beginning, cut after a word."""
     passage = snippet(FILLER * 20, ENGLISH, weights, length=40)
-    assert passage == Passage("plain filler stands here and there.…")
+    assert (passage.text, passage.marks) == ("plain filler stands here and there.…", ())
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "short"])
@@ -109,7 +109,7 @@ def test_short_texts_are_whole(text: str) -> None:
 def test_white_space_is_folded() -> None:
     """A passage is one line, and marks stand in the line."""
     passage = snippet("deep\r\n\r\n   blue\u2028\tsea", ENGLISH, wanted("sea"))
-    assert passage == Passage("deep blue sea", ((10, 13),))
+    assert passage == Passage("deep blue sea", ((10, 13),), 0, 20)
 
 
 def test_a_passage_begins_with_its_sentence() -> None:
@@ -206,3 +206,14 @@ def test_the_best_window_is_found(text: str, weights: dict[str, float], length: 
     """In a text of few stretches, no window weighs more than the one that is shown."""
     passage = snippet(text, ENGLISH, weights, length=length)
     assert weight_of(passage, weights) >= best_weight(text, weights, length) - 1e-9
+
+
+@given(texts, st.integers(1, 60), st.sampled_from(["", "bread", "deep sea"]))
+def test_a_passage_says_where_it_stands(text: str, length: int, title: str) -> None:
+    """Its offsets are those of what it shows, in the text as it was given."""
+    passage = snippet(text, ENGLISH, wanted(text[:20]), length=length, title=title)
+    shown = passage.text.removeprefix(CUT).removesuffix(CUT)
+    there = text[passage.start : passage.end]
+    if CUT not in text:
+        assert "".join(there.split()) == "".join(shown.split())
+    assert there == there.strip()
