@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         RetrievalOptions,
         SimilarityOptions,
     )
+    from lpisearch.settings.indexes import Setting
 
     Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
 
@@ -96,6 +97,16 @@ def _warned(said: str) -> None:
     import warnings
 
     warnings.warn(said, UserWarning, stacklevel=2)
+
+
+def pairs_of(path: str | os.PathLike[str]) -> tuple[tuple[str, str, str], ...]:
+    """Read a file of pairs, which `Library.index` takes: what belongs together, and what does not.
+
+    A line is `must ID ID` or `cannot ID ID`, with tabs between.
+    """
+    from lpisearch.readers.pairs import read_pairs
+
+    return read_pairs(Path(path))
 
 
 class Library:
@@ -539,7 +550,7 @@ class Library:
         *,
         options: EvaluateOptions | None = None,
         wanted: Wanted | None = None,
-        over: tuple[str, Sequence[float]] | None = None,
+        over: tuple[str, Sequence[Setting]] | None = None,
         on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
     ) -> Report:
         """Measure the index, and others beside it, on labelled documents and judged queries.
@@ -548,6 +559,7 @@ class Library:
         ----------
         what
             "similarity", "classify", "cluster" or "retrieval"; "all" is what the labels allow.
+            "spectrum" gives eigenvalues and bounds, and needs no labels.
         options
             What is compared: methods, dimensions, ….
         wanted
@@ -580,7 +592,7 @@ class Library:
         *,
         options: EvaluateOptions | None = None,
         wanted: Wanted | None = None,
-        over: tuple[str, Sequence[float]] | None = None,
+        over: tuple[str, Sequence[Setting]] | None = None,
         on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
         keep: bool = True,
     ) -> AbstractContextManager[Report]:

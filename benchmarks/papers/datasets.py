@@ -93,6 +93,11 @@ DATASETS: dict[str, Callable[[], Collection]] = {
 }
 
 
+def read_texts(name: str) -> Collection:
+    """Read a collection of texts, all its documents, with stems."""
+    return _of_texts(name, list(_records(name)), Tokeniser())
+
+
 def _of_texts(name: str, records: list[dict[str, Any]], tokeniser: Tokeniser) -> Collection:
     texts = [tokeniser.joined(f"{record['title']}\n{record['text']}") for record in records]
     _, counts = count_all_terms([texts])

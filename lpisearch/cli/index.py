@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from lpisearch.cli.methods import (
+    GRAPH,
+    MAP,
+    USUAL_EDGES,
+    EdgeWeights,
+    Graph,
+    Radius,
+    Settings,
+    read_settings,
+)
 from lpisearch.cli.render import (
     Json,
     note,
@@ -15,7 +26,7 @@ from lpisearch.cli.render import (
     size,
     stage_line,
 )
-from lpisearch.library import graph_names, method_names
+from lpisearch.library import method_names, pairs_of
 from lpisearch.records.wire import index_record
 
 if TYPE_CHECKING:
@@ -25,21 +36,20 @@ Number = TypeVar("Number", int, float)
 
 *_OTHERS, _LAST = method_names()
 _METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
-_GRAPHS = ", ".join(graph_names())
-_MAP, _GRAPH, _LEARN = "The map", "Who is a neighbour", "Which documents"
+_LEARN = "Which documents"
 
 
 def index(
     context: typer.Context,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help=_METHODS, rich_help_panel=_MAP)
+        str, typer.Option(metavar="NAME", help=_METHODS, rich_help_panel=MAP)
     ] = "rlpi",
     dims: Annotated[
         str,
         typer.Option(
             metavar="auto|N",
             help="Dimensions; auto reads them off the graph.",
-            rich_help_panel=_MAP,
+            rich_help_panel=MAP,
         ),
     ] = "auto",
     alpha: Annotated[
@@ -47,27 +57,25 @@ def index(
         typer.Option(
             metavar="auto|X",
             help="Strength of the ridge, of methods with one.",
-            rich_help_panel=_MAP,
+            rich_help_panel=MAP,
         ),
     ] = "auto",
     neighbours: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Neighbours that each document names.", rich_help_panel=_GRAPH
+            metavar="N", help="Neighbours that each document names.", rich_help_panel=GRAPH
         ),
     ] = 15,
-    graph: Annotated[
-        str,
+    graph: Graph = "auto",
+    radius: Radius = None,
+    edge_weights: EdgeWeights = USUAL_EDGES,
+    settings: Settings = None,
+    pairs: Annotated[
+        Path | None,
         typer.Option(
-            metavar="auto|NAME", help=f"Who is a neighbour: {_GRAPHS}.", rich_help_panel=_GRAPH
-        ),
-    ] = "auto",
-    radius: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="How far apart neighbours are at most, if --graph ball.",
-            rich_help_panel=_GRAPH,
+            metavar="FILE",
+            help="Pairs of documents that are neighbours (must ID ID), or are not (cannot ID ID).",
+            rich_help_panel=GRAPH,
         ),
     ] = None,
     labels: Annotated[
@@ -75,12 +83,12 @@ def index(
         typer.Option(
             metavar="use|ignore",
             help="Whether a common label makes neighbours too.",
-            rich_help_panel=_GRAPH,
+            rich_help_panel=GRAPH,
         ),
     ] = "ignore",
     weighting: Annotated[
         str,
-        typer.Option(metavar="NAME", help="tf, tfidf, log-tfidf or bm25.", rich_help_panel=_MAP),
+        typer.Option(metavar="NAME", help="tf, tfidf, log-tfidf or bm25.", rich_help_panel=MAP),
     ] = "log-tfidf",
     train: Annotated[
         str,
@@ -125,6 +133,9 @@ def index(
         neighbours=neighbours,
         graph=graph,
         radius=radius,
+        edge_weights=edge_weights,
+        settings=read_settings(settings),
+        pairs=pairs_of(pairs) if pairs is not None else (),
         labels=labels,
         weighting=weighting,
         train=train,

@@ -19,6 +19,7 @@ _FLAGS = {
     "wait_seconds": "--wait",
     "max_document_bytes": "--max-size",
     "measure": "MEASURE",
+    "settings": "--set",
     "target": "FILE",
 }
 _RANGES = {"subset_size"}  # written 50..500
@@ -73,8 +74,17 @@ def _option(option: Option) -> list[str]:
     name, value = flag(option.name), option.value
     if isinstance(value, Filter):
         return [word for condition in as_conditions(value) for word in (name, condition)]
+    if isinstance(value, dict):
+        return [word for key, each in value.items() for word in (name, f"{key}={_plain(each)}")]
     if is_dataclass(value):
         return [word for each in as_options(value) for word in _option(each)]
     if isinstance(value, tuple):
         value = (".." if option.name in _RANGES else ",").join(map(str, value))
     return [name] if value is None or value is True else [name, str(value)]
+
+
+def _plain(value: Any) -> str:
+    """Write a setting as it is typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 THREADS = min(4, os.cpu_count() or 1)
+_ONE_THREAD_DOCUMENTS = 2000
 
 
 def map_threads(work: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
@@ -34,4 +35,18 @@ def one_blas_thread() -> AbstractContextManager[object]:
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
+def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
+    """Keep small problems on one thread.
+
+    BLAS threads wait for each other by spinning: on small matrices that brings nothing, and on
+    a busy machine it was measured to cost twenty times the work itself.
+    """
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(
+        limits=1 if n_documents < _ONE_THREAD_DOCUMENTS else None
+    )
     return limits

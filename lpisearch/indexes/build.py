@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
 from lpisearch.files import mode_of
+from lpisearch.indexes.checking import with_typed_settings
 from lpisearch.indexes.learn import (
     Corpus,
     fit_subspace,
@@ -19,6 +20,7 @@ from lpisearch.indexes.stages import Stages, peak_megabytes
 from lpisearch.records import BuiltIndex, IndexReport
 from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
+from lpisearch.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,7 +57,7 @@ def build_index(
     plan_index(library, options)
     check_writable(index_folder(library))
     stages = Stages(on_stage)
-    index = fit_index(library, options.spec, stages)
+    index = fit_index(library, with_typed_settings(options.spec), stages)
     with (
         stages.stage("writing"),
         writer_lock(library, "index", options.wait_seconds),
@@ -125,6 +127,7 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
             raise BadOption("labels", "no document has a label to use")
         splits = snapshot.labels.splits_by_key(spec.where)
         check_train(spec.train, set(splits.values()))
+        pairs, ids = _pairs(spec, snapshot)
 
         def shards() -> Iterator[list[str]]:
             for shard in snapshot.corpus.shards(spec.where):
@@ -133,7 +136,24 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
                 yield shard.tokens
 
         tokeniser = snapshot.settings.get(TOKENISER) or {}
-        yield Corpus(shards(), rows, hashes, labels, splits, tokeniser, snapshot)
+        yield Corpus(
+            shards(), rows, hashes, labels, splits, tokeniser, snapshot, pairs=pairs, ids=ids
+        )
+
+
+def _pairs(
+    spec: IndexSpec, snapshot: Snapshot
+) -> tuple[list[tuple[str, int, int]], dict[int, str]]:
+    """Find the documents of the pairs: their keys, and which id each key has."""
+    if not spec.pairs:
+        return [], {}
+    keys = {name: key for key, name in snapshot.documents.ids().items()}
+    named = [name for pair in spec.pairs for name in pair[1:]]
+    unknown = [name for name in dict.fromkeys(named) if name not in keys]
+    if unknown:
+        raise BadOption("pairs", f"no document is called {quoted(unknown[:3])}")
+    found = [(kind, keys[first], keys[second]) for kind, first, second in spec.pairs]
+    return found, {keys[name]: name for name in named}
 
 
 def _labels(snapshot: Snapshot, spec: IndexSpec) -> dict[int, list[str]]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, NothingToIndex
-from lpisearch.indexes.learn import check_options
+from lpisearch.indexes.checking import check_options
 from lpisearch.messages import Message, Option, call
 from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EXACT_DOCUMENTS, LANDMARKS
 from lpisearch.records import Filter, IndexPlan

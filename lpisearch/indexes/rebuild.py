@@ -61,6 +61,7 @@ def rebuild_command(spec: IndexSpec) -> Message:
     usual = IndexSpec()
     names = [one.name for one in fields(IndexSpec) if one.name != "where"]
     chosen = {name: getattr(spec, name) for name in (*names, "where")}
-    return call(
-        "index", **{name: value for name, value in chosen.items() if value != getattr(usual, name)}
-    )
+    asked = {name: value for name, value in chosen.items() if value != getattr(usual, name)}
+    if "pairs" in asked:
+        asked["pairs"] = "FILE"
+    return call("index", **asked)

@@ -199,7 +199,9 @@ class GraphTransformer(DocumentTransformer):
         """Each graph eigenvalue to the power `eigenvalue_power`; negative ones count as 0."""
         return np.asarray(np.maximum(self.eigenvalues_, 0) ** self.eigenvalue_power)
 
-    def _graph_options(self) -> GraphOptions:
+    @property
+    def graph_options(self) -> GraphOptions:
+        """How neighbours are found and weighted."""
         return GraphOptions(
             n_neighbors=self.n_neighbors,
             radius=self.radius,
@@ -209,7 +211,7 @@ class GraphTransformer(DocumentTransformer):
 
     def _affinity(self, X: Matrix, y: Sequence[Any] | None, affinity: Any) -> Affinity:
         """Take the ready graph, or build the one that `graph` names, and count its parts."""
-        options = self._graph_options()
+        options = self.graph_options
         if affinity is not None:
             W = as_affinity(affinity, X.shape[0])
         else:

@@ -140,7 +140,10 @@ _METHODS = (
         "rlpi:RLPI",
         "leading eigenvectors of W y = λ D y, then ridge regression on the terms (rlpi-2007)",
         Cost(1.5),
-        own=("alpha", "solver", "tolerance", "regression_tolerance", "random_state"),
+        own=(
+            *("alpha", "label_strength", "solver", "tolerance", "regression_tolerance"),
+            "random_state",
+        ),
         chooses=frozenset({"n_components", "alpha"}),
         has_graph=True,
         is_nested=True,

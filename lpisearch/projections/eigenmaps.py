@@ -174,7 +174,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
         """Say how a new document finds its neighbours, and how the edges weigh."""
         most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
         if graph.has_ball:
-            most, least = n_documents, self._graph_options().least_cosine
+            most, least = n_documents, self.graph_options.least_cosine
         elif graph.is_complete:
             most, edge_weights = n_documents, "cosine"
         return {

@@ -82,6 +82,20 @@ def _judged_right(
     """Give 1 for each document whose nearest centre is that of a class of its own, else 0."""
     seen, judged = held_out
     coefficients = ridge(X[seen], Y[seen], alpha).coefficients
-    centres = unit_rows(np.asarray(shares[seen].T @ unit_rows(X[seen] @ coefficients)))
-    nearest = ((X[judged] @ coefficients) @ centres.T).argmax(axis=1)
-    return np.asarray(shares[judged].toarray()[np.arange(len(judged)), nearest] > 0, np.float64)
+    places = unit_rows(X[seen] @ coefficients)
+    return nearest_centre_is_right(places, shares[seen], X[judged] @ coefficients, shares[judged])
+
+
+def nearest_centre_is_right(
+    seen: Floats, seen_shares: sparse.csr_array, judged: Floats, judged_shares: sparse.csr_array
+) -> Floats:
+    """Give 1 for each document whose nearest centre, by cosine, is that of a class of its own.
+
+    Documents that the centres are made of are at unit length.
+    """
+    centres = unit_rows(np.asarray(seen_shares.T @ seen))
+    cosines = judged @ centres.T
+    cosines[:, ~centres.any(axis=1)] = -np.inf
+    nearest = cosines.argmax(axis=1)
+    is_own = judged_shares.toarray()[np.arange(len(judged)), nearest] > 0
+    return np.asarray(is_own, np.float64)

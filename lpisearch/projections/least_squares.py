@@ -48,7 +48,7 @@ class Ridge(NamedTuple):
     residual: float
 
 
-class _Solved(NamedTuple):
+class Solved(NamedTuple):
     """Some columns of the solution, the steps, and the weighted sum of what is left."""
 
     solution: Floats
@@ -95,10 +95,10 @@ def ridge(
         image += X.dtype.type(alpha) * block
         return image
 
-    def solve(columns: slice) -> _Solved:
+    def solve(columns: slice) -> Solved:
         goal = tolerance**2 * importance[columns].sum()
         part, importances = right[:, columns], importance[columns]
-        return _block_conjugate_gradients(shifted, part, importances, goal)
+        return block_conjugate_gradients(shifted, part, importances, goal)
 
     # Each thread solves its own columns to the end; which those are does not depend on the
     # number of threads, so neither do the bits.
@@ -141,9 +141,9 @@ def _direct(X: Matrix, Y: Floats, alpha: float, *, dual: bool) -> Floats:
     return np.asarray(X64.T @ solution if dual else solution).astype(X.dtype)
 
 
-def _block_conjugate_gradients(
+def block_conjugate_gradients(
     multiply: Callable[[Floats], Floats], right: Floats, weights: Floats, goal: float
-) -> _Solved:
+) -> Solved:
     """Solve a positive definite system for all columns together.
 
     Every column is improved in the directions of all, so that far fewer steps are needed than
@@ -173,7 +173,7 @@ def _block_conjugate_gradients(
         direction = residual - direction @ back
         left = float(np.sum(weights * _ratio(_squares(residual), whole)))
         steps += 1
-    return _Solved(solution, steps, left)
+    return Solved(solution, steps, left)
 
 
 def _gram(A: Floats, B: Floats) -> Floats:

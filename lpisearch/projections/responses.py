@@ -125,16 +125,22 @@ def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> Gr
     documents without a label, which take no part.
     """
     shares, names = memberships(y, n_documents)
+    found = shares_responses(shares, dtype)
+    if found.vectors.shape[1] == 0:
+        raise ValueError(f"All documents have the same label ({names[0]!r}): {len(names)} class.")
+    return found
+
+
+def shares_responses(shares: csr_array, dtype: Any) -> GraphVectors:
+    """Do the same for a matrix of documents x classes: none, where all are of one class."""
     known = np.flatnonzero(np.diff(shares.indptr))
     indicators = np.column_stack([np.ones(len(known)), shares[known].toarray()])
     basis, triangle = np.linalg.qr(indicators)
     pivots = np.abs(np.diagonal(triangle))
     independent = pivots > np.sqrt(np.finfo(float).eps * len(known))
     independent[0] = False
-    vectors = np.zeros((n_documents, np.count_nonzero(independent)))
+    vectors = np.zeros((shares.shape[0], np.count_nonzero(independent)))
     vectors[known] = basis[:, : len(pivots)][:, independent] * np.sqrt(len(known))
-    if vectors.shape[1] == 0:
-        raise ValueError(f"All documents have the same label ({names[0]!r}): {len(names)} class.")
     return GraphVectors(vectors.astype(dtype), np.ones(vectors.shape[1], dtype=dtype), 0)
 
 

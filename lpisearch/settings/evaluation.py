@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from lpisearch.settings.indexes import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,10 @@ class EvaluateOptions:
         None leaves the choice to the method, or to what the evaluation is used to.
     neighbours
         How many neighbours each document names in a graph.
+    graph, radius, edge_weights
+        Who is a neighbour of whom, and how much an edge counts, as `IndexSpec` has them.
+    settings
+        What some of the methods alone have, by the names of their parameters.
     weighting
         How counts become weights; "" is log-tfidf for a library, tf for a matrix.
     scale
@@ -39,12 +46,22 @@ class EvaluateOptions:
     dims: int | None = None
     alpha: float | None = None
     neighbours: int = 15
+    graph: str = "auto"
+    radius: float | None = None
+    edge_weights: str = "cosine"
+    settings: Mapping[str, Setting] = field(default_factory=dict)
     weighting: str = ""
     scale: float = 1.5
     largest: int | None = None
     matrix: Path | None = None
     index: str = "default"
     seed: int = 0
+
+    @property
+    def of_methods(self) -> tuple[object, ...]:
+        """What a sweep may vary: it tells the parts of one run apart."""
+        graph = (self.graph, self.radius, self.edge_weights)
+        return (self.dims, self.alpha, self.neighbours, *graph, *self.settings.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +159,11 @@ class SweepOptions:
     measure
         "similarity", "classify", "cluster" or "retrieval".
     over
-        "dims", "neighbours", "alpha" or "train".
+        "dims", "neighbours", "alpha" or "train", or a parameter that only some methods have.
     values
         What it takes in turn.
     """
 
     measure: str
     over: str
-    values: tuple[float, ...]
+    values: tuple[Setting, ...]

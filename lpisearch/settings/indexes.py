@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 (type hints are read when the program runs)
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import Any, Self, TypeAlias, TypedDict
 
 from lpisearch.records import Filter
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+# A value that one parameter of a method takes, or its text.
+Setting: TypeAlias = int | float | bool | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,14 @@ class IndexSpec:
         common label where labels are used.
     radius
         Within which distance of unit rows, where the graph is a ball; None leaves it to the graph.
+    edge_weights
+        How much an edge of neighbours counts: "cosine", "binary" (all alike) or "heat".
+    settings
+        What the method alone has, by the name of its parameter: {"cardinality": 50}. Values may be
+        texts, as they are typed.
+    pairs
+        What is known of documents by their ids: ("must", one, other) belong together, ("cannot",
+        one, other) do not.
     labels
         "ignore", or "use": documents with a common label are neighbours too.
     weighting
@@ -52,6 +61,9 @@ class IndexSpec:
     neighbours: int = 15
     graph: str = "auto"
     radius: float | None = None
+    edge_weights: str = "cosine"
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    pairs: tuple[tuple[str, str, str], ...] = ()
     labels: str = "ignore"
     weighting: str = "log-tfidf"
     train: str = "auto"
@@ -62,7 +74,7 @@ class IndexSpec:
     def as_dict(self) -> dict[str, Any]:
         """Return it as a JSON value, as it is stored with the index."""
         values = {each.name: getattr(self, each.name) for each in fields(IndexSpec)}
-        return values | {"where": self.where.as_dict()}
+        return values | {"where": self.where.as_dict(), "settings": dict(self.settings)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -71,7 +83,9 @@ class IndexSpec:
         What is missing is as it is without being asked for; what is not known is passed over.
         """
         known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
-        return cls(**known | {"where": Filter.from_dict(known.get("where") or {})})
+        pairs = tuple((kind, one, other) for kind, one, other in known.get("pairs") or ())
+        where = Filter.from_dict(known.get("where") or {})
+        return cls(**known | {"where": where, "pairs": pairs})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +115,9 @@ class IndexFields(TypedDict, total=False):
     neighbours: int
     graph: str
     radius: float | None
+    edge_weights: str
+    settings: Mapping[str, Setting]
+    pairs: tuple[tuple[str, str, str], ...]
     labels: str
     weighting: str
     train: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from lpisearch.cli.commands import VerbCommand, VerbGroup
-from lpisearch.cli.evaluate import judged, labelled, sweep
+from lpisearch.cli.evaluate import judged, labelled, spectrum, sweep
 from lpisearch.cli.evaluate import options as given
 from lpisearch.cli.evaluate.output import Output
 from lpisearch.cli.evaluate.wanted import retrieval_options
@@ -74,4 +74,7 @@ app.command("cluster", cls=VerbCommand, short_help="Find the classes again by k-
     labelled.cluster
 )
 app.command("retrieval", cls=VerbCommand, short_help="Answer judged queries.")(judged.retrieval)
+app.command("spectrum", cls=VerbCommand, short_help="Eigenvalues, and what few terms can reach.")(
+    spectrum.spectrum
+)
 app.command("sweep", cls=VerbCommand, short_help="Measure along a parameter.")(sweep.sweep)

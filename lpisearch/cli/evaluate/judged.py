@@ -7,6 +7,7 @@ import typer  # noqa: TC002 (Typer reads the annotations)
 from lpisearch.cli.evaluate import options as given
 from lpisearch.cli.evaluate.output import Output
 from lpisearch.cli.evaluate.wanted import retrieval_options
+from lpisearch.cli.methods import USUAL_EDGES, EdgeWeights, Graph, Radius, Settings, read_settings
 from lpisearch.cli.render import Json
 
 
@@ -22,6 +23,10 @@ def retrieval(
     dims: given.Dims = "auto",
     alpha: given.Alpha = "auto",
     neighbours: given.Neighbours = given.USUAL_NEIGHBOURS,
+    graph: Graph = "auto",
+    radius: Radius = None,
+    edge_weights: EdgeWeights = USUAL_EDGES,
+    settings: Settings = None,
     weighting: given.Weighting = "",
     index: given.IndexName = "default",
     seed: given.Seed = 0,
@@ -38,6 +43,10 @@ def retrieval(
         dims=dims,
         alpha=alpha,
         neighbours=neighbours,
+        graph=graph,
+        radius=radius,
+        edge_weights=edge_weights,
+        settings=read_settings(settings),
         weighting=weighting,
         index=index,
         seed=seed,

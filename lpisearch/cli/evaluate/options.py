@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from lpisearch.cli.methods import USUAL_EDGES
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lpisearch.settings import EvaluateOptions
 
 Number = TypeVar("Number", int, float)
@@ -149,6 +153,10 @@ def evaluate_options(
     dims: str = "auto",
     alpha: str = "auto",
     neighbours: int = USUAL_NEIGHBOURS,
+    graph: str = "auto",
+    radius: float | None = None,
+    edge_weights: str = USUAL_EDGES,
+    settings: Mapping[str, str] | None = None,
     weighting: str = "",
     scale: float = USUAL_SCALE,
     largest: int | None = None,
@@ -164,6 +172,10 @@ def evaluate_options(
         dims=number("dims", dims, int),
         alpha=number("alpha", alpha, float),
         neighbours=neighbours,
+        graph=graph,
+        radius=radius,
+        edge_weights=edge_weights,
+        settings=settings or {},
         weighting=weighting,
         scale=scale,
         largest=largest,
@@ -225,11 +237,11 @@ def numbers(field: str, text: str, *, everything: str = "") -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def values(field: str, text: str) -> tuple[float, ...]:
-    """Read numbers, shares and ranges of whole numbers."""
+def values(field: str, text: str, *, words: bool = False) -> tuple[float | str, ...]:
+    """Read numbers, shares and ranges of whole numbers, and words where a parameter takes them."""
     from lpisearch.errors import BadOption
 
-    found: list[float] = []
+    found: list[float | str] = []
     for name in names(text):
         if ".." in name:
             found += numbers(field, name)
@@ -237,7 +249,9 @@ def values(field: str, text: str) -> tuple[float, ...]:
         try:
             found.append(_share(name))
         except ValueError:
-            raise BadOption(field, f"“{name}” is not a number") from None
+            if not words:
+                raise BadOption(field, f"“{name}” is not a number") from None
+            found.append(name)
     return tuple(dict.fromkeys(found))
 
 

@@ -14,10 +14,13 @@ from lpisearch.cli.evaluate.wanted import (
     retrieval_options,
     similarity_options,
 )
+from lpisearch.cli.methods import USUAL_EDGES, EdgeWeights, Graph, Radius, Settings, read_settings
 from lpisearch.cli.render import Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_USUAL_OVER, _USUAL_VALUES = "dims", "5,10,20,50,100"
 
 
 def sweep(
@@ -26,15 +29,24 @@ def sweep(
         str, typer.Argument(metavar="MEASURE", help="similarity, classify, cluster or retrieval.")
     ],
     over: Annotated[
-        str, typer.Option("--over", metavar="NAME", help="dims, neighbours, alpha or train.")
-    ] = "dims",
+        str,
+        typer.Option(
+            "--over",
+            metavar="NAME",
+            help="dims, neighbours, alpha or train; --set NAME=5,10,… varies any other.",
+        ),
+    ] = "",
     values: Annotated[
-        str, typer.Option("--values", metavar="5,10,…", help="What it takes in turn.")
-    ] = "5,10,20,50,100",
+        str | None, typer.Option("--values", metavar="5,10,…", help="What it takes in turn.")
+    ] = None,
     methods: given.Methods = "",
     dims: given.Dims = "auto",
     alpha: given.Alpha = "auto",
     neighbours: given.Neighbours = given.USUAL_NEIGHBOURS,
+    graph: Graph = "auto",
+    radius: Radius = None,
+    edge_weights: EdgeWeights = USUAL_EDGES,
+    settings: Settings = None,
     weighting: given.Weighting = "",
     scale: given.Scale = given.USUAL_SCALE,
     largest: given.Largest = None,
@@ -59,11 +71,16 @@ def sweep(
 ) -> None:
     """Measure at several numbers of dimensions, neighbours, strengths or training shares."""
     output = Output(json, csv, markdown, report, force)
+    fixed, varied = _varied(over, values, read_settings(settings))
     options = given.evaluate_options(
         methods=methods,
         dims=dims,
         alpha=alpha,
         neighbours=neighbours,
+        graph=graph,
+        radius=radius,
+        edge_weights=edge_weights,
+        settings=fixed,
         weighting=weighting,
         scale=scale,
         largest=largest,
@@ -81,5 +98,26 @@ def sweep(
         measure,
         options=options,
         wanted=kinds[measure]() if measure in kinds else None,
-        over=(over, given.values("values", values)),
+        over=varied,
     )
+
+
+def _varied(
+    over: str, values: str | None, settings: dict[str, str]
+) -> tuple[dict[str, str], tuple[str, tuple[float | str, ...]]]:
+    """Part the settings that stay from what is varied: the one with several values, or --over."""
+    from lpisearch.errors import BadOption
+
+    several = [name for name, text in settings.items() if "," in text or ".." in text]
+    fixed = {name: text for name, text in settings.items() if name not in several}
+    if not several:
+        return fixed, (
+            over or _USUAL_OVER,
+            given.values("values", _USUAL_VALUES if values is None else values),
+        )
+    if len(several) > 1:
+        raise BadOption("settings", f"{' and '.join(several)} cannot be varied at once")
+    if over or values is not None:
+        field = "over" if over else "values"
+        raise BadOption(field, f"what is varied is already said: {several[0]}")
+    return fixed, (several[0], given.values("settings", settings[several[0]], words=True))

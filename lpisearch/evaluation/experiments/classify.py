@@ -70,9 +70,9 @@ def evaluate_classify(
     ------
     BadOption, LibraryError
     """
-    check_options(options)
-    _check(wanted)
     names = chosen_methods(options, PAPERS)
+    check_options(options, names, has_labels=True)
+    _check(wanted)
     collection = replace(_wanted_documents(source.collection, options, wanted), limits=EVERY_WORD)
     splits = list(make_splits(collection, wanted, options.seed))
     cells.total += len(splits) * len(names)
@@ -132,10 +132,9 @@ class _Experiment:
 
     def rows(self, split: Split, name: str, cells: Cells) -> list[_Row]:
         """Judge the unseen documents of a split by all classifiers on one representation."""
-        options = self.options
         drawn = f", draw {split.draw + 1}" if split.train != FIELD else ""
         named = percent(split.train) + drawn
-        varied = (split.train, options.dims, options.alpha, options.neighbours)
+        varied = (split.train, *self.options.of_methods)
         said = f"classes, {name}, {named}"
         values = cells.value(said, partial(self._measure, split, name), *varied)
         return [

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.compute.threads import one_thread_if_small
 from lpisearch.errors import BadOption
 from lpisearch.evaluation.experiments.collection import single_labelled
 from lpisearch.evaluation.experiments.figures import compared, curves
@@ -27,7 +28,6 @@ from lpisearch.evaluation.experiments.representations import (
     class_dimensions,
     represent,
 )
-from lpisearch.indexes.learn import one_thread_if_small
 from lpisearch.records import Table
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def evaluate_cluster(
     ------
     BadOption, NothingToEvaluate, LibraryError
     """
-    check_options(options)
     names = chosen_methods(options, PAPERS)
+    check_options(options, names)
     collection = single_labelled(source.collection, options.largest)
     n_classes = len(set(collection.single_labels))
     _check(wanted, n_classes)
@@ -103,9 +103,8 @@ def measure_clusters(name: str, collection: Collection, options: EvaluateOptions
 def _cell(
     key: str, name: str, drawn: Collection, options: EvaluateOptions, cells: Cells
 ) -> dict[str, Any]:
-    varied = (options.dims, options.alpha, options.neighbours)
     measure = partial(measure_clusters, name, drawn, options)
-    found: dict[str, Any] = cells.value(f"clusters, {key}", measure, *varied)
+    found: dict[str, Any] = cells.value(f"clusters, {key}", measure, *options.of_methods)
     return found
 
 

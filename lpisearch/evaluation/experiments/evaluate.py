@@ -14,6 +14,7 @@ from lpisearch.evaluation.experiments.overview import evaluate_all
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput, library_state
+from lpisearch.evaluation.experiments.spectrum import evaluate_spectrum
 from lpisearch.evaluation.experiments.sweep import MeasureOptions, evaluate_sweep
 from lpisearch.indexes.learn import library_versions
 from lpisearch.settings import (
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from lpisearch.evaluation.experiments.cells import OnCell
     from lpisearch.indexes.session import Session
     from lpisearch.records import Report
+    from lpisearch.settings.indexes import Setting
 
-ALL, RETRIEVAL = "all", "retrieval"
+ALL, RETRIEVAL, SPECTRUM = "all", "retrieval", "spectrum"
 _LABELLED: dict[str, tuple[Any, type[Any]]] = {
     "similarity": (evaluate_similarity, SimilarityOptions),
     "classify": (evaluate_classify, CategoriesOptions),
@@ -47,7 +49,7 @@ def evaluating(
     *,
     options: EvaluateOptions,
     wanted: Any,
-    over: tuple[str, Sequence[float]] | None,
+    over: tuple[str, Sequence[Setting]] | None,
     on_cell: OnCell,
     keep: bool,
 ) -> Iterator[Report]:
@@ -58,7 +60,7 @@ def evaluating(
     session
         The library.
     what
-        "all", "similarity", "classify", "cluster" or "retrieval".
+        "all", "similarity", "classify", "cluster", "retrieval" or "spectrum".
     options
         What is compared.
     wanted
@@ -75,8 +77,9 @@ def evaluating(
     BadOption, NothingToEvaluate, LibraryError
     """
     swept = None if over is None else SweepOptions(what, over[0], tuple(over[1]))
-    if swept is None and what not in {ALL, RETRIEVAL, *_LABELLED}:
-        raise BadOption("what", f"“{what}” is not an evaluation", [ALL, *_LABELLED, RETRIEVAL])
+    known = [ALL, *_LABELLED, RETRIEVAL, SPECTRUM]
+    if swept is None and what not in known:
+        raise BadOption("what", f"“{what}” is not an evaluation", known)
     chosen = _checked(what, wanted)
     signed = _signature(what, session, options, swept, chosen) if keep else {}
     with kept_cells(signed, on_cell) if keep else nullcontext(Cells(on_cell=on_cell)) as cells:
@@ -99,9 +102,10 @@ def _report(
         return evaluate_all(session, options, wanted, cells)
     if what == RETRIEVAL:
         return evaluate_retrieval(session, options, wanted, cells)
-    report: Report = _LABELLED[what][0](
-        EvaluationInput.open(session, options), options, wanted, cells
-    )
+    source = EvaluationInput.open(session, options)
+    if what == SPECTRUM:
+        return evaluate_spectrum(source, options, cells)
+    report: Report = _LABELLED[what][0](source, options, wanted, cells)
     return report
 
 

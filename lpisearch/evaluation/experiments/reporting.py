@@ -53,7 +53,10 @@ def as_report(
 
 def flat(values: Mapping[str, Any]) -> dict[str, Cell]:
     """Return options as cells; what was left to the program is left out."""
-    return {name: _cell(value) for name, value in values.items() if value not in (None, "", ())}
+    own: dict[str, Any] = dict(values)
+    for name in [name for name, value in own.items() if isinstance(value, dict)]:
+        own |= own.pop(name)
+    return {name: _cell(value) for name, value in own.items() if value not in (None, "", ())}
 
 
 def _cell(value: Any) -> Cell:

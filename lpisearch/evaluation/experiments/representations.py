@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.compute.threads import one_thread_if_small
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.indexes.learn import one_thread_if_small
+from lpisearch.graphs.registry import GRAPHS
+from lpisearch.indexes.checking import check_graph, check_settings
 from lpisearch.messages import Message, Option, call
 from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.projections.methods import MethodOptions, make_method
@@ -134,9 +136,7 @@ def represent(
         return Represented(name, X.shape[1], 0.0, None, None)
     from lpisearch.projections.base import NotConverged
 
-    wanted = MethodOptions(
-        options.dims or dims, options.alpha, options.neighbours, options.seed, options.scale
-    )
+    wanted = MethodOptions.of(options, options.scale, dims)
     estimator = make_method(name, wanted, X.shape[0])
     began = time.perf_counter()
     try:
@@ -208,8 +208,10 @@ def class_dimensions(name: str, n_classes: int) -> int:
     return max(n_classes - 1, 1) if leaves_out_constant(name) else n_classes
 
 
-def check_options(options: EvaluateOptions) -> None:
-    """Refuse options that cannot work.
+def check_options(
+    options: EvaluateOptions, methods: Sequence[str], *, has_labels: bool = False
+) -> None:
+    """Refuse options that cannot work with the methods that are compared.
 
     Raises
     ------
@@ -227,5 +229,9 @@ def check_options(options: EvaluateOptions) -> None:
         raise BadOption("scale", f"{options.scale} is not a number of at least 0")
     if not 0 <= options.seed <= _LARGEST_SEED:
         raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED:,}")
+    check_graph(options, methods)
+    if not has_labels and options.graph in GRAPHS and GRAPHS[options.graph].needs_labels:
+        raise BadOption("graph", f"{options.graph} is built from labels: only classify has them")
+    check_settings(options.settings, methods)
     if options.largest is not None and options.largest < 2:  # noqa: PLR2004 (the least to tell apart)
         raise BadOption("largest", f"{options.largest} is not a number of classes to tell apart")

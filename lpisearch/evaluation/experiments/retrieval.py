@@ -20,6 +20,7 @@ from lpisearch.evaluation.experiments.representations import TERMS, check_option
 from lpisearch.evaluation.experiments.sources import index_in_use
 from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, Option, call
+from lpisearch.projections.parameters import typed
 from lpisearch.records import Table
 from lpisearch.search.searcher import Searcher
 from lpisearch.settings import IndexOptions, SearchOptions
@@ -51,12 +52,12 @@ def evaluate_retrieval(
     """
     from lpisearch.evaluation import parse_measures
 
-    check_options(options)
+    methods = _methods(options)
+    check_options(options, [name for name in methods if name is not None])
     measures = parse_measures(wanted.measures)
     ways = _ways(wanted)
     questions = read_questions(session, wanted)
     notes = questions.notes
-    methods = _methods(options)
     if not options.methods:
         in_use = index_in_use(session, options.index)
         notes += in_use.notes if in_use is not None else ()
@@ -70,7 +71,7 @@ def evaluate_retrieval(
     rows: list[dict[str, Cell]] = []
     judge = _Scorer(session, options, wanted, ways, questions, measures)
     for method in methods:
-        varied = (options.dims, options.alpha, options.neighbours)
+        varied = options.of_methods
         said = f"retrieval, {method or 'the index in use'}"
         scored: dict[str, Scores] = cells.value(said, partial(judge.scores, method), *varied)
         for by, scores in scored.items():
@@ -136,6 +137,10 @@ def _engine(session: Session, options: EvaluateOptions, method: str | None) -> E
         dims=options.dims,
         alpha=options.alpha,
         neighbours=options.neighbours,
+        graph=options.graph,
+        radius=options.radius,
+        edge_weights=options.edge_weights,
+        settings=typed(method, options.settings),
         train="none",
         seed=options.seed,
     )

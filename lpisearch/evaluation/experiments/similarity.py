@@ -25,6 +25,7 @@ from lpisearch.evaluation.experiments.representations import (
 )
 from lpisearch.evaluation.experiments.subsets import has_pairs, word_subsets
 from lpisearch.messages import Message, call
+from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.records import Table
 from lpisearch.wording import counted, some
 
@@ -96,7 +97,7 @@ class Similarity:
             return _of_method(name, collection, self.options, dims)
 
         said = f"similarity, {name}{f', “{word}”' if word else ''}"
-        varied = (self.options.neighbours, self.options.alpha, dims)
+        varied = (*self.options.of_methods, dims)
         found: list[dict[str, Cell]] = self.cells.value(said, measure, *varied)
         return [{"representation": name, **row} for row in found]
 
@@ -119,7 +120,7 @@ def evaluate_similarity(
     ------
     BadOption, NothingToEvaluate, LibraryError
     """
-    check_options(options)
+    check_options(options, options.methods or tuple(CATALOGUE))
     collection = source.collection
     collection = (
         single_labelled(collection, options.largest) if options.largest else labelled(collection)

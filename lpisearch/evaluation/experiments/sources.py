@@ -13,6 +13,7 @@ from lpisearch.evaluation.experiments.collection import (
     library_collection,
     matrix_collection,
 )
+from lpisearch.indexes.checking import AUTO
 from lpisearch.indexes.opening import entry_named
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message, call
@@ -200,4 +201,8 @@ def index_options(source: EvaluationInput, options: EvaluateOptions) -> tuple[Ev
         alpha=options.alpha if options.alpha is not None else asked.alpha,
         weighting=options.weighting or asked.weighting,
         neighbours=asked.neighbours,
+        graph=AUTO if asked.labels == "use" else asked.graph,
+        radius=asked.radius,
+        edge_weights=asked.edge_weights,
+        settings=asked.settings,
     ), entry.method

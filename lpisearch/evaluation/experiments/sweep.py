@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.experiments.classify import MEASURES as CATEGORY_MEASURES
-from lpisearch.evaluation.experiments.classify import SHARE, evaluate_classify
+from lpisearch.evaluation.experiments.classify import evaluate_classify
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-from lpisearch.evaluation.experiments.figures import curves
+from lpisearch.evaluation.experiments.figures import compared_by, curves
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import (
     PAPERS,
     TERMS,
     chosen_methods,
     depends_on,
+    takes_labels,
 )
 from lpisearch.evaluation.experiments.retrieval import evaluate_retrieval
 from lpisearch.evaluation.experiments.similarity import evaluate_similarity
 from lpisearch.evaluation.experiments.sources import EvaluationInput
-from lpisearch.messages import Message, Option
+from lpisearch.evaluation.experiments.swept import (
+    MEASURES,
+    PARAMETERS,
+    WHOLE,
+    axis,
+    checked,
+    is_number,
+)
+from lpisearch.projections.parameters import settable_by_any
 from lpisearch.records import Table
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 
     from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.indexes.session import Session
-    from lpisearch.records import Cell, Report
+    from lpisearch.records import Cell, Figure, Report
     from lpisearch.settings import (
         CategoriesOptions,
         ClusterOptions,
@@ -38,29 +45,9 @@ if TYPE_CHECKING:
         SimilarityOptions,
         SweepOptions,
     )
+    from lpisearch.settings.indexes import Setting
 
     Rows = Sequence[Mapping[str, Cell]]
-
-MEASURES = {
-    "similarity": ("AP", "accuracy"),
-    "classify": CATEGORY_MEASURES,
-    "cluster": ("AC", "NMI"),
-    "retrieval": ("AP",),
-}
-# What is varied, the estimators' name for it, and its name on an axis.
-PARAMETERS = {
-    "dims": ("n_components", "dimensions"),
-    "neighbours": ("n_neighbors", "neighbours"),
-    "alpha": ("alpha", "α"),
-    "train": ("", SHARE),
-}
-_RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
-    "dims": (lambda value: value >= 1 and value.is_integer(), "whole numbers above 0"),
-    "neighbours": (lambda value: value >= 1 and value.is_integer(), "whole numbers above 0"),
-    "alpha": (lambda value: 0 <= value < math.inf, "numbers of at least 0"),
-    "train": (lambda value: 0 < value < 1, "shares between 0 and 1, as 5% or .05"),
-}
-_WHOLE = ("dims", "neighbours")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +73,19 @@ def evaluate_sweep(
     ------
     BadOption, NothingToEvaluate, LibraryError
     """
-    _check(wanted, parts)
+    names = chosen_methods(options, PAPERS)
+    wanted = checked(wanted, names, has_queries=parts.retrieval is not None)
     if wanted.measure == "retrieval" and options.matrix is not None:
         raise BadOption("matrix", "a matrix has no texts for queries to find")
-    names = chosen_methods(options, PAPERS)
     if wanted.measure == "retrieval":
         names = tuple(name for name in names if name != TERMS)  # they make no index
     run = _Runner(session, replace(options, methods=names), wanted, parts, cells)
     rows = run.rows()
-    title = f"{wanted.measure.capitalize()} by {PARAMETERS[wanted.over][1]}"
+    title = f"{wanted.measure.capitalize()} by {axis(wanted.over)}"
     table = Table("sweep", title, tuple(rows), tuple(run.notes))
     drawn = replace(table, name=wanted.measure)
-    label = PARAMETERS[wanted.over][1]
     measures = [each for each in MEASURES[wanted.measure] if each in table.columns]
-    figures = [curves(drawn, wanted.over, each, label) for each in measures]
+    figures = [_figure(drawn, wanted, each) for each in measures]
     used = getattr(parts, wanted.measure)
     return as_report(title, run.collection, (options, used, wanted), [table], figures)
 
@@ -127,7 +113,7 @@ class _Runner:
         self.notes: list[str] = []
 
     def rows(self) -> list[dict[str, Cell]]:
-        parameter = PARAMETERS[self._wanted.over][0]
+        parameter = PARAMETERS.get(self._wanted.over, (self._wanted.over,))[0]
         names = self._options.methods
         fixed = tuple(name for name in names if parameter and not depends_on(name, parameter))
         varied = tuple(name for name in names if name not in fixed)
@@ -137,23 +123,24 @@ class _Runner:
         if not varied:
             return rows
         if self._wanted.over == "dims" and self._wanted.measure == "similarity":
-            dims = [int(value) for value in self._wanted.values]
+            dims = [int(_float(value)) for value in self._wanted.values]
             found = self._similarity(replace(self._options, methods=varied), dims)
             return rows + [self._named(row, row["dims"]) for row in found]
         for value in self._wanted.values:
             options = self._with(value)
-            said = int(value) if self._wanted.over in _WHOLE else value
+            said = int(_float(value)) if self._wanted.over in WHOLE else value
             rows += [self._named(row, said) for row in self._run(options, varied, value)]
         return rows
 
-    def _with(self, value: float) -> EvaluateOptions:
-        if self._wanted.over == "train":
+    def _with(self, value: Setting) -> EvaluateOptions:
+        over = self._wanted.over
+        if over == "train":
             return self._options
-        if self._wanted.over == "alpha":
-            return replace(self._options, alpha=value)
-        if self._wanted.over == "neighbours":
-            return replace(self._options, neighbours=int(value))
-        return replace(self._options, dims=int(value))
+        if over not in PARAMETERS:
+            return replace(self._options, settings={**self._options.settings, over: value})
+        number = _float(value)
+        changed: dict[str, Any] = {over: int(number) if over in WHOLE else number}
+        return replace(self._options, **changed)
 
     def _named(self, row: Mapping[str, Cell], value: Cell) -> dict[str, Cell]:
         """Put the parameter beside the method; a row that holds at every value has none."""
@@ -165,10 +152,8 @@ class _Runner:
         }
         return {"representation": name, self._wanted.over: value} | rest
 
-    def _run(
-        self, options: EvaluateOptions, names: tuple[str, ...], value: float | None = None
-    ) -> Rows:
-        own = replace(options, methods=names)
+    def _run(self, options: EvaluateOptions, names: tuple[str, ...], value: Setting = None) -> Rows:
+        own = _only_for(options, names)
         kinds: dict[str, Callable[[], Rows]] = {
             "similarity": lambda: self._similarity(own, (None,)),
             "classify": lambda: self._classify(own, value),
@@ -184,11 +169,11 @@ class _Runner:
         )
         return self._taken(report)
 
-    def _classify(self, options: EvaluateOptions, value: float | None) -> Rows:
+    def _classify(self, options: EvaluateOptions, value: Setting) -> Rows:
         assert self._source is not None  # noqa: S101 (only retrieval goes without)
         wanted = self._parts.classify
         if self._wanted.over == "train" and value is not None:
-            wanted = replace(wanted, split="auto", train=(value,))
+            wanted = replace(wanted, split="auto", train=(_float(value),))
         return self._taken(evaluate_classify(self._source, options, wanted, self._cells))
 
     def _cluster(self, options: EvaluateOptions) -> Rows:
@@ -208,23 +193,23 @@ class _Runner:
         return table.rows
 
 
-def _check(wanted: SweepOptions, parts: MeasureOptions) -> None:
-    if wanted.measure not in MEASURES:
-        raise BadOption("measure", f"“{wanted.measure}” cannot be swept", MEASURES)
-    if wanted.over not in PARAMETERS:
-        raise BadOption("over", f"“{wanted.over}” cannot be varied", PARAMETERS)
-    if wanted.over == "train" and wanted.measure != "classify":
-        raise BadOption("over", f"{wanted.measure} learns from no share of the documents")
-    if wanted.measure == "retrieval" and parts.retrieval is None:
-        raise BadOption(
-            "queries",
-            Message(
-                "retrieval takes ", Option("queries", "FILE"), " and ", Option("qrels", "FILE")
-            ),
-        )
-    if not wanted.values:
-        raise BadOption("values", "no value is given")
-    allowed, said = _RANGES[wanted.over]
-    refused = [f"{value:g}" for value in wanted.values if not allowed(float(value))]
-    if refused:
-        raise BadOption("values", f"{', '.join(refused)}: {wanted.over} takes {said}")
+def _figure(table: Table, wanted: SweepOptions, measure: str) -> Figure:
+    """Draw lines over numbers, and bars for each word."""
+    if all(is_number(value) for value in wanted.values):
+        return curves(table, wanted.over, measure, axis(wanted.over))
+    rows = tuple(row for row in table.rows if row[wanted.over] is not None)
+    return compared_by(replace(table, rows=rows), wanted.over, measure)
+
+
+def _float(cell: Cell) -> float:
+    return float(cell or 0)
+
+
+def _only_for(options: EvaluateOptions, names: tuple[str, ...]) -> EvaluateOptions:
+    """Leave out what was asked for other methods of the sweep."""
+    known = settable_by_any(name for name in names if name != TERMS)
+    settings = {name: value for name, value in options.settings.items() if name in known}
+    own = replace(options, methods=names, settings=settings)
+    if any(takes_labels(name) for name in names):
+        return own
+    return replace(own, graph="auto", radius=None, edge_weights="cosine")

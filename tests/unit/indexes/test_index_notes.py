@@ -31,6 +31,6 @@ def test_an_iteration_that_ended_too_early_is_told(
         made.max_iter, made.tolerance = 1, 1e-12
         return made
 
-    monkeypatch.setattr("lpisearch.indexes.learn.make_method", hasty)
+    monkeypatch.setattr("lpisearch.indexes.projecting.make_method", hasty)
     (said,) = build_index(library, IndexOptions(method="nmf")).notes
     assert "did not converge in 1 steps" in said
