@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_table, progress_bar, say
+from lpisearch.cli.ingest_report import render_report
+from lpisearch.cli.render import Json, note, print_json, progress_bar
 from lpisearch.errors import LibraryLocked, LibraryUnwritable, NothingThere
-from lpisearch.messages import Message
 from lpisearch.records.wire import ingest_record
 
 if TYPE_CHECKING:
-    from lpisearch.records import IngestReport, Trouble
+    from collections.abc import Callable
+
+    from lpisearch.records import IngestReport
     from lpisearch.settings import IngestOptions
 
-_SHOWN_TROUBLES = 20
 _WATCH_SECONDS = 2.0
-_REASONS = (
-    ("exclude", "{:,} by --exclude", ""),
-    ("lpisearchignore", "{:,} by .lpisearchignore", "--no-ignore"),
-    ("gitignore", "{:,} by .gitignore", "--no-ignore"),
-    ("packages", "packages in {:,} places", "--no-ignore"),
-    ("caches", "caches in {:,} places", "--no-ignore"),
-    ("hidden", "{:,} hidden", "--hidden"),
-    ("links", "{:,} by symbolic links", "--follow-links"),
-)
 
 
 def ingest(
@@ -104,6 +94,16 @@ def ingest(
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
     ] = 30.0,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Read unchanged files again that failed before.")
+    ] = False,
+    failures: Annotated[
+        Literal["grouped", "all"],
+        typer.Option(help="By reason, new ones alone; or each, with those of earlier runs."),
+    ] = "grouped",
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but what newly failed.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Bring documents into the library. Unchanged files cost nothing.
@@ -133,17 +133,28 @@ def ingest(
         language=language,
         wait_seconds=wait,
         ids=ids,
+        retry=retry,
     )
     report = _once(context, paths, options)
-    _render(context, report, json=json)
+
+    def show(report: IngestReport) -> None:
+        if json:
+            print_json(ingest_record(report, context.obj.library.path))
+        else:
+            render_report(report, every_failure=failures == "all", quiet=quiet)
+
+    show(report)
     if watch:
-        _watch(context, paths, options, json=json)
+        _watch(context, paths, options, show)
     if strict and report.failed:
         raise typer.Exit(1)
 
 
 def _watch(
-    context: typer.Context, paths: list[str], options: IngestOptions, *, json: bool
+    context: typer.Context,
+    paths: list[str],
+    options: IngestOptions,
+    show: Callable[[IngestReport], None],
 ) -> NoReturn:
     """Take in what changes until Ctrl-C; what may pass, as another writer, is said and outlived."""
     said = ""
@@ -158,60 +169,10 @@ def _watch(
             continue
         said = ""
         if report.added or report.updated or report.removed:
-            _render(context, report, json=json)
+            show(report)
 
 
 def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
     with progress_bar("Reading") as show:
         report: IngestReport = context.obj.library.ingest(*paths, options=options, on_progress=show)
         return report
-
-
-def _render(context: typer.Context, report: IngestReport, *, json: bool) -> None:
-    if json:
-        print_json(ingest_record(report, context.obj.library.path))
-        return
-    counts = ("added", "updated", "unchanged", "removed", "failed")
-    numbers = ", ".join(f"{getattr(report, name):,} {name}" for name in counts)
-    say(f"{numbers} in {report.seconds:.1f} s")
-    if not any((report.added, report.updated, report.removed, report.failed)):
-        note("Nothing has changed.")
-    if report.missing:
-        note(f"{report.missing:,} documents are gone from disk; --prune removes them.")
-    if report.skipped:
-        kinds = ", ".join(f"{suffix} ({n})" for suffix, n in sorted(report.skipped.items()))
-        note(f"Passed over, as no known format: {kinds}")
-    if report.left_out:
-        note(_left_out(report.left_out))
-    for remark in report.notes:
-        note(remark)
-    for complaint in report.index_notes:
-        note(Message("The documents are safe, but an index could not take them in. ", complaint))
-    _render_troubles("failed", report.failures)
-    _render_troubles("read with a remark", report.warnings)
-
-
-def _left_out(counts: dict[str, int]) -> str:
-    """Say what was not looked into, and what takes it in."""
-    reasons = [(what.format(counts[key]), flag) for key, what, flag in _REASONS if key in counts]
-    flags = dict.fromkeys(flag for _, flag in reasons if flag)
-    taken_in = f" (taken in by {', '.join(flags)})" if flags else ""
-    return f"Left out: {', '.join(what for what, _ in reasons)}{taken_in}"
-
-
-def _render_troubles(title: str, troubles: list[Trouble]) -> None:
-    if not troubles:
-        return
-    note("")
-    shown = [(_near(one.path), one.where, one.reason) for one in troubles[:_SHOWN_TROUBLES]]
-    print_table((title, "where", "reason"), shown, aside=True)
-    if len(troubles) > _SHOWN_TROUBLES:
-        note(f"  … and {len(troubles) - _SHOWN_TROUBLES:,} more (--json lists them all)")
-
-
-def _near(path: str) -> str:
-    """Show a path below the current folder without that folder."""
-    try:
-        return path.removeprefix(os.path.join(Path.cwd(), ""))  # noqa: PTH118 (ends in a separator)
-    except OSError:  # it is gone
-        return path

@@ -69,7 +69,7 @@ def _begin(file: FoundFile, options: ReadOptions, workers: IsolatedReaders) -> E
         source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
         reader = None if is_own_file(source.path) else reader_for(source, options)
     except Exception as error:  # noqa: BLE001 (a defect in telling formats must not stop the run)
-        return Extracted(file, None, None, iter([Problem(_reason(error))]))
+        return Extracted(file, None, None, iter([_problem(error)]))
     if reader is None:
         return Extracted(file, source, None, iter(()))
     most = total_seconds(source.size)
@@ -102,12 +102,12 @@ def _safely(items: Iterable[Document | Problem]) -> Iterator[Document | Problem]
     try:
         yield from items
     except Exception as error:  # noqa: BLE001 (a defect in one reader must not stop the run)
-        yield Problem(_reason(error))
+        yield _problem(error)
 
 
-def _reason(error: Exception) -> str:
+def _problem(error: Exception) -> Problem:
     if isinstance(error, ReaderError):
-        return error.what
-    if isinstance(error, OSError):
-        return system_reason(error)
-    return f"the reader failed ({type(error).__name__}: {error})"
+        return Problem(error.what)
+    if isinstance(error, OSError):  # of the system, not of the file
+        return Problem(system_reason(error), passing=True)
+    return Problem(f"the reader failed ({type(error).__name__}: {error})")

@@ -15,12 +15,13 @@ from lpisearch.ingest.naming import LabelRules, label_file
 from lpisearch.ingest.own_files import OwnFiles
 from lpisearch.ingest.recording import Recorder, root_of
 from lpisearch.ingest.stdin import spooled_input
-from lpisearch.ingest.tokeniser import Tokenising
+from lpisearch.ingest.tokeniser import AUTO, Tokenising
 from lpisearch.messages import Message, Option
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
 from lpisearch.storage import create_store, writer_lock
+from lpisearch.terms.languages import TokeniserSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,14 +61,10 @@ def run_ingest(
         Before anything is read; LibraryUnwritable also later, with finished batches kept.
     """
     begun = time.perf_counter()
-    if options.read.format != "auto":
-        reader_named(options.read.format)  # before anything is made
-    if options.ids not in _IDS:
-        raise BadOption("ids", f"“{options.ids}” is neither file nor global", _IDS)
-    label_rules = LabelRules.of(options.read)
+    _check(options)
     labels = label_file(options.read)
-    own = OwnFiles.of(library, [labels] if labels else [])
-    discovery = Discovery(own, options.find)
+    label_rules = LabelRules.of(options.read)
+    discovery = Discovery(OwnFiles.of(library, [labels] if labels else []), options.find)
     with spooled_input(paths) as piped:
         found = discovery.files(path for path in paths if path != "-")
         # As a walk of all of them would go: no id may depend on which PATH was named first.
@@ -78,25 +75,30 @@ def run_ingest(
         ):
             with store.writing() as transaction:
                 tokenise = Tokenising(transaction, options.language)
-            recorder = Recorder(
-                store,
-                label_rules,
-                tokenise,
-                prune=options.prune,
-                batch_documents=options.batch_documents,
-                ids_are_global=options.ids == "global",
-            )
+            recorder = Recorder(store, label_rules, tokenise, options)
             recorder.expect(files)
+            for trouble in discovery.troubles:
+                recorder.fail_unfound(trouble)
             _Reading(recorder, label_rules, on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
-            recorder.report.notes.extend(tokenise.remarks())
+            report = recorder.report
+            report.notes.extend(tokenise.remarks())
             complaints, due = fold_in(library, store)
-            recorder.report.index_notes.extend(complaints)
-            recorder.report.notes.extend(due)
-    recorder.report.failures[:0] = discovery.troubles
-    recorder.report.left_out = dict(discovery.left_out)
-    recorder.report.seconds = time.perf_counter() - begun
-    return recorder.report
+            report.index_notes.extend(complaints)
+            report.notes.extend(due)
+    report.left_out = dict(discovery.left_out)
+    report.seconds = time.perf_counter() - begun
+    return report
+
+
+def _check(options: IngestOptions) -> None:
+    """Refuse options that mean nothing, before anything is made."""
+    if options.read.format != "auto":
+        reader_named(options.read.format)
+    if options.ids not in _IDS:
+        raise BadOption("ids", f"“{options.ids}” is neither file nor global", _IDS)
+    if options.language != AUTO:
+        TokeniserSettings.for_language(options.language)
 
 
 class _Reading:
@@ -117,7 +119,7 @@ class _Reading:
 
     def read(self, files: Sequence[FoundFile], options: IngestOptions) -> None:
         """Read all files that changed since they were last read to their end."""
-        changed = [file for file in files if not self._is_unchanged(file)]
+        changed = [file for file in files if not self._is_unchanged(file, retry=options.retry)]
         self._total = sum(file.size for file in changed)
         for extracted in extract(changed, options.read):
             self._show(extracted)
@@ -128,13 +130,20 @@ class _Reading:
             self._done += extracted.file.size
         self._report.skipped = dict(self._skipped)
 
-    def _is_unchanged(self, file: FoundFile) -> bool:
+    def _is_unchanged(self, file: FoundFile, *, retry: bool) -> bool:
+        """Tell whether a file need not be read, and count what is known of it."""
         known = self._recorder.known.get(file.path)
+        if known and known.root != root_of(file, known):
+            return False
+        failures = self._recorder.failures
+        if failures.is_settled(file):
+            if not retry:
+                failures.repeat(file)
+                self._recorder.leave(known)
+            return not retry
         if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
             return False
-        if known.read_options != self._label_rules.fingerprint or known.root != root_of(
-            file, known
-        ):
+        if known.read_options != self._label_rules.fingerprint:
             return False
         self._recorder.leave(known)
         return True
@@ -164,12 +173,16 @@ class _Reading:
                 "not a document that lpisearch can read; name its ", Option("format"), " if it is"
             )
             self._note(file, Problem(unknown if file.size else EMPTY))
+            self._recorder.failures.end(file.path, file)
         else:
             self._skipped[PurePath(file.path).suffix.lower() or "no suffix"] += 1
 
     def _note(self, file: FoundFile, problem: Problem) -> None:
-        notes = self._report.warnings if problem.warning else self._report.failures
-        notes.append(Trouble(file.path, problem.reason, problem.where))
+        trouble = Trouble(file.path, problem.reason, problem.where)
+        if problem.warning:
+            self._report.warnings.append(trouble)
+        else:
+            self._recorder.failures.note(trouble, passing=problem.passing)
 
     def _show(self, extracted: Extracted) -> None:
         now = time.monotonic()

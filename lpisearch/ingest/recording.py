@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lpisearch.ingest.batches import BatchWriter, Incoming
+from lpisearch.ingest.failing import FailureLog
 from lpisearch.ingest.naming import FileNames
 from lpisearch.records import UNFINISHED, IngestReport, Source, Trouble
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lpisearch.ingest.naming import LabelRules
     from lpisearch.ingest.tokeniser import Tokenising
     from lpisearch.records import Document
+    from lpisearch.settings import IngestOptions
     from lpisearch.storage import Store, Transaction
 
 _BATCH_CHARACTERS = 4_000_000
@@ -37,31 +39,23 @@ class Recorder:
         Gives each document its labels and split.
     tokenise
         Gives the tokens to store of a document.
-    prune
-        Whether documents that are gone from a changed file are removed.
-    batch_documents
-        How many documents one transaction may hold.
-    ids_are_global
-        One stated id is one document, whichever files state it.
+    options
+        Whether documents that are gone from a changed file are removed, how many one transaction
+        may hold, and whether one stated id is one document whichever files state it.
     """
 
     def __init__(
-        self,
-        store: Store,
-        label_rules: LabelRules,
-        tokenise: Tokenising,
-        *,
-        prune: bool,
-        batch_documents: int,
-        ids_are_global: bool = False,
+        self, store: Store, label_rules: LabelRules, tokenise: Tokenising, options: IngestOptions
     ) -> None:
         self.report = IngestReport()
+        limit = options.read.max_document_bytes
+        self.failures = FailureLog(store, self.report, label_rules.fingerprint, limit)
         self._store = store
         self._label_rules = label_rules
-        self._prune = prune
         self._tokenise = tokenise
-        self._batch_documents = batch_documents
-        self._writer = BatchWriter(tokenise, self._is_gone, ids_are_global)
+        self._prune = options.prune
+        self._batch_documents = options.batch_documents
+        self._writer = BatchWriter(tokenise, self._is_gone, options.ids == "global")
         self._names = FileNames()
         with store.reading() as snapshot:
             self.known = snapshot.sources.known()
@@ -83,11 +77,18 @@ class Recorder:
         roots = ((file.path, root_of(file, self.known.get(file.path))) for file in files)
         self._names = FileNames.of((relative_path(path, root), root) for path, root in roots)
 
-    def leave(self, source: Source) -> None:
-        """Count the documents of a file that need not be read."""
+    def leave(self, source: Source | None) -> None:
+        """Count the documents of a file that need not be read; None has none."""
+        if source is None:
+            return
         self.report.unchanged += source.documents - source.gone
         if source.gone:
             self._left.add(source.id)
+
+    def fail_unfound(self, trouble: Trouble) -> None:
+        """Note what could not be looked into; each run tries it again."""
+        self.failures.note(trouble, passing=True)
+        self.failures.end(trouble.path)
 
     def source(self, file: FoundFile, reader_name: str) -> Source:
         """Return the source of a file that is about to be read."""
@@ -140,10 +141,11 @@ class Recorder:
         elif source.path in self.known:
             self._sources[source.id] = source
         self._ended[source.id] = clean
+        self.failures.end(file.path, file)
 
     def flush(self) -> None:
         """Write what was taken in, in one transaction."""
-        if self._sources:
+        if self._sources or self.failures.pending:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             with self._store.writing() as transaction:
                 transaction.sources.save(list(self._sources.values()), now)
@@ -151,6 +153,7 @@ class Recorder:
                 written = self._writer.write(transaction, self._documents, now)
                 self._count(written)
                 transaction.sources.save(self._refused_sources(), now)
+                self.failures.save(transaction)
                 vanished = self._vanished(transaction)
                 if self._prune:
                     transaction.changes.delete(vanished)
@@ -165,6 +168,7 @@ class Recorder:
         So late, because another file may have taken their documents over.
         """
         self.flush()
+        self.failures.sweep(self._store)
         paths = {source.path for source in gone}
         if not paths and not self._left:
             return
@@ -208,15 +212,17 @@ class Recorder:
                 case "unchanged":
                     self.report.unchanged += 1
                 case "duplicate":
-                    self._refuse(incoming, f"the id “{incoming.ids[0]}” occurs twice in this file")
+                    self._refuse(incoming, "occurs twice in this file")
                 case "taken":
                     owner = self._paths.get(result.other_source, "another file")
-                    self._refuse(incoming, f"the id “{incoming.ids[0]}” is taken by {owner}")
+                    # Another run may find the id free.
+                    self._refuse(incoming, f"is taken by {owner}", passing=True)
 
-    def _refuse(self, incoming: Incoming, reason: str) -> None:
+    def _refuse(self, incoming: Incoming, what: str, *, passing: bool = False) -> None:
         self._refused.add(incoming.source_id)
+        reason = f"the id “{incoming.ids[0]}” {what}"
         where = f"document {incoming.position}"
-        self.report.failures.append(Trouble(incoming.path, reason, where))
+        self.failures.note(Trouble(incoming.path, reason, where), passing=passing)
 
     def _is_gone(self, source_id: int) -> bool:
         return not os.path.lexists(self._paths.get(source_id, ""))

@@ -83,11 +83,14 @@ class Problem:
         The place within the source: "line 5000", "message 3", or "" for the whole file.
     warning
         True when the document was read all the same.
+    passing
+        True when another try may end otherwise, though the file is the same.
     """
 
     reason: str
     where: str = ""
     warning: bool = False
+    passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,7 @@ class Trouble:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What an ingest did. The counts are of documents; `failures` has one entry for each.
+    """What an ingest did. The counts are of documents.
 
     Attributes
     ----------
@@ -210,6 +213,10 @@ class IngestReport:
         "gitignore", "hidden", "packages", "caches", "links".
     failures, warnings
         What could not be read, and what was read with a remark.
+    known_failures
+        What failed in an earlier run, and fails still.
+    unlisted
+        How many more failures there were in files that have very many.
     notes
         What else the user should know: the language that was found.
     index_notes
@@ -227,14 +234,16 @@ class IngestReport:
     left_out: dict[str, int] = field(default_factory=dict)
     failures: list[Trouble] = field(default_factory=list)
     warnings: list[Trouble] = field(default_factory=list)
+    known_failures: list[Trouble] = field(default_factory=list)
+    unlisted: int = 0
     notes: list[str] = field(default_factory=list)
     index_notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def failed(self) -> int:
-        """How many files and records could not be read."""
-        return len(self.failures)
+        """How many files and records could not be read, now or in an earlier run."""
+        return len(self.failures) + len(self.known_failures) + self.unlisted
 
 
 @dataclass(frozen=True, slots=True)

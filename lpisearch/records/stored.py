@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from lpisearch.records.documents import Document
+    from lpisearch.records.documents import Document, Trouble
     from lpisearch.records.labels import PredictedLabel
 
 UNFINISHED = -1
@@ -58,6 +58,32 @@ class DocumentWrite(NamedTuple):
     path: str
     document: Document
     tokens: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedFile:
+    """A file that could not be read to its end without a failure, as it was then.
+
+    Attributes
+    ----------
+    path
+        Absolute.
+    size, mtime_ns
+        Of the file; `UNFINISHED` where another try may end otherwise, though nothing changed.
+    read_options
+        A fingerprint of what it was read with.
+    troubles
+        What failed, or the first part of it.
+    number
+        How many failures there were.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    read_options: str
+    troubles: tuple[Trouble, ...]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

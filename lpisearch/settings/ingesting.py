@@ -84,6 +84,8 @@ class IngestOptions:
         How many documents one transaction may hold: what a kill can cost.
     ids
         "file": ids that files state are kept apart by file; "global": one id is one document.
+    retry
+        Read files again that failed before and have not changed.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -93,3 +95,4 @@ class IngestOptions:
     wait_seconds: float = 30.0
     batch_documents: int = 1000
     ids: str = "file"
+    retry: bool = False

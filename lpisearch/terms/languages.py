@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import Stemmer
 
 from lpisearch.errors import BadOption
+from lpisearch.messages import Message, Option
 from lpisearch.terms.stopwords import newest_list, stop_words
 from lpisearch.wording import nearest
 
@@ -76,16 +77,31 @@ class TokeniserSettings:
         return self.stemmer == STEMMER
 
 
+class _CutInPairs(BadOption):
+    """A language without spaces between words is asked for: it needs no setting."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__(
+            "language",
+            f"“{language}” has no word stems; it is cut into pairs of characters, whatever the "
+            "language of the library",
+        )
+        self.next_step = Message("ask for ", Option("language", NO_LANGUAGE), " or leave it out")
+
+
 def available_languages() -> tuple[str, ...]:
     """Return every language that can be asked for, "none" last."""
     return _LANGUAGES
 
 
 def _unknown(language: str) -> BadOption:
+    if language in _IN_PAIRS:
+        return _CutInPairs(language)
     guess = nearest(language, (*_LANGUAGES, *_CODES))
     return BadOption("language", f"“{language}” is not known{guess}", _LANGUAGES)
 
 
+_IN_PAIRS = {"chinese", "japanese", "korean", "thai", "zh", "ja", "ko", "th"}
 # Variants of one language that Snowball keeps for old programs.
 _OLD_ALGORITHMS = {"porter", "dutch_porter"}
 _LANGUAGES = (*sorted(set(Stemmer.algorithms()) - _OLD_ALGORITHMS), NO_LANGUAGE)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         Details,
         Document,
         Entry,
+        FailedFile,
         Filter,
         PredictedLabel,
         Section,
@@ -212,6 +213,9 @@ class Sources(Protocol):
 
     def unfinished(self) -> list[str]:
         """Return the paths of files that a run began to read and did not finish cleanly."""
+
+    def failed(self) -> dict[str, FailedFile]:
+        """Return the files that could not be read without a failure, by path."""
 
     def next_id(self) -> int:
         """Return the first free key of a source."""

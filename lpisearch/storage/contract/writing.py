@@ -9,7 +9,14 @@ from lpisearch.storage.contract.reading import Indexes, Labels, Settings, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from lpisearch.records import DocumentWrite, Finding, LabelShare, Source, StoredPlace
+    from lpisearch.records import (
+        DocumentWrite,
+        FailedFile,
+        Finding,
+        LabelShare,
+        Source,
+        StoredPlace,
+    )
     from lpisearch.storage.contract.entries import IndexEntry
 
 
@@ -94,6 +101,12 @@ class WritableSources(Sources, Protocol):
 
     def delete(self, ids: Iterable[int]) -> None:
         """Forget sources; any document that is left of them goes too."""
+
+    def save_failed(self, files: Sequence[FailedFile]) -> None:
+        """Write files that could not be read, replacing what was known of them."""
+
+    def forget_failed(self, paths: Iterable[str]) -> None:
+        """Forget that files could not be read."""
 
 
 class Health(Protocol):

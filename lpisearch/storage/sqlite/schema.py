@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0004"
+HEAD = "0005"
 
 
 def open_library(path: Path, *, writable: bool = False) -> Database:

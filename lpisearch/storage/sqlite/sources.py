@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from lpisearch.records import UNFINISHED, Source
-from lpisearch.storage.sqlite.tables import DOCUMENTS, SOURCES
+from lpisearch.messages import as_plain, from_plain
+from lpisearch.records import UNFINISHED, FailedFile, Source, Trouble
+from lpisearch.storage.sqlite.tables import DOCUMENTS, FAILURES, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, RowMapping
 
+_FAILED_COLUMNS = ("path", "size", "mtime_ns", "read_options", "number")
 _COLUMNS = ("id", "path", "root", "format", "size", "mtime_ns", "read_options")
 
 
@@ -51,6 +53,11 @@ class SQLiteSources:
         statement = select(SOURCES.c.path).where(SOURCES.c.size == UNFINISHED)
         return list(self.connection.execute(statement.order_by(SOURCES.c.path)).scalars())
 
+    def failed(self) -> dict[str, FailedFile]:
+        """Return the files that could not be read without a failure, by path."""
+        rows = self.connection.execute(select(FAILURES)).mappings()
+        return {row["path"]: _failed_file(row) for row in rows}
+
     def next_id(self) -> int:
         """Return the first free key of a source."""
         return (self.connection.execute(select(func.max(SOURCES.c.id))).scalar() or 0) + 1
@@ -74,3 +81,29 @@ class SQLiteSources:
         """Forget sources; any document that is left of them goes too."""
         for source_id in ids:
             self.connection.execute(delete(SOURCES).where(SOURCES.c.id == source_id))
+
+    def save_failed(self, files: Sequence[FailedFile]) -> None:
+        """Write files that could not be read, replacing what was known of them."""
+        if not files:
+            return
+        self.forget_failed([file.path for file in files])
+        values = [
+            {name: getattr(file, name) for name in _FAILED_COLUMNS}
+            | {"troubles": [[one.where, as_plain(one.reason)] for one in file.troubles]}
+            for file in files
+        ]
+        self.connection.execute(insert(FAILURES), values)
+
+    def forget_failed(self, paths: Iterable[str]) -> None:
+        """Forget that files could not be read."""
+        values = [{"gone": path} for path in paths]
+        if values:
+            self.connection.execute(
+                delete(FAILURES).where(FAILURES.c.path == bindparam("gone")), values
+            )
+
+
+def _failed_file(row: RowMapping) -> FailedFile:
+    facts = {name: row[name] for name in _FAILED_COLUMNS}
+    troubles = [Trouble(row["path"], from_plain(parts), where) for where, parts in row["troubles"]]
+    return FailedFile(**facts, troubles=tuple(troubles))

@@ -46,6 +46,19 @@ SOURCES = Table(
     Column("read_at", String, nullable=False),
 )
 
+# Files that could not be read to their ends without a failure, with what failed, so that the next
+# run neither reads them again nor says it all again. Not all of them are sources.
+FAILURES = Table(
+    "failures",
+    METADATA,
+    Column("path", String, primary_key=True),
+    Column("size", Integer, nullable=False),
+    Column("mtime_ns", Integer, nullable=False),
+    Column("read_options", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("troubles", JSON, nullable=False),
+)
+
 # `position` is the number of a document within its source, from 1; the negative of it once the
 # record is gone from the file. The text is the last column, so that listing never pages through it.
 DOCUMENTS = Table(

@@ -23,8 +23,8 @@ def _tokens(document: Document) -> str:
     return f"{document.title} {document.text}".lower()
 
 
-def _writer(*gone: int) -> BatchWriter:
-    return BatchWriter(_tokens, lambda source: source in gone)
+def _writer(*gone: int, ids_are_global: bool = True) -> BatchWriter:
+    return BatchWriter(_tokens, lambda source: source in gone, ids_are_global)
 
 
 def _incoming(
@@ -124,8 +124,24 @@ def test_an_id_twice_in_one_file(store: Store) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
+def test_equal_ids_of_two_files(store: Store, *, together: bool) -> None:
+    """Where ids are of files, the second file's document has the next of its names."""
+    first = _incoming("one", "a", "1.jsonl:a")
+    second = _incoming("two", "a", "2.jsonl:a", source=2)
+    for outcome in ("added", "unchanged"):
+        writer = _writer(ids_are_global=False)
+        if together:
+            results = _write(store, writer, first, second)
+        else:
+            results = _write(store, writer, first) + _write(store, writer, second)
+        assert results == [(outcome, 0), (outcome, 0)]
+    assert _texts(store) == {"a": "one", "2.jsonl:a": "two"}
+    _assert_in_step(store)
+
+
+@pytest.mark.parametrize("together", [True, False])
 def test_an_id_of_another_file_is_taken(store: Store, *, together: bool) -> None:
-    """An id that another file has stays with that file, in one batch and across batches."""
+    """Where ids are global, one that another file has stays with that file."""
     writer = _writer()
     first, second = _incoming("one", "a"), _incoming("two", "a", source=2)
     if together:

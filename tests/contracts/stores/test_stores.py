@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import DocumentNotFound, LibraryLocked, LibraryNotFound, SeveralDocuments
+from lpisearch.messages import Message, Option
 from lpisearch.records import (
     UNFINISHED,
     Document,
     DocumentWrite,
+    FailedFile,
     Filter,
     LabelShare,
     PredictedLabel,
     Section,
     Source,
     StoredPlace,
+    Trouble,
 )
 from lpisearch.settings import ENTRY_SORTS
 from lpisearch.storage import (
@@ -472,3 +475,24 @@ def test_parts_of_texts_are_counted_in_characters(store: Store, fill: Callable[.
         wanted = [(2, 1, 3), (1, 5, 7), (1, 12, 99), (3, 0, 5), (1, 4, 4)]
         assert snapshot.documents.parts(wanted) == ["hi", "東京", "𝄞 mehr", "", ""]
         assert snapshot.documents.parts([]) == []
+
+
+def test_files_that_failed_are_kept(store: Store) -> None:
+    """What failed comes back as it was, with options in its reasons; it can be forgotten."""
+    reason = Message("is too large (raise it with ", Option("max_document_bytes"), ")")
+    troubles = (Trouble("/notes/a", reason, "line 2"), Trouble("/notes/a", "is “damaged”"))
+    first = FailedFile("/notes/a", 7, 1 << 62, "options", troubles, 9)
+    second = FailedFile("/notes/b", UNFINISHED, UNFINISHED, "options", (), 1)
+    with store.writing() as transaction:
+        transaction.sources.save_failed([first, second])
+    with store.reading() as snapshot:
+        assert snapshot.sources.failed() == {"/notes/a": first, "/notes/b": second}
+        kept = snapshot.sources.failed()["/notes/a"].troubles[0].reason
+    assert isinstance(kept, Message)
+    assert kept.parts == reason.parts
+    changed = replace(first, size=8, troubles=())
+    with store.writing() as transaction:
+        transaction.sources.save_failed([changed])
+        transaction.sources.forget_failed(["/notes/b", "/notes/unknown"])
+    with store.reading() as snapshot:
+        assert snapshot.sources.failed() == {"/notes/a": changed}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +49,70 @@ def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
     assert "1 unchanged, 1 removed" in _lines(cli("ingest", root, "--prune"))[0]
 
 
-def test_failures_are_listed(cli: Cli, folder: Callable[..., Path]) -> None:
-    """Each failure is a line with its file, place and reason; many are cut short."""
-    root = folder({"a.jsonl": '{"text": "x"}\n' + "{broken\n" * 30})
-    errors = cli("ingest", root).stderr
-    assert f"{root}/a.jsonl\tline 2\tnot valid JSON" in errors
-    assert "and 10 more" in errors
+def test_failures_are_grouped_by_reason(cli: Cli, folder: Callable[..., Path]) -> None:
+    """A line for each reason, the rarest first, with a few places; all of them where asked."""
+    root = folder({"a.jsonl": '{"text": "x"}\n' + "{broken\n" * 30, "b.txt": ""})
+    errors = cli("ingest", root).stderr.splitlines()
+    at = errors.index("failed\treason\twhere")
+    assert errors[at + 1] == f"1\tis empty\t{root}/b.txt"
+    assert errors[at + 2].startswith("30\tnot valid JSON")
+    assert errors[at + 2].endswith(f"{root}/a.jsonl, line 4; …")
+    assert "(--failures all shows each)" in errors
+    every = cli("ingest", root, "--failures", "all").stderr
+    assert f"{root}/a.jsonl\tline 31\tnot valid JSON" in every
+
+
+def test_known_failures_are_a_count(cli: Cli, folder: Callable[..., Path]) -> None:
+    """The second run says how many failures are known, and how to see and retry them."""
+    root = folder({"a.txt": "", "b.txt": "one"})
+    cli("ingest", root)
+    again = cli("ingest", root)
+    assert _lines(again)[0].startswith("0 added, 0 updated, 1 unchanged, 0 removed, 1 failed")
+    assert "Nothing has changed.\n1 failure of earlier runs (--failures all shows" in again.stderr
+    assert "is empty" not in again.stderr
+    assert "is empty" in cli("ingest", root, "--failures", "all").stderr
+    assert cli("ingest", root, "--strict").exit_code == 1
+    report = json.loads(cli("ingest", root, "--json").stdout)
+    assert (report["failures"], len(report["known_failures"])) == ([], 1)
+
+
+def test_a_quiet_ingest_says_new_failures_alone(cli: Cli, folder: Callable[..., Path]) -> None:
+    """With --quiet nothing is printed but what newly failed."""
+    root = folder({"a.txt": "", "b.txt": "one", ".c.txt": "", "d.xyz": "\0"})
+    done = cli("ingest", root, "--quiet")
+    assert done.stdout == ""
+    assert done.stderr == f"\nfailed\treason\twhere\n1\tis empty\t{root}/a.txt\n"
+    done = cli("ingest", root, "-q")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_what_is_left_out_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
+    """The report counts what was left out, by reason, with the option that takes it in."""
+    files = {
+        ".gitignore": "*.log",
+        "a.log": "",
+        "b.txt": "one",
+        "node_modules/c.txt": "two",
+        ".d": "",
+    }
+    root = folder({**files, "skip.txt": "three"})
+    errors = cli("ingest", root, "--exclude", "skip*").stderr
+    said = "Left out: 1 by --exclude, 1 by .gitignore, 1 folder of packages, 2 hidden"
+    assert f"{said} (taken in by --no-ignore, --hidden)" in errors
+    assert "2 added" in _lines(cli("ingest", root, "--no-ignore"))[0]
+
+
+@pytest.mark.parametrize("language", ["chinese", "zh", "Thai"])
+def test_a_language_that_is_cut_in_pairs(
+    cli: Cli, folder: Callable[..., Path], library: Path, language: str
+) -> None:
+    """A language without word stems is answered with the way that works; no library is made."""
+    done = cli("ingest", folder({"a.txt": "我喜欢船"}), "--language", language)
+    assert done.exit_code == 2
+    assert "pairs of characters" in done.stderr
+    assert "Next: ask for --language none or leave it out" in done.stderr
+    assert not library.exists()
+    assert cli("ingest", folder({}), "--language", "none").exit_code == 0
 
 
 def test_a_listing(cli: Cli, folder: Callable[..., Path]) -> None:

@@ -379,29 +379,90 @@ def test_an_id_twice_in_one_file_is_refused(
 
 
 @pytest.mark.parametrize("batch_documents", [1, 1000])
-def test_a_file_with_failures_is_read_again(
+def test_a_file_with_failures_is_read_when_it_changes(
     folder: Callable[..., Path],
     ingest: Ingest,
     held: Callable[[], Any],
     opened: list[str],
     batch_documents: int,
 ) -> None:
-    """A file that had failures is read at every run, and no document of it is taken for gone."""
+    """A file that had failures is read again when it changed; none of it is taken for gone."""
     good = [{"id": name, "text": name} for name in "abc"]
     root = folder({"a.jsonl": _lines(*good)})
     ingest(root)
     folder({"a.jsonl": _lines(good[0]) + "{broken\n" + _lines(good[2])})
-    for _ in range(2):
-        opened.clear()
+    for unchanged in (2, 3):  # those that were seen; those that are known
         report = ingest(root, prune=True, batch_documents=batch_documents)
-        assert _counts(report) == {"unchanged": 2, "failed": 1}
-        assert opened == ["a.jsonl"]
+        assert _counts(report) == {"unchanged": unchanged, "failed": 1}
         assert list(held()) == ["a", "b", "c"]
+    assert opened == ["a.jsonl", "a.jsonl"]
     folder({"a.jsonl": _lines(*good)})
     assert _counts(ingest(root)) == {"unchanged": 3}
     opened.clear()
     assert _counts(ingest(root)) == {"unchanged": 3}
     assert opened == []
+
+
+def test_known_failures_are_counted_and_not_tried_again(
+    folder: Callable[..., Path], ingest: Ingest, opened: list[str]
+) -> None:
+    """A file that failed is not read again until something changes, and is told once."""
+    root = folder({"a.pdf": "%PDF-", "b.jsonl": "{broken\n" + _lines({"text": "x"})})
+    report = ingest(root)
+    told = {(one.path, one.where, one.reason) for one in report.failures}
+    assert _counts(report) == {"added": 1, "failed": 2}
+    opened.clear()
+    report = ingest(root)
+    assert _counts(report) == {"unchanged": 1, "failed": 2}
+    assert (report.failures, opened) == ([], [])
+    assert {(one.path, one.where, one.reason) for one in report.known_failures} == told
+    again = ingest(root, retry=True)
+    assert sorted(opened) == ["a.pdf", "b.jsonl"]
+    assert (again.failures, len(again.known_failures)) == ([], 2)
+    opened.clear()
+    ingest(root, labels="none")
+    assert sorted(opened) == ["a.pdf", "b.jsonl"]
+    (root / "a.pdf").write_text("%PDF-1")
+    (root / "b.jsonl").unlink()
+    opened.clear()
+    assert _counts(ingest(root, labels="none", prune=True)) == {"removed": 1, "failed": 1}
+    assert opened == ["a.pdf"]
+
+
+def test_a_new_failure_beside_known_ones(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """Of a file that changed, only failures that it did not have before are new."""
+    root = folder({"a.jsonl": "{broken\n" + _lines({"id": "a", "text": "x"})})
+    ingest(root)
+    folder({"a.jsonl": "{broken\n" + _lines({"id": "a", "text": "x"}) + "[1]\n"})
+    report = ingest(root)
+    assert [one.where for one in report.failures] == ["line 3"]
+    assert [one.where for one in report.known_failures] == ["line 1"]
+
+
+def test_what_the_system_refused_is_tried_at_each_run(
+    folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that could not be opened may be readable at the next run, though it is the same."""
+    root = folder({"a.txt": "one"})
+
+    def refuse(*_: Any, **__: Any) -> SourceFile:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SourceFile, "at", refuse)
+        assert len(ingest(root).failures) == 1
+        assert len(ingest(root).known_failures) == 1
+    assert _counts(ingest(root)) == {"added": 1}
+    assert _counts(ingest(root)) == {"unchanged": 1}
+
+
+def test_very_many_failures_are_counted(folder: Callable[..., Path], ingest: Ingest) -> None:
+    """Of a file with very many failures, the first are listed and the rest counted."""
+    root = folder({"a.jsonl": _lines({"text": "x"}) + "{broken\n" * 1500})
+    report = ingest(root)
+    assert (report.failed, len(report.failures), report.unlisted) == (1500, 1000, 500)
+    again = ingest(root)
+    assert (again.failed, again.failures) == (1500, [])
 
 
 def test_a_failure_is_of_its_own_file(
@@ -412,7 +473,7 @@ def test_a_failure_is_of_its_own_file(
     root = folder({"1.jsonl": twice, "2.jsonl": _lines({"id": "b", "text": "three"})})
     ingest(root, batch_documents=3)
     opened.clear()
-    assert _counts(ingest(root)) == {"unchanged": 2, "failed": 1}
+    assert _counts(ingest(root, retry=True)) == {"unchanged": 2, "failed": 1}
     assert opened == ["1.jsonl"]
 
 

@@ -70,8 +70,8 @@ _HIT_NAMES = (
     "marks passages"
 )
 _INGEST_NAMES = (
-    "added updated unchanged removed missing skipped left_out failures warnings notes index_notes"
-    " seconds"
+    "added updated unchanged removed missing skipped left_out failures warnings known_failures"
+    " unlisted notes index_notes seconds"
 )
 _BUILT_NAMES = (
     "dims alpha documents terms components isolated learned_from unknown_rate classifier notes"
