@@ -28,6 +28,8 @@ def main() -> None:
     wanted[readme] = with_part(readme, "formats", formats_table())
     methods = ROOT / "docs/projections.md"
     wanted[methods] = with_part(methods, "methods", methods_table())
+    settings = ROOT / "docs/settings.md"
+    wanted[settings] = with_part(settings, "settings", settings_table())
     stale = [path for path, text in wanted.items() if not same(path, text)]
     if not check:
         for path in stale:
@@ -95,6 +97,20 @@ def methods_table() -> str:
         graph, linear = ("yes" if each else "no" for each in (method.has_graph, method.is_linear))
         chooses = ", ".join(f"`{each}`" for each in sorted(method.chooses))
         rows.append(f"| `{method.name}` | {method.computes} | {graph} | {linear} | {chooses} |")
+    return "\n".join(rows)
+
+
+def settings_table() -> str:
+    """Return what can be set as a table."""
+    from lpisearch.settings.preferences import KEYS
+
+    rows = ["| key | value | without it | what it is |", "|---|---|---|---|"]
+    for name, key in KEYS.items():
+        value = " or ".join(f"`{each}`" for each in key.choices) or key.kind
+        auto = "`auto` or " if key.auto else ""
+        usual = "" if key.default in (None, "", []) else f"`{key.default}`"
+        where = " (your own file alone)" if key.own else ""
+        rows.append(f"| `{name}` | {auto}{value} | {usual} | {key.help}{where} |")
     return "\n".join(rows)
 
 

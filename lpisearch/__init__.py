@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lpisearch.errors import (
         BadOption,
+        BadPreference,
         ClassifierNotFound,
         DocumentNotFound,
         FileInTheWay,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         NothingToEvaluate,
         NothingToIndex,
         PlotUnavailable,
+        PreferencesUnwritable,
         ReaderError,
         ReportUnwritable,
         SeveralDocuments,
@@ -124,6 +126,7 @@ __all__ = [
     "SPG",
     "Answer",
     "BadOption",
+    "BadPreference",
     "CategoriesOptions",
     "Classification",
     "ClassifierNotFound",
@@ -173,6 +176,7 @@ __all__ = [
     "PlotUnavailable",
     "PredictedLabel",
     "PredictionReport",
+    "PreferencesUnwritable",
     "ReadOptions",
     "ReaderError",
     "Report",
@@ -192,26 +196,24 @@ __all__ = [
 
 _HOMES = {
     "lpisearch.errors": """
-        BadOption ClassifierNotFound DocumentNotFound FileInTheWay IndexDamaged
-        IndexNotFound IndexOutdated IndexTooNew IndexUnreadable IndexUnwritable
-        LibraryDamaged LibraryError LibraryLocked LibraryNotFound
-        LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary
-        NothingToEvaluate NothingToIndex NothingThere PlotUnavailable ReaderError
-        ReportUnwritable SeveralDocuments SeveralNames
-        SubspaceError
+        BadOption BadPreference ClassifierNotFound DocumentNotFound FileInTheWay
+        IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
+        IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound
+        LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NothingThere
+        NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable
+        ReaderError ReportUnwritable SeveralDocuments SeveralNames SubspaceError
     """,
     "lpisearch.library": "Library",
     "lpisearch.records": """
-        Answer Classification Dimension DimensionReport Document
-        Entry Explanation Filter Finding Hit
-        IndexPlan IndexReport IngestReport LabelReport LabelShare
-        Passage PredictedLabel PredictionReport
-        Report Suggestion Table Topic TopicReport
+        Answer Classification Dimension DimensionReport Document Entry Explanation
+        Filter Finding Hit IndexPlan IndexReport IngestReport LabelReport LabelShare
+        Passage PredictedLabel PredictionReport Report Suggestion Table Topic
+        TopicReport
     """,
     "lpisearch.settings": """
         CategoriesOptions ClassifyOptions ClusterOptions DimensionOptions
-        EvaluateOptions IndexOptions IndexSpec IngestOptions
-        ReadOptions RetrievalOptions SearchOptions SimilarityOptions
+        EvaluateOptions IndexOptions IndexSpec IngestOptions ReadOptions
+        RetrievalOptions SearchOptions SimilarityOptions
     """,
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

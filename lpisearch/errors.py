@@ -27,6 +27,8 @@ LpiSearchError                 what happened, and what to do next
 ├── ReportUnwritable           a report or a picture cannot be written
 ├── FileInTheWay               what would be replaced is no file of the kind to be written
 ├── PlotUnavailable            the library that draws pictures is not installed
+├── BadPreference              a file of settings says what means nothing
+├── PreferencesUnwritable      a file of settings cannot be written
 └── BadOption                  a value that cannot work
 ```
 
@@ -79,7 +81,11 @@ class LibraryNotFound(LibraryError):
         super().__init__(
             f"There is no library at {path}.",
             Message(
-                call("ingest", "PATH"), "  (or name another library: ", call("open", "FILE"), ")"
+                call("ingest", "PATH"),
+                " makes one; to use another: ",
+                call("open", "FILE"),
+                ", LPISEARCH_DB=FILE, or from any folder ",
+                call("settings", "library", "FILE"),
             ),
         )
 
@@ -273,6 +279,30 @@ class PlotUnavailable(LpiSearchError):
         super().__init__("Drawing needs matplotlib.", "pip install 'lpisearch[plot]'")
 
 
+class BadPreference(LpiSearchError):
+    """A file of settings cannot be read, or says something that means nothing."""
+
+    def __init__(
+        self, file: Path, line: int | None, reason: str, choices: Iterable[str] = ()
+    ) -> None:
+        place = f"{file}, line {line}" if line else f"{file}"
+        known = ", ".join(choices)
+        super().__init__(
+            f"{place}: {reason}.",
+            f"correct the file; it can be one of: {known}" if known else "correct the file",
+        )
+
+
+class PreferencesUnwritable(LpiSearchError):
+    """A file of settings cannot be written; it is as it was."""
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__(
+            f"Cannot write the settings to {file}: {reason}.",
+            "free some space or check the permissions, then run the same command again",
+        )
+
+
 class BadOption(LpiSearchError):
     """An option has a value that cannot work.
 
@@ -292,6 +322,7 @@ class BadOption(LpiSearchError):
         self, field: str | tuple[str, ...], reason: str, choices: Iterable[str] = ()
     ) -> None:
         names = (field,) if isinstance(field, str) else field
+        self.fields = names
         listed = [part for name in names for part in (", ", Option(name))][1:]
         known = ", ".join(choices)
         super().__init__(

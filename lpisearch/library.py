@@ -57,8 +57,23 @@ DEFAULT_PATH = "lpisearch.db"
 
 
 def default_path() -> Path:
-    """Return the library that is meant where none is named: `LPISEARCH_DB`, or `lpisearch.db`."""
-    return Path(os.environ.get("LPISEARCH_DB") or DEFAULT_PATH)
+    """Return the library that is meant where none is named.
+
+    It is `LPISEARCH_DB`; else `lpisearch.db`, if there is one in the current folder; else the
+    standing library of the settings; else `lpisearch.db`, which need not be there yet.
+
+    Raises
+    ------
+    BadPreference
+        The file of settings cannot be understood.
+    """
+    named, here = os.environ.get("LPISEARCH_DB"), Path(DEFAULT_PATH)
+    if named or here.exists():
+        return Path(named or here)
+    from lpisearch.settings.preferences import standing_library
+
+    standing = standing_library()
+    return here if standing is None else standing.value
 
 
 def open_library(path: str | os.PathLike[str] | None = None) -> Library:
@@ -67,7 +82,7 @@ def open_library(path: str | os.PathLike[str] | None = None) -> Library:
     Parameters
     ----------
     path
-        The database file; `LPISEARCH_DB` or `lpisearch.db` if not given.
+        The database file; that of `default_path` if not given.
 
     Examples
     --------

@@ -30,7 +30,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a method of `Library`: `library.index(name="one")`; or "open", or "help"."""
+    """A call of a method of `Library`: `library.index(name="one")`; or "open", "help", "settings".
+
+    "settings" is no call in Python, but a line in a file.
+    """
 
     verb: str
     arguments: tuple[str, ...] = ()
@@ -39,6 +42,8 @@ class Call:
     def __str__(self) -> str:
         if self.verb == "help":
             return f"help({'.'.join(('lpisearch.Library', *self.arguments))})"
+        if self.verb == "settings":
+            return f"{self.arguments[0]} = {_literal(self.arguments[1])} in the settings"
         given = ", ".join([*map(_literal, self.arguments), *map(str, self.options)])
         return f"{'lpisearch' if self.verb == 'open' else 'library'}.{self.verb}({given})"
 

@@ -39,11 +39,13 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep unfinished evaluations out of the user's cache folder."""
-    folder = tmp_path_factory.mktemp("cache")
+def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep evaluations, answers and settings apart from those of the user."""
+    folder = tmp_path_factory.mktemp("own")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
+        patch.delenv("LPISEARCH_DB", raising=False)
+        for name in ("CACHE", "CONFIG", "STATE"):
+            patch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
         yield folder
 
 

@@ -10,7 +10,7 @@ import typer
 
 from lpisearch import __version__
 from lpisearch.cli import INTERRUPTED, STOPPED
-from lpisearch.cli.commands import VerbGroup, point_at_help, verb_under_way
+from lpisearch.cli.commands import VerbGroup, explain_refusal, verb_under_way
 from lpisearch.cli.failures import stated, was_interrupted
 from lpisearch.cli.invocation import Database, Debug, is_debugging
 from lpisearch.cli.render import note, say
@@ -91,7 +91,7 @@ def _end(error: BaseException, ctx: Any) -> NoReturn:
         )
         raise SystemExit(UNEXPECTED) from None
     if isinstance(known, BadOption) and ctx is not None:
-        point_at_help(known, ctx)
+        explain_refusal(known, ctx)
     note(f"Error: {printable(spoken(known.message))}")
     raise SystemExit(known.exit_status) from None
 

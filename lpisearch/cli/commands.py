@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lpisearch.cli.examples import EXAMPLES
-from lpisearch.cli.invocation import EVERYWHERE, Database, Debug
+from lpisearch.cli.invocation import EVERYWHERE, Database, Debug, origin_of
 from lpisearch.messages import Message, call
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class _Verb:
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb, and remember that it is under way."""
-        ctx.meta[_UNDER_WAY] = verb_of(ctx)
+        ctx.meta[_UNDER_WAY] = ctx
         return super().invoke(ctx)  # type: ignore[misc]
 
     def write_options(self, ctx: Any, formatter: Any) -> None:
@@ -101,7 +101,7 @@ def verb_of(ctx: Any) -> str:
 
 def verb_under_way(ctx: Any) -> str:
     """Return the words of the verb that was begun, or "" before any was."""
-    return "" if ctx is None else str(ctx.meta.get(_UNDER_WAY, ""))
+    return "" if ctx is None or _UNDER_WAY not in ctx.meta else verb_of(ctx.meta[_UNDER_WAY])
 
 
 def with_common_options(command: Any) -> Any:
@@ -129,8 +129,11 @@ def _all_of(command: Any) -> Iterator[Any]:
         yield from _all_of(each)
 
 
-def point_at_help(error: BadOption, ctx: Any) -> None:
-    """Let an error name the help of the verb under way."""
-    own = call("help", *verb_under_way(ctx).split())
+def explain_refusal(error: BadOption, ctx: Any) -> None:
+    """Let an error name the help of the verb under way, and the file that has the wrong value."""
+    ctx = ctx.meta.get(_UNDER_WAY, ctx)
+    own = call("help", *verb_of(ctx).split())
     choices = error.next_step if error.next_step != call("help") else ""
     error.next_step = Message(choices, "  (", own, ")") if choices else own
+    for origin in filter(None, (origin_of(ctx, name) for name in error.fields)):
+        error.what = Message(error.what, f" It is set in {origin}.")

@@ -110,5 +110,13 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("Elsewhere", "db backup /backup/notes.db"),
     ),
     "db retokenise": (("In another language", "db retokenise --language german"),),
+    "config": (("What holds, and from where", "config"),),
+    "config path": (("The two files", "config path"),),
+    "config set": (
+        ("A library for every folder", "config set library ~/notes/all.db"),
+        ("Twenty hits where -k is not given", "config set k 20"),
+        ("For this library only", "config set index.method olpi --beside"),
+    ),
+    "config unset": (("Back to what it was", "config unset k"),),
     "demo": (("And keep its library", "demo ~/lpisearch-demo"),),
 }

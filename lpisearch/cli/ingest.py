@@ -126,9 +126,10 @@ def ingest(
         text_field=text_field,
         max_document_bytes=max_size * MEBIBYTE,
     )
+    excluded = [*context.obj.preferences.all_of("exclude"), *(exclude or ())]
     options = IngestOptions(
         read=read,
-        find=FindOptions(tuple(exclude or ()), no_ignore, hidden, follow_links),
+        find=FindOptions(tuple(excluded), no_ignore, hidden, follow_links),
         prune=prune,
         language=language,
         wait_seconds=wait,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,27 +13,71 @@ import typer
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
+    from lpisearch.settings.preferences import Preferences
 
+_SEARCH = ("k", "by")
 EVERYWHERE = "Everywhere"
 """The heading of the options that every verb has."""
-_DEBUG = "lpisearch.debug"
+_DEBUG, _ORIGINS = "lpisearch.debug", "lpisearch.origins"
+# The verbs whose options can be set, and by which keys; none: by those of the table “index”.
+_SETTABLE: dict[str | None, tuple[str, ...]] = {"query": _SEARCH, "similar": _SEARCH, "index": ()}
 
 
-@dataclass(frozen=True, slots=True)
 class Invocation:
-    """What every verb finds in its context."""
+    """What every verb finds in its context; nothing is opened or read before it is asked for.
 
-    library: Library
+    Parameters
+    ----------
+    path
+        The library that was named; None for the one that is meant where none is.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    @cached_property
+    def library(self) -> Library:
+        """The library that is meant."""
+        from lpisearch.library import open_library
+
+        return open_library(self._path)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """What the person has set, for this library too."""
+        from lpisearch.settings.preferences import read_preferences
+
+        return read_preferences(self.library.path)
+
+    def close(self) -> None:
+        """Release the library, if it was opened."""
+        if "library" in vars(self):
+            self.library.close()
 
 
 def _choose_library(context: typer.Context, path: Path | None) -> None:
-    """Open the library; a verb without `--db` of its own keeps what was said before it."""
-    from lpisearch.library import open_library
-
+    """Choose the library; a verb without `--db` of its own keeps what was said before it."""
     if context.parent is None or is_typed(context, "db"):
-        library = open_library(path)
-        context.call_on_close(library.close)
-        context.obj = Invocation(library)
+        context.obj = Invocation(path)
+        context.call_on_close(context.obj.close)
+    if context.info_name in _SETTABLE and not context.resilient_parsing:
+        _take_preferences(context, context.obj.preferences)
+
+
+def _take_preferences(context: Any, preferences: Preferences) -> None:
+    """Let what is set stand for what is not typed."""
+    keys = _SETTABLE[context.info_name]
+    found = {key: preferences.get(key) for key in keys} if keys else preferences.below("index")
+    known = {name: each for name, each in found.items() if each is not None}
+    context.default_map = {name: str(each.value) for name, each in known.items()}
+    context.meta[_ORIGINS] = {name: each.origin for name, each in known.items()}
+
+
+def origin_of(context: Any, field: str) -> str:
+    """Return where the value of a field was set, if it was not typed; else ""."""
+    source = str(context.get_parameter_source(field))
+    origins: dict[str, str] = context.meta.get(_ORIGINS, {})
+    return origins.get(field, "") if source.endswith("DEFAULT_MAP") else ""
 
 
 def _choose_debugging(context: typer.Context, on: bool) -> None:
@@ -56,7 +100,7 @@ Database = Annotated[
     typer.Option(
         "--db",
         metavar="FILE",
-        help="The library to use (lpisearch.db if not given).",
+        help="The library; else lpisearch.db here, or the standing one (config).",
         envvar="LPISEARCH_DB",
         show_envvar=True,
         readable=False,  # the library says so itself, with a next step

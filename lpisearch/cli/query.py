@@ -21,6 +21,7 @@ from lpisearch.cli.filters import (
     filter_of,
 )
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch
+from lpisearch.cli.invocation import is_typed
 from lpisearch.cli.render import OUTPUT, Json, note, say
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def query(
     options = search_options(
         by=by,
         sort=sort,
-        k=k if k is not None else (_RUN_DEPTH if trec else _HITS),
+        k=_depth(context, k, trec=trec),
         offset=offset,
         labels=label,
         predicted=predicted,
@@ -192,6 +193,13 @@ def query(
         raise typer.BadParameter("what to look for?", param_hint="TEXT")
     if fail_if_none and not some:
         raise typer.Exit(1)
+
+
+def _depth(context: typer.Context, k: int | None, *, trec: bool) -> int:
+    """Return how many hits are wanted; a run is deep, however few hits a person wants to read."""
+    if trec and not is_typed(context, "k"):
+        return _RUN_DEPTH
+    return _HITS if k is None else k
 
 
 def similar(

@@ -43,6 +43,7 @@ VERBS: Mapping[str, Verb] = {
     "docs": Verb("documents", "app", "List, show, delete and export documents."),
     "doctor": Verb("doctor", "doctor", "Look for damage, and say what to do about it."),
     "db": Verb("database", "app", "Upgrade, check and copy the library."),
+    "config": Verb("config", "app", "Show what is set, and set it."),
     "demo": Verb("demo", "demo", "Walk through the program on the sample corpus."),
 }
 

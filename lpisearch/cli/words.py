@@ -21,6 +21,8 @@ _FLAGS = {
     "measure": "MEASURE",
     "settings": "--set",
     "target": "FILE",
+    "key": "KEY",
+    "value": "VALUE",
 }
 _RANGES = {"subset_size"}  # written 50..500
 _VERBS = {
@@ -60,6 +62,8 @@ def _word(part: Option | Call) -> str:
 def _command(asked: Call) -> str:
     if asked.verb == "open":
         return f"lpisearch --db {' '.join(asked.arguments)} …"
+    if asked.verb == "settings":
+        return f"lpisearch config set {' '.join(asked.arguments)}"
     if asked.verb == "help":
         return " ".join(["lpisearch", *asked.arguments, "--help"])
     options = [word for option in asked.options for word in _option(option)]

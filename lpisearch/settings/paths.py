@@ -6,6 +6,8 @@ import os
 from glob import escape
 from pathlib import Path
 
+FILE_BESIDE = "lpisearch.toml"
+"""The settings of the libraries in a folder."""
 _ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".partial")
 
 
@@ -35,5 +37,6 @@ def index_folder(library: Path) -> Path:
 def own_paths(library: Path) -> list[Path]:
     """Return where the files of a library are, or would be, under the name it goes by here."""
     beside = [library.with_name(f"{library.name}{ending}") for ending in _ENDINGS]
+    settings = library.with_name(FILE_BESIDE)
     copies = library.parent.glob(f"{escape(library.name)}.before-*")
-    return [library, *beside, index_folder(library), *copies]
+    return [library, *beside, index_folder(library), settings, *copies]

@@ -39,8 +39,11 @@ _PYTHON_ONLY = {
     *("min_df", "max_df", "max_terms"),
 }
 
+# What is set for good; Python's way is to write the file.
+_SETTINGS = {"key", "value"}
+
 # Calls that are not methods of `Library`.
-_OTHER_CALLS = {"open", "help"}
+_OTHER_CALLS = {"open", "help", "settings"}
 
 
 def _trees() -> Iterator[tuple[str, ast.Module]]:
@@ -153,7 +156,7 @@ def test_every_field_is_named_so_in_python() -> None:
         for node in ast.walk(first)
         if isinstance(node, ast.Constant)
     }
-    assert said - known - _PYTHON_ONLY == set()
+    assert said - known - _PYTHON_ONLY - _SETTINGS == set()
 
 
 def _is_documented(name: str) -> bool:

@@ -1,0 +1,142 @@
+"""`lpisearch config`: what is set, where from, and how to set it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lpisearch.cli.commands import VerbCommand, VerbGroup
+from lpisearch.cli.invocation import is_typed
+from lpisearch.cli.render import Json, print_json, print_pairs, print_table, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+app = typer.Typer(
+    cls=VerbGroup,
+    add_completion=False,
+    help="Show what is set, and from where.",
+    invoke_without_command=True,
+)
+
+_KEY = typer.Argument(metavar="KEY", help="As “lpisearch config” lists them: k, index.method, …")
+Beside = Annotated[
+    bool, typer.Option("--beside", help="For this library, in lpisearch.toml beside it.")
+]
+
+
+@app.callback()
+def config(context: typer.Context, json: Json = False) -> None:
+    """Show what is set, and from where.
+
+    What is typed with a verb goes before the environment, that before lpisearch.toml beside the
+    library, that before your own file, and that before what the program has by itself. Globs of
+    “exclude” are added up.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    rows = [_library_row(context), *_rows(context)]
+    if json:
+        print_json([dict(zip(("key", "value", "from"), row, strict=True)) for row in rows])
+        return
+    shown = [(key, _written(value), origin or "default") for key, value, origin in rows]
+    print_table(("setting", "value", "from"), shown)
+
+
+@app.command("path", cls=VerbCommand)
+def path(context: typer.Context, json: Json = False) -> None:
+    """Show where the files of settings are, or would be."""
+    from lpisearch.settings.preferences import file_beside, own_file
+
+    files = {"your own": own_file(), "beside the library": file_beside(_library(context))}
+    if json:
+        print_json([str(file) for file in files.values()])
+        return
+    missing = {name: "" if file.exists() else "  (not there yet)" for name, file in files.items()}
+    print_pairs([(name, f"{file}{missing[name]}") for name, file in files.items()])
+
+
+@app.command("set", cls=VerbCommand)
+def set_(
+    context: typer.Context,
+    key: Annotated[str, _KEY],
+    values: Annotated[
+        list[str], typer.Argument(metavar="VALUE", help="Several, where a list is meant.")
+    ],
+    beside: Beside = False,
+) -> None:
+    """Set a value, in your own file or beside the library."""
+    from lpisearch.settings.preference_files import set_preference
+
+    file = _file(context, beside=beside)
+    value = set_preference(file, key, values, own=not beside)
+    say(f"{key} = {_written(value)}  ({file})")
+
+
+@app.command("unset", cls=VerbCommand)
+def unset(context: typer.Context, key: Annotated[str, _KEY], beside: Beside = False) -> None:
+    """Remove a value; what goes after it holds again."""
+    from lpisearch.settings.preference_files import unset_preference
+
+    file = _file(context, beside=beside)
+    was_there = unset_preference(file, key)
+    say(f"{key} is no longer set in {file}" if was_there else f"{key} is not set in {file}")
+
+
+def _library(context: typer.Context) -> Path:
+    found: Path = context.obj.library.path
+    return found
+
+
+def _file(context: typer.Context, *, beside: bool) -> Path:
+    from lpisearch.settings.preferences import file_beside, own_file
+
+    return file_beside(_library(context)) if beside else own_file()
+
+
+def _library_row(context: typer.Context) -> tuple[str, Any, str]:
+    from lpisearch.settings.preferences import standing_library
+
+    standing, value = standing_library(), _library(context)
+    if _names_library(context):
+        origin = "--db"
+    elif os.environ.get("LPISEARCH_DB"):
+        origin = "LPISEARCH_DB"
+    elif standing is not None and value == standing.value:
+        origin = standing.origin
+    else:
+        origin = "this folder" if value.exists() else ""
+    return "library", str(value), origin
+
+
+def _names_library(context: Any) -> bool:
+    return context is not None and (is_typed(context, "db") or _names_library(context.parent))
+
+
+def _rows(context: typer.Context) -> list[tuple[str, Any, str]]:
+    from lpisearch.settings.preferences import KEYS
+
+    preferences = context.obj.preferences
+    rows: list[tuple[str, Any, str]] = []
+    for key, known in KEYS.items():
+        said = preferences.said.get(key, ())
+        if key == "library":
+            continue
+        if isinstance(known.default, list):
+            origins = "; ".join(each.origin for each in said)
+            rows.append((key, preferences.all_of(key), origins))
+        else:
+            rows.append((key, said[-1].value if said else known.default, _last(said)))
+    return rows
+
+
+def _last(said: tuple[Any, ...]) -> str:
+    return said[-1].origin if said else ""
+
+
+def _written(value: Any) -> str:
+    if value is None or value == "":
+        return "not set"
+    return ", ".join(value) or "none" if isinstance(value, list) else str(value)

@@ -1,0 +1,244 @@
+"""What a person has set once for all: a file of their own, and one beside each library.
+
+What stands beside the library goes before the person's own; what is said in a call goes before
+both. Reading gives each value with the file and the line that it is from.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import BadPreference
+from lpisearch.settings.indexes import IndexOptions, SearchOptions
+from lpisearch.settings.paths import FILE_BESIDE
+from lpisearch.wording import nearest, system_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_OWN_FILE = "config.toml"
+_PROGRAM = "lpisearch"
+_WHOLE, _NUMBER, _TEXT, _PATH, _LIST = "a whole number", "a number", "a text", "a path", "a list"
+_AUTO = "auto"
+_TABLE = re.compile(r"\s*\[\s*(.+?)\s*\]\s*(#.*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be set.
+
+    Attributes
+    ----------
+    kind
+        What its value is.
+    default
+        What holds where it is not set, as it would be written.
+    help
+        What it is, in a few words.
+    auto
+        Whether it may be "auto".
+    choices
+        All that it may be; any, if empty.
+    own
+        Whether it holds for the person alone, and not for whoever opens a library: a path or a
+        command that came with somebody's library must not be followed.
+    """
+
+    kind: str
+    default: Any
+    help: str
+    auto: bool = False
+    choices: tuple[str, ...] = ()
+    own: bool = False
+
+
+_SEARCH, _INDEX = SearchOptions(), IndexOptions()
+KEYS: Mapping[str, Key] = {
+    "library": Key(_PATH, "lpisearch.db", "The library where none is named.", own=True),
+    "opener": Key(_TEXT, "", "What opens a hit; {file} and {page} stand for both.", own=True),
+    "k": Key(_WHOLE, _SEARCH.k, "How many hits."),
+    "by": Key(
+        _TEXT, _SEARCH.by, "What ranks documents.", choices=("hybrid", "semantic", "lexical")
+    ),
+    "exclude": Key(_LIST, [], "Files that are never ingested, as a .gitignore says it."),
+    "index.method": Key(_TEXT, _INDEX.method, "The projection."),
+    "index.dims": Key(_WHOLE, _AUTO, "Dimensions.", auto=True),
+    "index.alpha": Key(_NUMBER, _AUTO, "Strength of the ridge.", auto=True),
+    "index.weighting": Key(_TEXT, _INDEX.weighting, "How counts become weights."),
+    "index.neighbours": Key(_WHOLE, _INDEX.neighbours, "Neighbours that each document names."),
+    "index.graph": Key(_TEXT, _INDEX.graph, "Who is a neighbour."),
+    "index.radius": Key(_NUMBER, None, "How far apart neighbours are at most."),
+    "index.labels": Key(_TEXT, _INDEX.labels, "Whether labels make neighbours."),
+    "index.train": Key(_TEXT, _INDEX.train, "Which documents classify learns from."),
+    "index.seed": Key(_WHOLE, _INDEX.seed, "Of every random choice."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A value, and where it was set."""
+
+    value: Any
+    file: Path
+    line: int | None = None
+
+    @property
+    def origin(self) -> str:
+        """Name the file, and the line if it is known."""
+        return f"{self.file}, line {self.line}" if self.line else str(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What holds: by key, what each file says of it, the person's own first."""
+
+    said: Mapping[str, tuple[Preference, ...]] = field(default_factory=dict)
+
+    def get(self, key: str) -> Preference | None:
+        """Return what goes before all else that is said of a key; None if nothing is."""
+        return self.said[key][-1] if key in self.said else None
+
+    def below(self, table: str) -> dict[str, Preference]:
+        """Return what holds of the keys of a table, by their last name."""
+        names = {key: key.removeprefix(f"{table}.") for key in self.said if key != table}
+        return {name: self.said[key][-1] for key, name in names.items() if name != key}
+
+    def all_of(self, key: str) -> list[Any]:
+        """Return the members of a list, of every file that has them."""
+        return [member for one in self.said.get(key, ()) for member in one.value]
+
+
+def own_file() -> Path:
+    """Return where the person's own file is, or would be."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_PROGRAM, appauthor=False) / _OWN_FILE
+
+
+def file_beside(library: Path) -> Path:
+    """Return where the file beside a library is, or would be."""
+    return library.parent / FILE_BESIDE
+
+
+def read_preferences(library: Path | None = None) -> Preferences:
+    """Read the person's own file, and the one beside a library.
+
+    Raises
+    ------
+    BadPreference
+        A file cannot be read, or something in it means nothing.
+    """
+    said: dict[str, tuple[Preference, ...]] = {}
+    files = [(own_file(), True)]
+    if library is not None:
+        files.append((file_beside(library), False))
+    for path, own in files:
+        for key, preference in _read(path, own=own):
+            said[key] = (*said.get(key, ()), preference)
+    return Preferences(said)
+
+
+def standing_library() -> Preference | None:
+    """Return the library that the person wants from any folder; None if none was set.
+
+    Raises
+    ------
+    BadPreference
+    """
+    found = read_preferences().get("library")
+    if found is None:
+        return None
+    path = found.file.parent / Path(found.value).expanduser()
+    return Preference(path, found.file, found.line)
+
+
+def check_value(
+    key: str, value: Any, file: Path, line: int | None = None, *, own: bool = True
+) -> None:
+    """Refuse a key that is not known, or a value that it cannot have.
+
+    Parameters
+    ----------
+    key, value
+        What is set.
+    file, line
+        Where.
+    own
+        Whether that is the person's own file.
+
+    Raises
+    ------
+    BadPreference
+    """
+    known = KEYS.get(key)
+    if known is None:
+        raise BadPreference(file, line, f"there is no setting “{key}”{nearest(key, KEYS)}", KEYS)
+    if known.own and not own:
+        reason = f"“{key}” is for a person to set, not for a library: it goes in {own_file()}"
+        raise BadPreference(file, line, reason)
+    if (known.auto and value == _AUTO) or _is_a(known.kind, value):
+        if known.choices and value not in known.choices:
+            raise BadPreference(file, line, f"“{key}” cannot be “{value}”", known.choices)
+        return
+    wanted = f"{_AUTO} or {known.kind}" if known.auto else known.kind
+    raise BadPreference(file, line, f"“{key}” is {wanted}, not {value!r}")
+
+
+def _is_a(kind: str, value: Any) -> bool:
+    if kind == _LIST:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind in {_TEXT, _PATH}:
+        return isinstance(value, str) and bool(value)
+    if isinstance(value, bool):
+        return False
+    if kind == _WHOLE:
+        return isinstance(value, int) and value >= 0
+    return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
+
+
+def _read(path: Path, *, own: bool) -> Iterator[tuple[str, Preference]]:
+    try:
+        text = path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise BadPreference(path, None, system_reason(error)) from error
+    except UnicodeDecodeError as error:
+        raise BadPreference(path, None, "it is not in UTF-8") from error
+    for key, value in _flat(_parsed(path, text)):
+        line = _line_of(key, text)
+        check_value(key, value, path, line, own=own)
+        yield key, Preference(value, path, line)
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadPreference(path, None, f"it is not TOML: {error}") from error
+
+
+def _flat(values: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and f"{table}{name}" not in KEYS:
+            yield from _flat(value, f"{table}{name}.")
+        else:
+            yield f"{table}{name}", value
+
+
+def _line_of(key: str, text: str) -> int | None:
+    """Return the line that sets a key; None where it is written in a way that is not looked for."""
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if heading := _TABLE.match(line):
+            table = f"{heading[1]}."
+        name = line.partition("=")[0].strip().replace('"', "")
+        if name and table + name == key:
+            return number
+    return None

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.errors import BadOption, BadPreference, PreferencesUnwritable
+from lpisearch.library import default_path
+from lpisearch.settings.preference_files import set_preference, unset_preference
+from lpisearch.settings.preferences import (
+    KEYS,
+    file_beside,
+    own_file,
+    read_preferences,
+    standing_library,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return a writer of the person's own file, in a folder of this test."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def write(text: str) -> Path:
+        file = own_file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    return write
+
+
+def test_without_files_nothing_is_set(library: Path) -> None:
+    """Nothing is read, and nothing is made, where nobody has set anything."""
+    assert read_preferences(library).said == {}
+    assert not own_file().parent.exists()
+
+
+def test_what_stands_beside_goes_before(own: Callable[[str], Path], library: Path) -> None:
+    """A value beside the library goes before the person's own; each says where it is from."""
+    mine = own('k = 20\nby = "lexical"\n\n[index]\n# few\ndims = 50\nalpha = "auto"\n')
+    beside = file_beside(library)
+    beside.write_text('by = "semantic"\nindex.dims = 60\n')
+    found = read_preferences(library)
+    assert [(key, one[-1].value) for key, one in found.said.items()] == [
+        *(("k", 20), ("by", "semantic"), ("index.dims", 60), ("index.alpha", "auto")),
+    ]
+    k, by, dims = (found.get(key) for key in ("k", "by", "index.dims"))
+    assert k is not None
+    assert k.origin == f"{mine}, line 1"
+    assert by is not None
+    assert by.origin == f"{beside}, line 1"
+    assert dims is not None
+    assert dims.line == 2
+    assert {name: one.value for name, one in found.below("index").items()} == {
+        "dims": 60,
+        "alpha": "auto",
+    }
+
+
+def test_lists_are_added_up(own: Callable[[str], Path], library: Path) -> None:
+    """What is excluded by either file is excluded."""
+    own('exclude = ["*.log"]')
+    file_beside(library).write_text('exclude = ["drafts/"]')
+    assert read_preferences(library).all_of("exclude") == ["*.log", "drafts/"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("k = 3\nkk = 4", "line 2: there is no setting “kk” (did you mean k?)"),
+        ("[index]\n\nmehtod = 1", "line 3: there is no setting “index.mehtod”"),
+        ('k = "ten"', "line 1: “k” is a whole number, not 'ten'"),
+        ("k = true", "“k” is a whole number"),
+        ("k = -1", "“k” is a whole number, not -1"),
+        ("k = 2.5", "“k” is a whole number"),
+        ("index.alpha = nan", "“index.alpha” is auto or a number"),
+        ('index.dims = "many"', "“index.dims” is auto or a whole number, not 'many'"),
+        ('by = "magic"', "“by” cannot be “magic”"),
+        ('exclude = "*.log"', "“exclude” is a list"),
+        ("exclude = [1]", "“exclude” is a list"),
+        ('library = ""', "“library” is a path"),
+        ("k = 1\nk = 2", "is not TOML"),
+        ("[index", "is not TOML"),
+        ("by = [", "is not TOML"),
+        ("index = 3", "there is no setting “index”"),
+        ("k.x = 3", "“k” is a whole number"),
+    ],
+)
+def test_what_means_nothing_is_named(own: Callable[[str], Path], text: str, says: str) -> None:
+    """A wrong key or value is an error with the file, the line, and what to do."""
+    file = own(text)
+    with pytest.raises(BadPreference) as caught:
+        read_preferences()
+    said = str(caught.value)
+    assert str(file) in said
+    assert says in said
+    assert "Next: correct the file" in said
+
+
+def test_files_that_cannot_be_read(own: Callable[[str], Path]) -> None:
+    """A file in another encoding, or a folder in its place, is a stated error."""
+    file = own("")
+    file.write_bytes(b'by = "\xe9"')
+    with pytest.raises(BadPreference, match="not in UTF-8"):
+        read_preferences()
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(BadPreference, match="directory"):
+        read_preferences()
+
+
+@pytest.mark.parametrize("text", ['opener = "sh -c"', 'library = "/elsewhere.db"'])
+def test_a_library_names_no_command(library: Path, text: str) -> None:
+    """What came with somebody's library starts no program and leads nowhere else."""
+    file_beside(library).write_text(text)
+    with pytest.raises(BadPreference, match="for a person to set"):
+        read_preferences(library)
+
+
+def test_a_standing_library(
+    own: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds in any folder, but for one with a library of its own; the environment goes first."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("LPISEARCH_DB", raising=False)
+    assert default_path() == Path("lpisearch.db")
+    own('library = "~/notes/all.db"')
+    assert default_path() == Path.home() / "notes" / "all.db"
+    own('library = "all.db"')
+    assert default_path() == own_file().parent / "all.db"
+    (folder / "lpisearch.db").touch()
+    assert default_path() == Path("lpisearch.db")
+    monkeypatch.setenv("LPISEARCH_DB", "other.db")
+    assert default_path() == Path("other.db")
+
+
+def test_setting_and_unsetting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set is read again; comments and other values stay as they are."""
+    monkeypatch.chdir(tmp_path)
+    file = own_file()
+    assert set_preference(file, "k", ["20"]) == 20
+    file.write_text(file.read_text() + "# by hand\nby = 'lexical' # words\n")
+    set_preference(file, "index.alpha", ["0.5"])
+    set_preference(file, "index.dims", ["auto"])
+    set_preference(file, "exclude", ["*.log", "drafts/"])
+    set_preference(file, "library", ["notes.db"])
+    found = read_preferences()
+    values = {key: one[-1].value for key, one in found.said.items()}
+    assert values == {
+        "k": 20,
+        "by": "lexical",
+        "exclude": ["*.log", "drafts/"],
+        "library": str(tmp_path / "notes.db"),
+        "index.alpha": 0.5,
+        "index.dims": "auto",
+    }
+    standing = standing_library()
+    assert standing is not None
+    assert standing.value == tmp_path / "notes.db"
+    assert "# by hand\nby = 'lexical' # words\n" in file.read_text()
+    assert unset_preference(file, "index.alpha")
+    assert unset_preference(file, "index.dims")
+    assert not unset_preference(file, "index.dims")
+    assert "index" not in file.read_text()
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("kk", ["3"]), ("k", ["ten"]), ("k", ["1", "2"]), ("by", ["magic"]), ("index.alpha", ["inf"])],
+)
+def test_what_cannot_be_set(key: str, words: list[str]) -> None:
+    """A wrong key or value leaves no file."""
+    with pytest.raises(BadOption):
+        set_preference(own_file(), key, words)
+    assert not own_file().exists()
+
+
+def test_what_is_not_for_a_library_is_not_set_beside_it(library: Path) -> None:
+    """Setting is as strict as reading."""
+    with pytest.raises(BadOption, match="for a person to set"):
+        set_preference(file_beside(library), "opener", ["okular"], own=False)
+
+
+def test_a_linked_file_stays_linked(tmp_path: Path) -> None:
+    """Who keeps settings elsewhere, behind a link, finds them written there."""
+    kept = tmp_path / "kept.toml"
+    kept.write_text("k = 3\n")
+    own_file().parent.mkdir(parents=True)
+    own_file().symlink_to(kept)
+    set_preference(own_file(), "k", ["5"])
+    assert own_file().is_symlink()
+    assert kept.read_text() == "k = 5\n"
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    """It is a stated error."""
+    (tmp_path / "config").write_text("a file in the way")
+    with pytest.raises(PreferencesUnwritable, match="Cannot write the settings"):
+        set_preference(own_file(), "k", ["3"])
+
+
+def test_every_key_says_what_it_is() -> None:
+    """Each has a help, and a default that it could have."""
+    assert all(known.help for known in KEYS.values())
