@@ -175,6 +175,14 @@ HOSTILE: dict[str, HostileFile] = {
     ),
     "chinese.txt": HostileFile("40 MB of Chinese characters", _characters(0x4E00, 0x5A00, 4e7)),
     "chinese-30.txt": HostileFile("30 MB of Chinese characters", _characters(0x4E00, 0x5A00, 3e7)),
+    "chinese-most.txt": HostileFile(
+        "30 MB of Chinese, just below 1.5 million different pairs",
+        _characters(0x4E00, 0x4E00 + 1200, 3e7),
+    ),
+    "words-most.txt": HostileFile(
+        "30 MB, just below 1.5 million different words",
+        _numbered("{0:x} a1b c2d e3\n", 1_490_000),
+    ),
     "thai.txt": HostileFile("40 MB of Thai characters", _characters(0x0E01, 0x0E2F, 4e7)),
     "thai-30.txt": HostileFile("30 MB of Thai characters", _characters(0x0E01, 0x0E2F, 3e7)),
     "marks.txt": HostileFile(

@@ -7,10 +7,12 @@ they are counted, whether the reader runs in a worker or not.
 from __future__ import annotations
 
 import json
+import re
+from operator import add
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.limits import MOST_PROBLEMS
+from lpisearch.readers.limits import MOST_DIFFERENT_WORDS, MOST_PROBLEMS
 from lpisearch.readers.streams import over_limit
 from lpisearch.records import Document, Problem
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
     from lpisearch.readers.base import Reader
     from lpisearch.settings import ReadOptions
+
+_BLOCK = 1_000_000
+_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+")
 
 
 def within_budget(
@@ -42,14 +47,38 @@ def within_budget(
                 )
             continue
         documents += 1
-        size = document_bytes(item)
-        if size <= options.max_document_bytes:
+        reason = _refusal(item, options)
+        if not reason:
             yield item
             continue
-        reason = over_limit(options.max_document_bytes, size)
         if not reader.many:
             raise ReaderError(reason)
         yield Problem(reason, f"document {documents}")
+
+
+def _refusal(document: Document, options: ReadOptions) -> str:
+    """Return why a document is too much to be stored, or ""."""
+    size = document_bytes(document)
+    if size > options.max_document_bytes:
+        return over_limit(options.max_document_bytes, size)
+    if len(document.text) > MOST_DIFFERENT_WORDS and has_too_many_words(document.text):
+        return f"has more than {MOST_DIFFERENT_WORDS:,} different words: no text in a language"
+    return ""
+
+
+def has_too_many_words(text: str, most: int = MOST_DIFFERENT_WORDS) -> bool:
+    """Tell whether more than so many words, or pairs of characters, of a text are different."""
+    words: set[str] = set()
+    pairs: set[str] = set()
+    only_words = text.isascii()
+    for start in range(0, len(text), _BLOCK):
+        block = text[start : start + _BLOCK]
+        words.update(_WORD.findall(block))
+        if not only_words:
+            pairs.update(map(add, block, block[1:]))
+        if max(len(words), len(pairs)) > most:
+            return True
+    return False
 
 
 def document_bytes(document: Document) -> int:

@@ -33,6 +33,10 @@ IN_PROCESS_BYTES = MEBIBYTE
 MOST_PROBLEMS = 10_000
 """A file is given up after so many records that cannot be read, unless more can."""
 
+MOST_DIFFERENT_WORDS = 1_500_000
+"""Of one document, or pairs of characters: FTS5 holds all of them at once, 200 bytes for each. The
+complete works of an author have 30,000."""
+
 
 def reading_seconds(file_bytes: int, base: float = READING_SECONDS) -> float:
     """Return the processor time that a reader may take for a file of this size."""

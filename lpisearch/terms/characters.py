@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
+STRETCH = 50_000
+
+
 def normalise(text: str) -> str:
     """Return NFKC and casefold, without invisible characters, every apostrophe written '."""
     if text.isascii():
@@ -49,6 +52,23 @@ def pairs(run: str, longest: int) -> list[str]:
     if len(letters) == 1:
         return list(letters)
     return [pair for pair in map(add, letters, letters[1:]) if len(pair) <= longest]
+
+
+def stretches(run: str) -> Iterator[str]:
+    """Cut a long run into stretches that share a letter: their pairs are the pairs of the run."""
+    start = 0
+    while len(run) - start > STRETCH:
+        last = start + STRETCH
+        while unicodedata.category(run[last]).startswith("M") and last > start + 1:
+            last -= 1
+        end = last + 1
+        while end < len(run) and unicodedata.category(run[end]).startswith("M"):
+            end += 1
+        yield run[start:end]
+        if end == len(run):
+            return
+        start = last
+    yield run[start:] if start else run
 
 
 def located_pairs(run: str) -> Iterator[tuple[int, str]]:

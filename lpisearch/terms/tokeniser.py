@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING
 
 import Stemmer
 
-from lpisearch.terms.characters import located_pairs, normalise, origins, pairs, words
+from lpisearch.terms.characters import (
+    located_pairs,
+    normalise,
+    origins,
+    pairs,
+    stretches,
+    words,
+)
 from lpisearch.terms.languages import NO_LANGUAGE, TokeniserSettings, available_languages
 from lpisearch.terms.stopwords import stop_words
 
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["Tokeniser", "TokeniserSettings", "available_languages"]
 
 LONGEST_WORD = 64
+BLOCK_BYTES = 1 << 20
+"""A text is cut up in blocks of about this size: a list of all its words is many times as large."""
 LONGEST_CACHED_CHUNK = 64
 CACHED_CHUNKS = 300_000
 
@@ -62,8 +71,10 @@ class Tokeniser:
 
     def joined(self, text: str) -> str:
         """Return the tokens with one space between: what a library stores and FTS5 indexes."""
-        chunks = text.encode("utf-8", "surrogatepass").translate(self._separate).split()
-        return " ".join(filter(None, map(self._chunks.__getitem__, chunks)))
+        separated = text.encode("utf-8", "surrogatepass").translate(self._separate)
+        if len(separated) <= BLOCK_BYTES:
+            return self._joined(separated)
+        return " ".join(filter(None, map(self._joined, _blocks(separated))))
 
     def stems(self, words: Iterable[str]) -> list[str]:
         """Return the token of each word, given in its normal form; "" for a stop word."""
@@ -86,6 +97,9 @@ class Tokeniser:
                     continue
                 yield chunk.start() + starts[start], chunk.start() + ends[end - 1], token
 
+    def _joined(self, separated: bytes) -> str:
+        return " ".join(filter(None, map(self._chunks.__getitem__, separated.split())))
+
     def _analyse(self, chunk: bytes) -> str:
         if chunk.isalnum():  # of bytes: ASCII letters and digits only, so one word
             return self._token(chunk.decode("ascii"))
@@ -95,7 +109,7 @@ class Tokeniser:
             if spaced:
                 tokens.append(self._token(word))
             else:
-                tokens.extend(pairs(word, LONGEST_WORD))
+                tokens.extend(" ".join(pairs(each, LONGEST_WORD)) for each in stretches(word))
         return " ".join(filter(None, tokens))
 
     def _located(self, normal: str) -> Iterator[tuple[int, int, str]]:
@@ -127,6 +141,16 @@ class _Chunks(dict[bytes, str]):
                 self.clear()
             self[chunk] = tokens
         return tokens
+
+
+def _blocks(separated: bytes) -> Iterator[bytes]:
+    """Yield a long text piece by piece, cut at separators."""
+    start = 0
+    while start < len(separated):
+        end = separated.find(b" ", start + BLOCK_BYTES)
+        end = len(separated) if end < 0 else end
+        yield separated[start:end]
+        start = end
 
 
 _CHUNK = re.compile(r"\S+")

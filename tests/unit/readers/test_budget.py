@@ -7,8 +7,8 @@ import pytest
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
-from lpisearch.readers.budget import document_bytes, within_budget
-from lpisearch.readers.limits import MEMORY_BYTES, MOST_PROBLEMS, memory_bytes
+from lpisearch.readers.budget import document_bytes, has_too_many_words, within_budget
+from lpisearch.readers.limits import MEMORY_BYTES, MOST_DIFFERENT_WORDS, MOST_PROBLEMS, memory_bytes
 from lpisearch.records import Document, Problem
 from lpisearch.settings import MEBIBYTE, ReadOptions
 
@@ -63,6 +63,29 @@ def test_a_file_with_more_good_records_is_read_to_its_end() -> None:
     assert _passed(mixed) == mixed
     remarks: list[Document | Problem] = [Problem("odd", warning=True)] * (MOST_PROBLEMS + 2)
     assert _passed(remarks) == remarks
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "many"),
+    [
+        ("a b a b c", 3, False),
+        ("a b a b c d", 3, True),
+        ("a,b.c-d", 3, True),
+        ("東京都東京都", 3, False),
+        ("東京都庁前東", 3, True),
+        ("aaaaaaaaaaaaa", 3, False),
+    ],
+)
+def test_different_words_and_pairs_are_counted(text: str, most: int, *, many: bool) -> None:
+    """Each once; pairs of characters where a text may be written without spaces."""
+    assert has_too_many_words(text, most) is many
+
+
+def test_a_document_of_numbers_is_refused() -> None:
+    """So many different words take more memory to store than a document may."""
+    numbers = " ".join(map(str, range(MOST_DIFFERENT_WORDS + 100_000)))
+    with pytest.raises(ReaderError, match="more than 1,500,000 different words"):
+        list(within_budget([Document("", numbers)], _ONE, ReadOptions()))
 
 
 def test_memory_grows_with_what_a_document_may_have() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 import sqlite3
 import sys
 import time
+import tracemalloc
 import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpisearch.terms import characters
 from lpisearch.terms import tokeniser as module
 from lpisearch.terms.characters import normalise
 from lpisearch.terms.tokeniser import Tokeniser, TokeniserSettings
@@ -196,6 +198,30 @@ def test_two_megabytes_without_a_space(unit: str) -> None:
     tokeniser.joined(unit * (2_000_000 // len(unit.encode())))
     assert time.process_time() - started < 20  # quadratic work would take hours
     assert not tokeniser._chunks
+
+
+@pytest.mark.parametrize("stretch", [40, 41, 42, 43, 100])
+@given(text=st.text("東京ก\u0e31\u0e48 aé'", min_size=100, max_size=300))
+def test_long_texts_are_cut_as_short_ones(text: str, stretch: int) -> None:
+    """A text that is taken block by block, a run that is taken stretch by stretch: same tokens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(characters, "STRETCH", 10**6)
+        whole = [Tokeniser(one.settings).joined(text) for one in ALL]
+        patch.setattr(characters, "STRETCH", stretch)
+        patch.setattr(module, "BLOCK_BYTES", stretch)
+        assert [Tokeniser(one.settings).joined(text) for one in ALL] == whole
+
+
+def test_a_long_text_takes_memory_in_proportion() -> None:
+    """There is no list of all its words, which would be many times as large."""
+    for text in ("東京" * 1_000_000, "".join(f"{number:x} " for number in range(500_000))):
+        cut = Tokeniser(PLAIN.settings)
+        cut.joined(text[:1000])
+        tracemalloc.start()
+        joined = cut.joined(text)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 10 * sys.getsizeof(joined) + 64_000_000
 
 
 def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
