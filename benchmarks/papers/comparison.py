@@ -127,5 +127,14 @@ def with_average(
         elif not printed:
             both[0].pop((AVERAGE, column), None)
         if measured:
-            both[1][AVERAGE, column] = Value(fmean(here[row, column].mean for row in measured))
+            both[1][AVERAGE, column] = _average([here[row, column] for row in measured])
     return both
+
+
+def _average(values: Sequence[Value]) -> Value:
+    """Average rows; the spread is the standard error of that, the draws are the fewest of a row."""
+    mean, draws = fmean(value.mean for value in values), min(value.draws for value in values)
+    if any(value.spread is None for value in values):
+        return Value(mean, None, draws)
+    variances = [(value.spread or 0.0) ** 2 / value.draws for value in values]
+    return Value(mean, sum(variances) ** 0.5 / len(values), draws)

@@ -47,7 +47,8 @@ def page_text(paper: Paper, sections: dict[str, str]) -> str:
     """Return the page of a paper, its tables in order."""
     how = (
         "Written by `make papers`. Every cell of a comparison is *paper / measured ± standard "
-        "deviation (draws) / difference*; – stands for what is not there."
+        "deviation (draws) / difference*; – stands for what is not there. In the row of averages "
+        "± is the standard error of the average, and the draws are those of the row with fewest."
     )
     parts = [f"# {paper.title}", paper.source, how, paper.protocol.strip()]
     parts += [

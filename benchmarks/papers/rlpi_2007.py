@@ -71,10 +71,10 @@ def clustering(form: str) -> Clustering:
             "RLPI": (Method.of("rlpi", **rlpi),),
             "NMF-NCW": (Method.of("nmf", max_iter=bounds.steps),),
             RANDOM: (Method.of("rlpi", init="random", **rlpi),),
-            MANY: (Method.of("rlpi", **rlpi),),
+            **({MANY: (Method.of("rlpi", **rlpi),)} if bounds.draws < DRAWS else {}),
         },
         left_out=(("LPI", WHOLE),),
-        own_draws={"LPI": bounds.lpi_draws, MANY: DRAWS},
+        own_draws={"LPI": bounds.lpi_draws} | ({MANY: DRAWS} if bounds.draws < DRAWS else {}),
         same_as={RANDOM: "RLPI", MANY: "RLPI"},
     )
 
