@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def _row(library: Path, name: str, left_out: float) -> list[float]:
-    judged = _judged(name)
+    judged = judged_of(name)
     ways = [_precision(library, name, judged, SearchOptions(by=by))
             for by in WAYS]  # fmt: skip
     fixed = [_precision(library, name, judged, SearchOptions(semantic_weight=weight))
@@ -87,7 +87,7 @@ def _row(library: Path, name: str, left_out: float) -> list[float]:
 
 def _precision(library: Path, name: str, judged: Judged, options: SearchOptions) -> float:
     """Return the mean average precision of the program's own run, to its end."""
-    queries = [pair for pair in _queries(name) if pair[0] in judged]
+    queries = [pair for pair in questions_of(name) if pair[0] in judged]
     wanted = SearchOptions(by=options.by, k=1_000_000, semantic_weight=options.semantic_weight)
     with Session(library) as session:
         return _mean_precision(dict(Searcher(session).batch(queries, wanted)), judged)
@@ -102,8 +102,8 @@ def _variants(library: Path, name: str) -> list[float]:
     index = open_index(library)
     for array, values in index.arrays.items():
         index.arrays[array] = np.array(values)
-    judged = dict(list(_judged(name).items())[:MOST_QUERIES])
-    texts = dict(_queries(name))
+    judged = dict(list(judged_of(name).items())[:MOST_QUERIES])
+    texts = dict(questions_of(name))
     engine = Engine(index)
     with Session(library) as session, session.store.reading() as snapshot:
         names = snapshot.documents.ids()
@@ -177,8 +177,8 @@ def _mixed(folder: Path) -> None:
     gains = []
     for name in ENGLISH:
         judged = {query: {f"{name}/{document}": 1 for document in told}
-                  for query, told in _judged(name).items()}  # fmt: skip
-        queries = [pair for pair in _queries(name) if pair[0] in judged]
+                  for query, told in judged_of(name).items()}  # fmt: skip
+        queries = [pair for pair in questions_of(name) if pair[0] in judged]
         with Session(library) as session:
             ways = [
                 _mean_precision(
@@ -199,11 +199,12 @@ def _library(name: str, folder: Path) -> Path:
     return library
 
 
-def _queries(name: str) -> list[tuple[str, str]]:
+def questions_of(name: str) -> list[tuple[str, str]]:
+    """Return the queries of a collection."""
     return list(read_queries(DATA / name / "queries.jsonl.gz"))
 
 
-def _judged(name: str) -> Judged:
+def judged_of(name: str) -> Judged:
     """Return the relevant documents of each query that has any."""
     judged: Judged = {}
     for line in (DATA / name / "qrels.tsv").read_text(encoding="utf-8").splitlines():

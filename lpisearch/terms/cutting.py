@@ -79,7 +79,7 @@ def cut_passages(
     passages: list[Span] = []
     waiting: list[_Piece] = []
     for start, end in pairwise(bounds):
-        for run in _runs(text, start, end, passed_over, joined):
+        for run in _runs(text, (start, end), passed_over, _Cut(joined, usual)):
             if waiting and text[waiting[-1].end : run[0].start].strip():
                 passages.extend(_stretches(waiting, usual))  # something between was passed over
                 waiting = []
@@ -108,21 +108,47 @@ def _stretches(pieces: Sequence[_Piece], usual: int) -> Iterator[Span]:
 
 
 def _runs(
-    text: str, start: int, end: int, passed_over: set[int], joined: Callable[[str], str]
+    text: str, bounds: tuple[int, int], passed_over: set[int], cut: _Cut
 ) -> Iterator[list[_Piece]]:
     """Yield the lines of a section that stand together, nothing that is passed over among them."""
     run: list[_Piece] = []
-    for line in _LINE.finditer(text, start, end):
-        if line.start() in passed_over or _DOTTED.search(line[0], max(0, len(line[0]) - _TAIL)):
+    begun = end = -1
+    for line in _LINE.finditer(text, *bounds):
+        if line.start() in passed_over or _is_dotted(line[0]):
+            run += cut.pieces(text, begun, end)
             if run:
                 yield run
-            run = []
+            run, begun, end = [], -1, -1
             continue
-        for piece in _STRETCH.finditer(text, *line.span()):
-            tokens = joined(piece[0])
-            run.append(_Piece(*piece.span(), tokens, tokens.count(" ") + 1 if tokens else 0))
+        begun, end = line.start() if begun < 0 else begun, line.end()
+        if end - begun >= cut.usual:  # characters: far less than a passage
+            run += cut.pieces(text, begun, end)
+            begun = end = -1
+    run += cut.pieces(text, begun, end)
     if run:
         yield run
+
+
+class _Cut(NamedTuple):
+    """How passages are cut: what gives tokens, and how many a passage usually has."""
+
+    joined: Callable[[str], str]
+    usual: int
+
+    def pieces(self, text: str, start: int, end: int) -> Iterator[_Piece]:
+        """Yield the tokens of a few short lines together, of a long one in parts."""
+        if start < 0:
+            return
+        bounds = [(start, end)]
+        if end - start > 2 * _LONG_LINE:
+            bounds = [part.span() for part in _STRETCH.finditer(text, start, end)]
+        for first, last in bounds:
+            tokens = self.joined(text[first:last])
+            yield _Piece(first, last, tokens, tokens.count(" ") + 1 if tokens else 0)
+
+
+def _is_dotted(line: str) -> bool:
+    return (".." in line or ". ." in line) and bool(_DOTTED.search(line, max(0, len(line) - _TAIL)))
 
 
 def _page_edges(text: str, sections: Sequence[Section]) -> set[int]:

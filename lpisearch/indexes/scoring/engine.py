@@ -68,8 +68,9 @@ class Scores:
         if units.passages is None:
             return self
         best = units.best(self.by, self.bm25)
+        fused = self.bm25 is not None and self.cosines is not None
         return Scores(
-            self.by[best],
+            units.of_documents(self.by, best, fused=fused),
             None if self.bm25 is None else self.bm25[best],
             None if self.cosines is None else self.cosines[best],
             self.found,
@@ -135,21 +136,28 @@ class Engine:
         weight
             Of the subspace in hybrid; None for that of the calibration.
         """
+        scored = self.unit_scores(question, by, feedback=feedback, weight=weight)
+        return scored.of_documents(self.units)
+
+    def unit_scores(
+        self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None
+    ) -> Scores:
+        """Score all documents as wholes, and after them all passages; else as `scores`."""
         units = self.units
         bm25 = units.bm25(question)
         found = question.is_known(by)
         if by == "lexical":
-            return Scores(bm25, bm25, None, found, bm25 > 0).of_documents(units)
+            return Scores(bm25, bm25, None, found, bm25 > 0)
         cosines = units.cosines(question.vector)
         evidence = (bm25 > 0) | is_special(cosines, units.documents)
         if by == "semantic":
-            return Scores(cosines, None, cosines, found, evidence).of_documents(units)
+            return Scores(cosines, None, cosines, found, evidence)
         hybrid = self._hybrid(question, bm25, weight, units)
         fused = hybrid.fused(cosines)
         if feedback:
             fused = hybrid.fused(units.cosines(hybrid.moved_place(fused)))
             fused = hybrid.with_feedback(fused)
-        return Scores(fused, bm25, cosines, found, evidence).of_documents(units)
+        return Scores(fused, bm25, cosines, found, evidence)
 
     def best_passages(self, scores: Scores, place: int, most: int) -> list[tuple[int, int]]:
         """Return where the best passages of a document are in its text, best first.
@@ -184,7 +192,8 @@ class Engine:
                 places = np.stack([question.vector for question in some])
                 found = ((cosines, None) for cosines in units.cosines(places))
             for scores, bm25 in found:
-                yield scores[units.best(scores, bm25)]
+                best = units.best(scores, bm25)
+                yield units.of_documents(scores, best, fused=by == "hybrid")
 
     def _fused(
         self, questions: Sequence[Question], units: Units, weight: float | None

@@ -2,8 +2,9 @@
 
 A long document is found by the best of its passages: each is scored as a short document would be,
 among whole documents. So one page that answers a question is found in a book of any length, and a
-book has no more of a say than the best page in it. Where no passage has a word of the question, but
-the whole document has (in a table of contents, at the foot of a page), the whole stands for itself.
+book has no more of a say than the best page in it, but for a tenth of its own score. Where no
+passage has a word of the question, but the whole document has (in a table of contents, at the foot
+of a page), the whole stands for itself.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Places = NDArray[np.int64]
 
+WHOLE_SHARE = 0.1
 _WORTH_SHOWING = 0.5  # of the score of the best passage
 
 
@@ -175,6 +177,18 @@ class Units:
         kept = best[(own[best] >= own[best[:1]] * _WORTH_SHOWING) & np.isfinite(own[best])]
         spans = self.passages.spans[part][kept].tolist()
         return [(start, end) for start, end in spans]
+
+    def of_documents(self, scores: Floats, best: Places, *, fused: bool) -> Floats:
+        """Return the scores of documents, given the unit that stands for each.
+
+        In the fused score of a long document the whole has a small say: of two whose best pages
+        are alike, the one that is about the matter comes first.
+        """
+        found = scores[best]
+        if fused:
+            late = np.flatnonzero(best >= self.documents)
+            found[late] += np.float32(WHOLE_SHARE) * scores[late]
+        return found
 
     @cached_property
     def _first_passages(self) -> tuple[Places, Places]:
