@@ -52,19 +52,31 @@ class Extracted:
     consumed: Callable[[], int] = int
 
 
-def extract(files: Iterable[FoundFile], options: ReadOptions) -> Iterator[Extracted]:
-    """Open each file and yield it with its documents; no failure of a file goes beyond it."""
+def extract(
+    files: Iterable[FoundFile],
+    options: ReadOptions,
+    on_wait: Callable[[FoundFile], object] = lambda _file: None,
+) -> Iterator[Extracted]:
+    """Open each file and yield it with its documents; no failure of a file goes beyond it.
+
+    `on_wait` is called with a file whose documents are waited for, once, where they are taken.
+    """
     window: deque[Extracted] = deque()
     with IsolatedReaders(options) as workers:
         for file in files:
-            window.append(_begin(file, options, workers))
+            window.append(_begin(file, options, workers, on_wait))
             if len(window) > _LOOK_AHEAD:
                 yield window.popleft()
         while window:
             yield window.popleft()
 
 
-def _begin(file: FoundFile, options: ReadOptions, workers: IsolatedReaders) -> Extracted:
+def _begin(
+    file: FoundFile,
+    options: ReadOptions,
+    workers: IsolatedReaders,
+    on_wait: Callable[[FoundFile], object],
+) -> Extracted:
     try:
         source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
         reader = None if is_own_file(source.path) else reader_for(source, options)
@@ -76,7 +88,7 @@ def _begin(file: FoundFile, options: ReadOptions, workers: IsolatedReaders) -> E
     if not needs_worker(reader, source):
         items = within_budget(reader.read(source, options), reader, options)
         return Extracted(file, source, reader, _safely(_in_time(items, most)), source.consumed)
-    answer = workers.submit(source, reader.name)
+    answer = workers.submit(source, reader.name, lambda: on_wait(file))
     items = _in_time(answer, most, lambda: answer.seconds)
     return Extracted(file, source, reader, _safely(items), lambda: answer.consumed)
 

@@ -67,9 +67,10 @@ class FailureLog:
         if passing:
             self._passing.add(path)
         number = self._numbers[path] = self._numbers.get(path, 0) + 1
-        if number <= _STORED:
+        whole = not trouble.where  # what is said of the file itself is always named
+        if number <= _STORED or whole:
             self._open.setdefault(path, []).append(trouble)
-        if number > _LISTED:
+        if number > _LISTED and not whole:
             self._report.unlisted += 1
         elif self._is_known(trouble):
             self._report.known_failures.append(trouble)

@@ -16,6 +16,7 @@ from lpisearch.ingest.own_files import OwnFiles
 from lpisearch.ingest.recording import Recorder, root_of
 from lpisearch.ingest.stdin import spooled_input
 from lpisearch.ingest.tokeniser import AUTO, Tokenising
+from lpisearch.ingest.under_way import UnderWay
 from lpisearch.messages import Message, Option
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
@@ -79,7 +80,7 @@ def run_ingest(
             recorder.expect(files)
             for trouble in discovery.troubles:
                 recorder.fail_unfound(trouble)
-            _Reading(recorder, label_rules, on_progress).read(files, options)
+            _Reading(recorder, label_rules, UnderWay(store), on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
             report = recorder.report
             report.notes.extend(tokenise.remarks())
@@ -105,10 +106,15 @@ class _Reading:
     """Passes files to the recorder, and says how far it has come."""
 
     def __init__(
-        self, recorder: Recorder, label_rules: LabelRules, on_progress: Callable[[Progress], None]
+        self,
+        recorder: Recorder,
+        label_rules: LabelRules,
+        under_way: UnderWay,
+        on_progress: Callable[[Progress], None],
     ) -> None:
         self._recorder = recorder
         self._label_rules = label_rules
+        self._under_way = under_way
         self._on_progress = on_progress
         self._report = recorder.report
         self._skipped: Counter[str] = Counter()
@@ -121,7 +127,8 @@ class _Reading:
         """Read all files that changed since they were last read to their end."""
         changed = [file for file in files if not self._is_unchanged(file, retry=options.retry)]
         self._total = sum(file.size for file in changed)
-        for extracted in extract(changed, options.read):
+        in_order = self._under_way.last(changed)
+        for extracted in extract(in_order, options.read, self._under_way.begin):
             self._show(extracted)
             if extracted.source is not None and extracted.reader is None:
                 self._pass_over(extracted.file)
@@ -165,6 +172,7 @@ class _Reading:
             self._documents += 1
             self._show(extracted)
         self._recorder.end(source, file, clean=clean)
+        self._under_way.end(file)
 
     def _pass_over(self, file: FoundFile) -> None:
         """Refuse a file of unknown format that was named, count one that was merely found."""

@@ -126,7 +126,7 @@ class Recorder:
         self._documents.append(
             Incoming(source.id, position, ids, stated, source.path, labelled, former)
         )
-        self._characters += len(document.text)
+        self._characters += len(document.text) + _metadata_characters(document)
         if (
             len(self._documents) >= self._batch_documents
             or self._characters >= _BATCH_CHARACTERS
@@ -226,6 +226,11 @@ class Recorder:
 
     def _is_gone(self, source_id: int) -> bool:
         return not os.path.lexists(self._paths.get(source_id, ""))
+
+
+def _metadata_characters(document: Document) -> int:
+    values = document.metadata.values()
+    return sum(len(each if isinstance(each, str) else repr(each)) for each in values)
 
 
 def relative_path(path: str, root: str) -> str:

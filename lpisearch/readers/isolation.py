@@ -9,30 +9,22 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
-from lpisearch.errors import ReaderError
+from lpisearch.readers.answer import Answer, Room, not_read
 from lpisearch.readers.limits import READING_SECONDS, SILENT_SECONDS, memory_bytes, reading_seconds
 from lpisearch.readers.process import WorkerProcess
-from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Future
+    from collections.abc import Callable
     from types import TracebackType
 
     from lpisearch.readers.base import SourceFile
-    from lpisearch.readers.transport import Frame
-    from lpisearch.records import Document, Problem
     from lpisearch.settings import ReadOptions
 
 MAX_WORKERS = 4
-
-AHEAD_BYTES = 8 * MEBIBYTE
-"""How much all workers together may have read that nobody has taken yet."""
 
 
 class IsolatedReaders:
@@ -73,7 +65,7 @@ class IsolatedReaders:
         self._own = threading.local()
         self._workers: set[WorkerProcess] = set()
         self._lock = threading.Lock()
-        self._room = _Room()
+        self._room = Room()
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -87,7 +79,9 @@ class IsolatedReaders:
     ) -> None:
         self.close()
 
-    def submit(self, source: SourceFile, reader: str) -> Answer:
+    def submit(
+        self, source: SourceFile, reader: str, on_wait: Callable[[], object] | None = None
+    ) -> Answer:
         """Read a file in a worker; the caller bounds how many answers it keeps.
 
         They are to be taken in the order of their files: who takes another first may wait for ever.
@@ -98,6 +92,8 @@ class IsolatedReaders:
             The file.
         reader
             The name of a reader, or "module:attribute".
+        on_wait
+            Called once if whoever takes the documents has to wait, in the same thread.
         """
         request = {
             "reader": reader,
@@ -110,7 +106,7 @@ class IsolatedReaders:
             "seconds": reading_seconds(source.size, self._seconds),
             "silent": self._silent_seconds,
         }
-        answer = Answer(self._room)
+        answer = Answer(self._room, on_wait)
         self._threads.submit(self._read, request, answer).add_done_callback(answer.end)
         return answer
 
@@ -147,106 +143,8 @@ class IsolatedReaders:
         if worker is None or not worker.usable:
             with self._lock:
                 if self._closed:
-                    raise _not_read()
+                    raise not_read()
                 worker = WorkerProcess(self._memory)
                 self._workers.add(worker)
             self._own.worker = worker
         return worker
-
-
-class Answer:
-    """What a worker gives of one file; iterating it takes the documents and problems, once.
-
-    It raises ReaderError if the file is of no use or the reader crashed, hung or took too much
-    memory, and OSError if the file cannot be opened. What came before is kept.
-
-    Attributes
-    ----------
-    seconds
-        Processor time that the worker has spent on what was taken.
-    consumed
-        How many bytes of the file it had read.
-    """
-
-    def __init__(self, room: _Room) -> None:
-        self.seconds = 0.0
-        self.consumed = 0
-        self._room = room
-        self._packs: deque[Frame] = deque()
-        self._wanted = self._left = self._ended = False
-        self._error: BaseException | None = None
-
-    def __iter__(self) -> Iterator[Document | Problem]:
-        try:
-            while (pack := self._next()) is not None:
-                facts = pack.facts()  # here, so that it does not contend with whoever takes it
-                self.seconds, self.consumed = facts["seconds"], facts["consumed"]
-                yield from pack.records(facts)
-                del pack, facts
-        finally:
-            self._leave()
-        if self._error is not None:
-            raise self._error
-
-    def put(self, pack: Frame) -> bool:
-        """Add a pack as soon as there is room; return False if nobody wants more."""
-        with self._room.changed:
-            # The file that is waited for always finds room, so that it is never held up by others.
-            self._room.changed.wait_for(
-                lambda: (
-                    self._room.closed
-                    or self._left
-                    or self._room.held + len(pack) <= AHEAD_BYTES
-                    or (self._wanted and not self._packs)
-                )
-            )
-            if self._room.closed or self._left:
-                return False
-            self._packs.append(pack)
-            self._room.held += len(pack)
-            self._room.changed.notify_all()
-            return True
-
-    def end(self, reading: Future[None]) -> None:
-        """Note that nothing more comes, and why."""
-        with self._room.changed:
-            self._error = _not_read() if reading.cancelled() else reading.exception()
-            self._ended = True
-            self._room.changed.notify_all()
-
-    def _next(self) -> Frame | None:
-        with self._room.changed:
-            self._wanted = True
-            self._room.changed.notify_all()
-            self._room.changed.wait_for(lambda: self._packs or self._ended)
-            if not self._packs:
-                return None
-            pack = self._packs.popleft()
-            self._room.held -= len(pack)
-            self._room.changed.notify_all()
-            return pack
-
-    def _leave(self) -> None:
-        with self._room.changed:
-            self._left = True
-            self._room.held -= sum(map(len, self._packs))
-            self._packs.clear()
-            self._room.changed.notify_all()
-
-
-class _Room:
-    """What all answers of a pool hold together."""
-
-    def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.held = 0
-        self.closed = False
-
-    def close(self) -> None:
-        with self.changed:
-            self.closed = True
-            self.changed.notify_all()
-
-
-def _not_read() -> ReaderError:
-    return ReaderError("was not read: the run ended")

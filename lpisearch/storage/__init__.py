@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpisearch.storage.contract import TOKENISER, IndexEntry, Prefix, Snapshot, Store, Transaction
+from lpisearch.storage.contract import (
+    TOKENISER,
+    UNDER_WAY,
+    IndexEntry,
+    Prefix,
+    Snapshot,
+    Store,
+    Transaction,
+)
 from lpisearch.storage.digests import content_hash, fingerprint
 from lpisearch.storage.findings import damaged
 
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OWN_HEAD_BYTES",
     "TOKENISER",
+    "UNDER_WAY",
     "IndexEntry",
     "Prefix",
     "Snapshot",

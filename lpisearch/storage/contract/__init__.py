@@ -42,6 +42,7 @@ from lpisearch.storage.contract.writing import (
 
 __all__ = [
     "TOKENISER",
+    "UNDER_WAY",
     "Corpus",
     "Demands",
     "DocumentChanges",
@@ -63,4 +64,5 @@ __all__ = [
     "WritableSources",
 ]
 
+UNDER_WAY = "under way"  # the setting that says which file a run was waiting for
 TOKENISER = "tokeniser"  # the setting that says how the words of a library are cut

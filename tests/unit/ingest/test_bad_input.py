@@ -318,3 +318,16 @@ def test_a_binary_file_that_is_named(folder: Callable[..., Path], ingest: Ingest
     report = ingest(root / "a.exe")
     assert [one.path for one in report.failures] == [str(root / "a.exe")]
     assert "its format if" in report.failures[0].reason
+
+
+def test_why_a_file_was_given_up_is_named_among_many_failures(
+    folder: Callable[..., Path], ingest: Callable[..., IngestReport]
+) -> None:
+    """The list of its bad records is cut off, but not what is said of the file itself."""
+    root = folder({"a.jsonl": "x\n" * 12_000, "b.txt": "An honest note."})
+    for _ in range(2):
+        report = ingest(root)
+        listed = [*report.failures, *report.known_failures]
+        assert report.failed == 10_002
+        assert len(listed) <= 1001
+        assert listed[-1].reason == "was given up at line 10001: 10,001 records cannot be read"

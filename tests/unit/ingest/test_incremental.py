@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption
+from lpisearch.ingest.under_way import UnderWay
+from lpisearch.readers import answer
 from lpisearch.readers.base import SourceFile
 
 if TYPE_CHECKING:
@@ -568,3 +570,30 @@ def test_a_deleted_document_stays_deleted(
 def test_an_empty_folder(folder: Callable[..., Path], ingest: Ingest) -> None:
     """An empty folder is no error, and makes an empty library."""
     assert _counts(ingest(folder({}))) == {}
+
+
+def test_a_file_at_which_a_run_was_ended_is_read_last(
+    ingest: Ingest,
+    folder: Callable[..., Path],
+    opened: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What comes after it is read first the next time; then the order is the usual one again."""
+    monkeypatch.setattr(answer, "LONG_WAIT_SECONDS", 0.0)  # any file of a worker is waited for
+    root = folder({"a.html": "<p>First words.", "b.txt": "Second words.", "c.txt": "Third words."})
+
+    def interrupt(_self: object, _file: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(UnderWay, "end", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(root)
+    opened.clear()
+    assert _counts(ingest(root)) == {"added": 3}
+    assert opened == ["b.txt", "c.txt", "a.html"]
+    opened.clear()
+    for path in root.iterdir():
+        os.utime(path, (1, 1))
+    ingest(root)
+    assert opened == ["a.html", "b.txt", "c.txt"]

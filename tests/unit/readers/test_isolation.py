@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections import deque
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers import isolation, process
+from lpisearch.readers import answer as answers
+from lpisearch.readers import process
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.isolation import IsolatedReaders
 from lpisearch.readers.limits import READING_SECONDS, reading_seconds
@@ -183,7 +185,26 @@ def test_waiting_for_the_reader_of_documents_is_not_silence(source: SourceFile) 
         others = list(answer)
     assert len(others) == 99
     held = [item.metadata["before"] for item in others if isinstance(item, Document)]
-    assert max(held) < 3 * isolation.AHEAD_BYTES
+    assert max(held) < 3 * answers.AHEAD_BYTES
+
+
+def test_whoever_waits_for_a_file_is_told(
+    readers: IsolatedReaders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, in the thread that waits; a file that is read at once is not remarked upon."""
+    monkeypatch.setattr(answers, "LONG_WAIT_SECONDS", 0.3)
+    slow, quick = tmp_path / "slow.txt", tmp_path / "quick.txt"
+    slow.write_text("0.9", encoding="utf-8")
+    quick.write_text("quick", encoding="utf-8")
+    list(readers.submit(SourceFile.at(quick), _misbehaving("ECHO")))  # the worker has started
+    waits: list[tuple[str, int]] = []
+    for path in (slow, quick):
+
+        def note(name: str = path.name) -> None:
+            waits.append((name, threading.get_ident()))
+
+        list(readers.submit(SourceFile.at(path), _misbehaving("ECHO"), note))
+    assert waits == [("slow.txt", threading.get_ident())]
 
 
 def test_what_was_read_before_a_failure_is_kept(
