@@ -13,6 +13,7 @@ from lpisearch.evaluation.measures.clustering import (
     Clustering,
     cluster_documents,
     clustering_accuracy,
+    clustering_hits,
     mutual_information,
 )
 from lpisearch.evaluation.measures.drawing import draw_classes, split_by_share
@@ -24,8 +25,13 @@ from lpisearch.evaluation.measures.retrieval import (
     score_run,
 )
 from lpisearch.evaluation.measures.several_labels import SetF1, set_f1
-from lpisearch.evaluation.measures.significance import PairedTest, paired_test
-from lpisearch.evaluation.measures.similarity import PairPrecision, average_accuracy, pair_precision
+from lpisearch.evaluation.measures.significance import PairedTest, holm, paired_test
+from lpisearch.evaluation.measures.similarity import (
+    PairPrecision,
+    average_accuracy,
+    document_accuracies,
+    pair_precision,
+)
 from lpisearch.evaluation.measures.subsets import frequent_terms, word_subsets
 
 __all__ = [
@@ -40,9 +46,12 @@ __all__ = [
     "average_accuracy",
     "cluster_documents",
     "clustering_accuracy",
+    "clustering_hits",
     "confusion",
+    "document_accuracies",
     "draw_classes",
     "frequent_terms",
+    "holm",
     "macro_f1",
     "mutual_information",
     "pair_precision",

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from lpisearch.records import Report
+    from lpisearch.records import Report, Table
 
 _KEPT_BACK = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
 _BAR_WIDTH = 80
+_MOST_PAIRS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Output:
             from lpisearch.reports import as_csv, as_markdown
 
             first = report.tables[:1]
-            shown = [table for table in report.tables if table.name not in _KEPT_BACK]
+            shown = list(filter(_is_shown, report.tables))
             text = as_csv(first) if self.csv else as_markdown(shown)
             if text:
                 say(text.removesuffix("\n"))
@@ -102,9 +103,15 @@ class Output:
         note(f"The report is in {folder / 'index.html'}")
 
 
+def _is_shown(table: Table) -> bool:
+    """Tell what people see here; --json and the page have all of it."""
+    many_pairs = table.name.endswith("significance") and len(table.rows) > _MOST_PAIRS
+    return table.name not in _KEPT_BACK and not many_pairs
+
+
 def _print(report: Report, tables: Sequence[str]) -> None:
     is_terminal = sys.stdout.isatty()
-    shown = [table for table in report.tables if table.name not in _KEPT_BACK]
+    shown = list(filter(_is_shown, report.tables))
     if tables:
         shown = [table for table in shown if table.name in tables]
     elif not is_terminal:

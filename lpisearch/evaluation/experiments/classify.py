@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lpisearch.errors import BadOption
 from lpisearch.evaluation.experiments.classifiers import CLASSIFIERS, Judged, judge
 from lpisearch.evaluation.experiments.collection import has_several, labelled, single_labelled
+from lpisearch.evaluation.experiments.differences import Measured, with_differences
 from lpisearch.evaluation.experiments.figures import compared_by, curves
 from lpisearch.evaluation.experiments.reporting import as_report, mean_and_spread
 from lpisearch.evaluation.experiments.representations import (
@@ -44,6 +45,7 @@ from lpisearch.wording import have, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lpisearch.evaluation import Confused
     from lpisearch.evaluation.experiments.cells import Cells
     from lpisearch.evaluation.experiments.collection import Collection
     from lpisearch.evaluation.experiments.several import Decided
@@ -83,9 +85,16 @@ def evaluate_classify(
     rows = _summarised(found)
     title = f"Classification: {described(splits)}"
     notes = (*collection.notes, *split_notes(collection, splits), *cells.notes)
-    table = Table("classify", title, tuple(rows), notes)
-    tables = [table, _pairs_table(found, rows)]
     measures = _measures(rows)
+    measured = Measured(measures[0], "document", _right_by_document(found, splits))
+    table, *pairs = with_differences(
+        Table("classify", title, tuple(rows), notes),
+        measured,
+        lambda row: f"{row['representation']} {row['classifier']}",
+        options.seed,
+        lambda row: row.get("train"),
+    )
+    tables = [table, _pairs_table(found, rows), *pairs]
     if len(wanted.train) > 1:
         figures = [curves(table, "train", each, SHARE) for each in measures]
     else:
@@ -113,9 +122,11 @@ def _measures(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 class _Row(NamedTuple):
-    """One classifier on one representation of one split."""
+    """One classifier on one representation of one draw; `right` has a 1 or a 0 for each judged."""
 
     split: str | float
+    draw: int
+    right: str
     representation: str
     classifier: str
     cells: dict[str, Any]
@@ -138,7 +149,8 @@ class _Experiment:
         said = f"classes, {name}, {named}"
         values = cells.value(said, partial(self._measure, split, name), *varied)
         return [
-            _Row(split.train, name, by, own["cells"], own["pairs"]) for by, own in values.items()
+            _Row(split.train, split.draw, own["right"], name, by, own["cells"], own["pairs"])
+            for by, own in values.items()
         ]
 
     def _measure(self, split: Split, name: str) -> dict[str, Any]:
@@ -171,8 +183,9 @@ def _scored(judged: Judged, unseen: Collection, learned: Any) -> dict[str, Any]:
         "dims": learned.dims,
         "alpha": learned.alpha,
     }
+    right = "".join(str(int(one == own)) for one, own in zip(said, truth, strict=True))
     pairs = worst_pairs(truth, said, _PAIRS)
-    return {"cells": cells, "pairs": [[one.label, one.predicted, one.count] for one in pairs]}
+    return {"cells": cells, "right": right, "pairs": [[*_confused(one)] for one in pairs]}
 
 
 def _scored_sets(decided: Decided, unseen: Collection) -> dict[str, Any]:
@@ -190,8 +203,24 @@ def _scored_sets(decided: Decided, unseen: Collection) -> dict[str, Any]:
         "dims": decided.learned.dims,
         "alpha": decided.learned.alpha,
     }
+    right = "".join(str(int(one in own)) for one, own in zip(best, truth, strict=True))
     pairs = worst_pairs(truth, best, _PAIRS)
-    return {"cells": cells, "pairs": [[one.label, one.predicted, one.count] for one in pairs]}
+    return {"cells": cells, "right": right, "pairs": [[*_confused(one)] for one in pairs]}
+
+
+def _confused(one: Confused) -> tuple[str, str, int]:
+    return one.label, one.predicted, one.count
+
+
+def _right_by_document(found: Sequence[_Row], splits: Sequence[Split]) -> list[dict[int, float]]:
+    """Return, for each row of the table, in which share of its draws each document is right."""
+    unseen = {(split.train, split.draw): split.unseen.tolist() for split in splits}
+    draws: dict[tuple[str | float, str, str], dict[int, list[bool]]] = {}
+    for row in found:
+        own = draws.setdefault((row.split, row.representation, row.classifier), {})
+        for document, right in zip(unseen[row.split, row.draw], row.right, strict=True):
+            own.setdefault(document, []).append(right == "1")
+    return [{document: fmean(right) for document, right in own.items()} for own in draws.values()]
 
 
 def _summarised(found: Sequence[_Row]) -> list[dict[str, Cell]]:

@@ -18,6 +18,7 @@ import numpy as np
 from lpisearch.compute.threads import one_thread_if_small
 from lpisearch.errors import BadOption
 from lpisearch.evaluation.experiments.collection import single_labelled
+from lpisearch.evaluation.experiments.differences import Measured, with_differences
 from lpisearch.evaluation.experiments.figures import compared, curves
 from lpisearch.evaluation.experiments.reporting import as_report, mean_and_spread
 from lpisearch.evaluation.experiments.representations import (
@@ -61,6 +62,7 @@ def evaluate_cluster(
     draws = sum(_number_of_draws(number, n_classes, wanted.draws) for number in wanted.classes)
     cells.total += draws * len(names)
     rows: list[dict[str, Cell]] = []
+    values: list[dict[int, float]] = []
     for number in wanted.classes:
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for draw, drawn in enumerate(_drawn(collection, number, wanted.draws, options.seed)):
@@ -68,18 +70,31 @@ def evaluate_cluster(
                 key = f"{name}, {number or n_classes} classes, draw {draw + 1}"
                 found[name].append(_cell(key, name, drawn, options, cells))
         rows += [_summarised(name, number or n_classes, own) for name, own in found.items()]
+        values += map(_by_unit, found.values())
     title = "Clustering: k-means with ten starts, compared with the classes"
-    table = Table("cluster", title, tuple(rows), (*collection.notes, *cells.notes))
+    by_draw = any("draws" in row for row in rows)
+    table, *pairs = with_differences(
+        Table("cluster", title, tuple(rows), (*collection.notes, *cells.notes)),
+        Measured(_MEASURES[0], "draw" if by_draw else "document", values),
+        lambda row: str(row["representation"]),
+        options.seed,
+        (lambda row: row["classes"]) if len(wanted.classes) > 1 else (lambda _row: None),
+    )
     if len(wanted.classes) > 1:
         figures = [curves(table, "classes", each, "classes") for each in _MEASURES]
     else:
         figures = [compared(table, _MEASURES)]
-    return as_report("Clustering", collection, (options, wanted), [table], figures)
+    return as_report("Clustering", collection, (options, wanted), [table, *pairs], figures)
 
 
 def measure_clusters(name: str, collection: Collection, options: EvaluateOptions) -> dict[str, Any]:
     """Cluster documents in a representation, into as many clusters as they have classes."""
-    from lpisearch.evaluation import cluster_documents, clustering_accuracy, mutual_information
+    from lpisearch.evaluation import (
+        cluster_documents,
+        clustering_accuracy,
+        clustering_hits,
+        mutual_information,
+    )
 
     labels = collection.single_labels
     number = len(set(labels))
@@ -94,10 +109,18 @@ def measure_clusters(name: str, collection: Collection, options: EvaluateOptions
     return {
         "AC": clustering_accuracy(labels, own.tolist()),
         "NMI": mutual_information(labels, own.tolist()),
+        "right": "".join(str(int(hit)) for hit in clustering_hits(labels, own.tolist())),
         "dims": learned.dims,
         "fit_s": learned.seconds,
         "cluster_s": time.perf_counter() - began,
     }
+
+
+def _by_unit(own: Sequence[dict[str, Any]]) -> dict[int, float]:
+    """Return AC by draw; of a single one, whether each document is in the right cluster."""
+    if len(own) > 1:
+        return dict(enumerate(each["AC"] for each in own))
+    return dict(enumerate(float(right) for right in map(int, own[0]["right"])))
 
 
 def _cell(

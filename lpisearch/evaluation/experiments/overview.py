@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.evaluation.experiments.classify import evaluate_classify
 from lpisearch.evaluation.experiments.cluster import evaluate_cluster
+from lpisearch.evaluation.experiments.differences import SIGNIFICANCE
 from lpisearch.evaluation.experiments.questions import read_questions
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import BASELINES
@@ -70,9 +71,16 @@ def evaluate_all(
         notes += [note for note in report.tables[0].notes if note not in notes]
     title = "Documents and labels: what each representation makes of them"
     tables = [Table("overview", title, tuple(_merged(found)), tuple(notes))]
-    tables += [table for report in found.values() for table in report.tables]
+    every = [_named(table, part) for part, report in found.items() for table in report.tables]
+    tables += sorted(every, key=lambda table: table.name.endswith(SIGNIFICANCE))
     figures = [figure for report in found.values() for figure in report.figures]
     return as_report("Evaluation", source.collection, (named,), tables, figures)
+
+
+def _named(table: Table, part: str) -> Table:
+    """Tell the pairs of one part from those of another."""
+    is_first = table.name != SIGNIFICANCE or part == "retrieval"
+    return table if is_first else replace(table, name=f"{part}_{SIGNIFICANCE}")
 
 
 def _merged(found: Mapping[str, Report]) -> list[dict[str, Cell]]:

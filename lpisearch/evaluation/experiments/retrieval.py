@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.evaluation.experiments.differences import Measured, with_differences
 from lpisearch.evaluation.experiments.figures import compared
 from lpisearch.evaluation.experiments.questions import Questions, read_questions
 from lpisearch.evaluation.experiments.reporting import as_report
@@ -67,7 +67,8 @@ def evaluate_retrieval(
             ways = (LEXICAL,)
             notes.append(Message("No index yet, so by words alone. Next: ", call("index")))
     cells.total += len(methods)
-    settings: dict[str, Scores] = {}
+    first = str(measures[0])
+    values: list[dict[str, float]] = []
     rows: list[dict[str, Cell]] = []
     judge = _Scorer(session, options, wanted, ways, questions, measures)
     for method in methods:
@@ -76,12 +77,14 @@ def evaluate_retrieval(
         scored: dict[str, Scores] = cells.value(said, partial(judge.scores, method), *varied)
         for by, scores in scored.items():
             rows.append(_row(method, by, scores, measures))
-            settings[by if method is None else f"{method}, {by}"] = scores
-    table = Table("retrieval", _title(questions), tuple(rows), tuple(notes))
-    tables = [table]
-    if len(settings) > 1:
-        tables.append(_comparisons(settings, str(measures[0]), options.seed))
-    tables += _missing(questions)
+            values.append(scores[first])
+    table, *pairs = with_differences(
+        Table("retrieval", _title(questions), tuple(rows), tuple(notes)),
+        Measured(first, "query", values),
+        _name,
+        options.seed,
+    )
+    tables = [table, *pairs, *_missing(questions)]
     figures = [compared(table, [str(measure) for measure in measures])]
     return as_report("Retrieval", None, (options, wanted), tables, figures)
 
@@ -161,27 +164,9 @@ def _row(
     return row | {"queries": len(scores[str(measures[0])])}
 
 
-def _comparisons(settings: Mapping[str, Scores], measure: str, seed: int) -> Table:
-    from lpisearch.evaluation import paired_test
-
-    rows: list[dict[str, Cell]] = []
-    for first, second in combinations(settings, 2):
-        own, other = settings[first][measure], settings[second][measure]
-        test = paired_test(
-            [own[query] for query in own], [other[query] for query in own], random_state=seed
-        )
-        rows.append(
-            {
-                "first": first,
-                "second": second,
-                "difference": test.difference,
-                "low": test.low,
-                "high": test.high,
-                "p": test.p_value,
-            }
-        )
-    title = f"{measure} of the first minus the second, query by query (paired randomisation test)"
-    return Table("significance", title, tuple(rows))
+def _name(row: Mapping[str, Cell]) -> str:
+    method = row.get("representation")
+    return str(row["by"]) if method is None else f"{method}, {row['by']}"
 
 
 def _missing(questions: Questions) -> list[Table]:

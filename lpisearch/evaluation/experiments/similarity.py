@@ -10,8 +10,11 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lpisearch.errors import NothingToEvaluate
 from lpisearch.evaluation.experiments.collection import labelled, single_labelled
+from lpisearch.evaluation.experiments.differences import Measured, with_differences
 from lpisearch.evaluation.experiments.figures import compared
 from lpisearch.evaluation.experiments.reporting import as_report
 from lpisearch.evaluation.experiments.representations import (
@@ -39,6 +42,12 @@ if TYPE_CHECKING:
     from lpisearch.settings import EvaluateOptions, SimilarityOptions
 
 
+_TITLE = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
+_EACH = "each"
+"""Where a row has the accuracy of every document, until it is shown."""
+_DECIMALS = 6
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Similarity:
     """One evaluation of similarity over one collection.
@@ -61,7 +70,7 @@ class Similarity:
     stored: StoredVectors | None
     cells: Cells
 
-    def rows(self, dims: Sequence[int | None]) -> list[dict[str, Cell]]:
+    def rows(self, dims: Sequence[int | None]) -> list[dict[str, Any]]:
         """Compare all representations over the whole collection, in each number of dimensions."""
         names = self._names()
         self.cells.total += len(names)
@@ -69,7 +78,7 @@ class Similarity:
 
     def rows_by_subset(
         self, subsets: Sequence[tuple[str, Collection]], dims: Sequence[int | None]
-    ) -> list[dict[str, Cell]]:
+    ) -> list[dict[str, Any]]:
         """Compare all representations over each subset."""
         names = self._names()
         self.cells.total += len(names) * len(subsets)
@@ -88,17 +97,17 @@ class Similarity:
 
     def _cell(
         self, name: str, collection: Collection, word: str, dims: Sequence[int | None]
-    ) -> list[dict[str, Cell]]:
+    ) -> list[dict[str, Any]]:
         stored = self.stored if self.stored and name == self.stored.method else None
 
-        def measure() -> list[dict[str, Cell]]:
+        def measure() -> list[dict[str, Any]]:
             if stored is not None:
                 return [_of_stored(stored, collection, self.options)]
             return _of_method(name, collection, self.options, dims)
 
         said = f"similarity, {name}{f', “{word}”' if word else ''}"
         varied = (*self.options.of_methods, dims)
-        found: list[dict[str, Cell]] = self.cells.value(said, measure, *varied)
+        found: list[dict[str, Any]] = self.cells.value(said, measure, *varied)
         return [{"representation": name, **row} for row in found]
 
 
@@ -135,38 +144,50 @@ def evaluate_similarity(
         collection = stored.known(collection)
     similarity = Similarity(collection, options, wanted, stored, cells)
     notes = [*collection.notes, *(stored.notes if stored is not None else ())]
-    if wanted.words or wanted.most_frequent:
+    by_subset = bool(wanted.words or wanted.most_frequent)
+    detail: list[dict[str, Any]] = []
+    if by_subset:
         subsets, alike = word_subsets(collection, wanted)
         detail = similarity.rows_by_subset(subsets, dims)
-        rows = _means(detail)
+        groups = _grouped(detail)
+        rows = [_mean(key, own) for key, own in groups.items()]
+        values = [{row["subset"]: row["AP"] for row in own} for own in groups.values()]
         number = counted(len(subsets), "subset")
         notes.append(f"Means over {number}, each the documents that hold one word.")
         if alike:
             notes.append(f"Left out, as no pairs of both kinds have the word: {some(alike)}.")
     else:
-        rows, detail = similarity.rows(dims), []
-    sampled = [row for row in rows if row.get("sampled")]
-    if sampled:
+        rows = similarity.rows(dims)
+        values = [dict(enumerate(row[_EACH])) for row in rows]
+    if any(row.get("sampled") for row in rows):
         notes.append("Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval.")
-    title = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
-    table = Table("similarity", title, tuple(rows), (*notes, *cells.notes))
-    tables = [table]
-    if detail:
-        tables.append(Table("subsets", "By subset", tuple(detail)))
+    table, *pairs = with_differences(
+        Table("similarity", _TITLE, tuple(map(_shown, rows)), (*notes, *cells.notes)),
+        Measured("AP", "subset", values) if by_subset else Measured("accuracy", "document", values),
+        lambda row: str(row["representation"]),
+        options.seed,
+        (lambda row: row["dims"]) if len(dims) > 1 else (lambda _row: None),
+    )
+    subset_tables = [Table("subsets", "By subset", tuple(map(_shown, detail)))] if detail else []
     figures = [compared(table, ("AP", "accuracy"))] if rows else []
+    tables = [table, *subset_tables, *pairs]
     return as_report("Similarity", collection, (options, wanted), tables, figures)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Cell]:
+    return {name: cell for name, cell in row.items() if name != _EACH}
 
 
 def _of_stored(
     stored: StoredVectors, collection: Collection, options: EvaluateOptions
-) -> dict[str, Cell]:
+) -> dict[str, Any]:
     rows = stored.of(collection.keys)
     return {"dims": stored.dims} | pair_measures(rows, collection, options.seed)
 
 
 def _of_method(
     name: str, collection: Collection, options: EvaluateOptions, dims: Sequence[int | None]
-) -> list[dict[str, Cell]]:
+) -> list[dict[str, Any]]:
     """Measure a representation in several numbers of dimensions, learned once where that does."""
     X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
     asked = [number for number in dims if number is not None]
@@ -180,20 +201,25 @@ def _of_method(
         learned = largest or represent(name, X, replace(options, dims=number))
         rows = learned.directions(X, number)
         measured = pair_measures(rows, collection, options.seed)
-        fewer: dict[str, Cell] = {"found_dims": rows.shape[1]} if rows.shape[1] < number else {}
+        fewer: dict[str, Any] = {"found_dims": rows.shape[1]} if rows.shape[1] < number else {}
         found.append({"dims": number} | fewer | measured)
     return found
 
 
-def pair_measures(rows: Any, collection: Collection, seed: int) -> dict[str, Cell]:
-    """Return average precision over pairs, and average accuracy, of documents in their places."""
-    from lpisearch.evaluation import average_accuracy, pair_precision
+def pair_measures(rows: Any, collection: Collection, seed: int) -> dict[str, Any]:
+    """Return average precision over pairs, and average accuracy, of documents in their places.
+
+    Under `_EACH` is the accuracy of every document.
+    """
+    from lpisearch.evaluation import document_accuracies, pair_precision
 
     labels = [list(own) for own in collection.labels]
     pairs = pair_precision(rows, labels, random_state=seed)
-    found: dict[str, Cell] = {
+    each = document_accuracies(rows, labels)
+    found: dict[str, Any] = {
+        _EACH: each.round(_DECIMALS).tolist(),
         "AP": pairs.precision,
-        "accuracy": average_accuracy(rows, labels),
+        "accuracy": float(np.mean(each)),
         "documents": len(labels),
         "pairs": pairs.pairs,
     }
@@ -202,24 +228,23 @@ def pair_measures(rows: Any, collection: Collection, seed: int) -> dict[str, Cel
     return found
 
 
-def _means(detail: Sequence[Mapping[str, Cell]]) -> list[dict[str, Cell]]:
-    """Average over subsets; without a fixed number of dimensions they may differ in it."""
+def _grouped(
+    detail: Sequence[Mapping[str, Any]],
+) -> dict[tuple[Cell, Cell], list[Mapping[str, Any]]]:
+    """Group rows of subsets; without a fixed number of dimensions they may differ in it."""
     fixed = len({(row["representation"], row["subset"]) for row in detail}) < len(detail)
-    groups: dict[tuple[Cell, Cell], list[Mapping[str, Cell]]] = {}
+    groups: dict[tuple[Cell, Cell], list[Mapping[str, Any]]] = {}
     for row in detail:
         dims = row["dims"] if fixed and row["representation"] != TERMS else None
         groups.setdefault((row["representation"], dims), []).append(row)
-    return [
-        {
-            "representation": name,
-            "dims": dims,
-            "AP": fmean(_number(row["AP"]) for row in own),
-            "accuracy": fmean(_number(row["accuracy"]) for row in own),
-            "subsets": len(own),
-        }
-        for (name, dims), own in groups.items()
-    ]
+    return groups
 
 
-def _number(cell: Cell) -> float:
-    return float(cell or 0)
+def _mean(key: tuple[Cell, Cell], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "representation": key[0],
+        "dims": key[1],
+        "AP": fmean(row["AP"] for row in own),
+        "accuracy": fmean(row["accuracy"] for row in own),
+        "subsets": len(own),
+    }

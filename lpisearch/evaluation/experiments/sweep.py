@@ -49,6 +49,11 @@ if TYPE_CHECKING:
 
     Rows = Sequence[Mapping[str, Cell]]
 
+_OF_P = (
+    "p: of the difference to the best row with the same value, of methods that have the parameter, "
+    "or of those that have not; paired randomisation test, Holm's correction for all pairs."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
@@ -81,6 +86,8 @@ def evaluate_sweep(
         names = tuple(name for name in names if name != TERMS)  # they make no index
     run = _Runner(session, replace(options, methods=names), wanted, parts, cells)
     rows = run.rows()
+    if any(row.get("p") is not None for row in rows):
+        run.notes.append(_OF_P)
     title = f"{wanted.measure.capitalize()} by {axis(wanted.over)}"
     table = Table("sweep", title, tuple(rows), tuple(run.notes))
     drawn = replace(table, name=wanted.measure)

@@ -81,6 +81,38 @@ def clustering_accuracy(labels: Labels, clusters: Labels) -> float:
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 
 
+def clustering_hits(labels: Labels, clusters: Labels) -> list[bool]:
+    """Tell of each labelled document whether it is in the right cluster.
+
+    Parameters
+    ----------
+    labels
+        One for each document; documents without are left out.
+    clusters
+        The name of each document's cluster.
+
+    Returns
+    -------
+    list of bool
+        `clustering_accuracy` is the share of true ones.
+
+    Raises
+    ------
+    ValueError
+        If a document has several labels, none has one, or the lengths differ.
+
+    Examples
+    --------
+    >>> from lpisearch.evaluation import clustering_hits
+    >>> clustering_hits(["a", "a", "b", "b"], [1, 1, 0, 1])
+    [True, True, True, False]
+    """
+    groups, classes = _numbered(labels, clusters)
+    best = linear_sum_assignment(_counts(groups, classes), maximize=True)
+    right = {(int(group), int(own)) for group, own in zip(*best, strict=True)}
+    return [pair in right for pair in zip(groups.tolist(), classes.tolist(), strict=True)]
+
+
 def mutual_information(labels: Labels, clusters: Labels) -> float:
     """Give the mutual information of classes and clusters over the larger of their entropies.
 
@@ -173,12 +205,21 @@ def cluster_documents(
 
 def _table(labels: Labels, clusters: Labels) -> Whole:
     """Count the documents of each cluster (rows) in each class (columns)."""
+    return _counts(*_numbered(labels, clusters))
+
+
+def _numbered(labels: Labels, clusters: Labels) -> tuple[Whole, Whole]:
+    """Return the number of the cluster and of the class of each labelled document."""
     if len(labels) != len(clusters):
         raise ValueError(f"There are {len(labels)} labels, but {len(clusters)} documents.")
     known = Labelling.of(labels)
     classes = known.single("The comparison with clusters")
     found = as_list(clusters)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(found))}
-    table = np.zeros((len(numbers), len(known.names)), dtype=np.int64)
-    np.add.at(table, (np.array([numbers[found[row]] for row in known.rows]), classes), 1)
+    return np.array([numbers[found[row]] for row in known.rows]), classes
+
+
+def _counts(groups: Whole, classes: Whole) -> Whole:
+    table = np.zeros((int(groups.max()) + 1, int(classes.max()) + 1), dtype=np.int64)
+    np.add.at(table, (groups, classes), 1)
     return table

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ALL_SIGNS = 12
 """Up to so many queries that differ, every choice of signs is tried."""
+NORMAL = 1000
+"""Of more that differ, the distribution over all signs is taken for normal."""
 CONFIDENCE = 0.95
 _BLOCK = 2**20
 # Sums of the same numbers in another order differ by this share of their size at most.
@@ -60,9 +62,11 @@ def paired_test(
 
     If the settings are alike, the difference of each query could as well have the other sign.
     The p-value is the share of all choices of signs whose mean is at least as far from 0 as the
-    one found. All are tried where up to 12 queries differ; else `rounds` are drawn, and the
-    choice that was found is counted as one more, so that the p-value is never 0. The interval is
-    Student's t for the mean of the differences.
+    one found. All are tried where up to 12 queries differ, and counted where all differences are
+    of one size, as those of right and wrong answers are (the sign test, McNemar's exact test). Of
+    more than 1,000 that differ the mean is normally distributed over the choices; else `rounds`
+    are drawn, and the choice that was found is counted as one more, so that the p-value is never
+    0. The interval is Student's t for the mean of the differences.
 
     Parameters
     ----------
@@ -103,6 +107,43 @@ def paired_test(
     )
 
 
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number by Holm's step-down rule.
+
+    Those that stay below a bound are all true with a probability of one minus the bound at least,
+    however the tests depend on each other. The least of m is multiplied by m, the next by m - 1, …,
+    and none becomes smaller than the one before it.
+
+    Parameters
+    ----------
+    p_values
+        One of each test.
+
+    Returns
+    -------
+    list of float
+        In the same order, none above 1.
+
+    References
+    ----------
+    Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics 6 (1979).
+
+    Examples
+    --------
+    >>> from lpisearch.evaluation import holm
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for place, number in enumerate(order):
+        largest = max(largest, min(1.0, p_values[number] * (len(order) - place)))
+        corrected[number] = largest
+    return corrected
+
+
 def _differences(first: Any, second: Any) -> Floats:
     """Pair the scores by query, or by place."""
     if isinstance(first, Mapping) != isinstance(second, Mapping):
@@ -132,6 +173,12 @@ def _p_value(differences: Floats, rounds: int, chance: np.random.Generator) -> f
     if n <= ALL_SIGNS:
         bits = np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1
         return float(np.mean(np.abs((1 - 2 * bits) @ differences) >= least))
+    sizes = np.abs(differences)
+    if sizes.max() - sizes.min() <= _ROUNDING * sizes.max():
+        return float(stats.binomtest(int(np.count_nonzero(differences > 0)), n).pvalue)
+    if n > NORMAL:
+        spread = float(np.sqrt(np.sum(differences**2)))
+        return float(2 * stats.norm.sf(abs(differences.sum()) / spread))
     reached, block = 0, max(1, _BLOCK // n)
     for start in range(0, rounds, block):
         bits = chance.integers(0, 2, size=(min(block, rounds - start), n), dtype=np.int8)

@@ -167,6 +167,29 @@ def average_accuracy(Y: Any, labels: Labels) -> float:
     >>> average_accuracy([[1, 0], [2, 0], [1, 1], [0, 1]], ["a", "a", "b", "b"])
     0.4583333333333333
     """
+    return float(np.mean(document_accuracies(Y, labels)))
+
+
+def document_accuracies(Y: Any, labels: Labels) -> Floats:
+    """Give what `average_accuracy` is the mean of: a value for each labelled document.
+
+    Parameters
+    ----------
+    Y
+        Documents x dimensions, dense or sparse.
+    labels
+        One for each document, or a list of them; documents without are left out.
+
+    Returns
+    -------
+    array
+        Each between 0 and 1, in the order of the documents.
+
+    Raises
+    ------
+    ValueError
+        If no document has a label, or Y and labels do not fit.
+    """
     unit, known = _labelled(Y, labels)
     sizes = known.companions()
 
@@ -178,7 +201,8 @@ def average_accuracy(Y: Any, labels: Labels) -> float:
                                  sizes[start:stop])  # fmt: skip
 
     found = np.concatenate(map_cosines(unit, relevant))
-    return float(np.mean(found / sizes))
+    accuracies: Floats = found / sizes
+    return accuracies
 
 
 def _labelled(Y: Any, labels: Labels) -> tuple[Matrix, Labelling]:

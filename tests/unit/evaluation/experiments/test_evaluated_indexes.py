@@ -138,7 +138,10 @@ def test_an_overview_has_all_that_labels_allow(indexed: Library) -> None:
     table = report.tables[0]
     assert _names(report) == ["terms", "lsi", "rlpi"]
     assert {"pairs_AP", "svm_accuracy", "cluster_NMI"} < set(table.columns)
-    assert [one.name for one in report.tables[1:]][:2] == ["similarity", "classify"]
+    assert [one.name for one in report.tables[1:]] == [
+        *("similarity", "classify", "worst_pairs", "cluster"),
+        *(f"{part}_significance" for part in ("similarity", "classify", "cluster")),
+    ]
 
 
 def test_an_overview_with_queries(indexed: Library, tmp_path: Path) -> None:

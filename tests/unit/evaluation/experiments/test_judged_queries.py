@@ -101,9 +101,10 @@ def test_a_run_and_judgements_name_the_same_documents(
     # Without encoding a judgement cannot name what holds a tab or looks like another's encoding.
     ids = [name for name in _ODD_IDS if field is as_field or name not in {"tab\tid", "a%20b"}]
     qrels.write_text("".join(f"{field('the first')}\t0\t{field(name)}\t1\n" for name in ids))
+    notes: list[str] = []
     with Library(library) as opened:
         options = SearchOptions(by="lexical", k=100)
-        lines = list(run_lines(opened.batch(queries, options=options)))
+        lines = list(run_lines(opened.batch(queries, options=options, on_note=notes.append)))
         report = opened.evaluate("retrieval", wanted=RetrievalOptions(queries, qrels))
     assert "missing_documents" not in {table.name for table in report.tables}
     judged = {as_field("the first"): {as_field(name): 1 for name in ids}}

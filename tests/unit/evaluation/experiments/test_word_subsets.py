@@ -32,7 +32,7 @@ def _run(source: EvaluationInput, wanted: SimilarityOptions, dims: Any = (None,)
 def test_a_subset_is_the_documents_that_hold_a_word(source: Make, counts: Any) -> None:
     """Columns name subsets, and the table has their means."""
     report = _run(source(), SimilarityOptions(words=("term0", "term11")))
-    means, subsets = report.tables
+    means, subsets, _ = report.tables
     for name in ("terms", "lsi"):
         own = [row for row in subsets.rows if row["representation"] == name]
         assert [row["subset"] for row in own] == ["term0", "term11"]

@@ -3,11 +3,13 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 from scipy import stats
 
-from lpisearch.evaluation import paired_test
+from lpisearch.evaluation import holm, paired_test
 
 
 def _scores(n: int, gain: float, seed: int = 0) -> tuple[Any, Any]:
@@ -104,3 +106,32 @@ def test_rounding_hides_no_choice_of_signs() -> None:
         assert paired_test(gains, [0.0] * len(gains)).p_value == 2 / 2 ** len(gains)
     # 0.1 + 0.2 - 0.3 is 0 but for rounding, so that every choice of signs is as far from 0.
     assert paired_test([0.1, 0.2, 0.0], [0.0, 0.0, 0.3]).p_value == 1
+
+
+@pytest.mark.parametrize("count", [20, 300])
+def test_right_and_wrong_are_tested_by_the_exact_sign_test(count: int) -> None:
+    """Differences of one size are counted, not drawn: McNemar's exact test."""
+    first = [1.0] * count + [0.0] * 5 + [1.0] * 40
+    second = [0.0] * count + [1.0] * 5 + [1.0] * 40
+    expected = stats.binomtest(count, count + 5).pvalue
+    assert paired_test(first, second).p_value == pytest.approx(expected)
+
+
+def test_of_many_differences_the_normal_distribution_is_that_of_the_draws() -> None:
+    """Beyond a thousand queries it agrees with signs that are drawn."""
+    chance = np.random.default_rng(1)
+    differences = chance.normal(0.03, 1, 3000)
+    signs = chance.choice((-1.0, 1.0), (4000, 3000))
+    drawn = np.mean(np.abs(signs @ differences) >= abs(differences.sum()))
+    found = paired_test(differences.tolist(), [0.0] * 3000).p_value
+    assert found == pytest.approx(drawn, abs=0.03)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_keeps_the_order_and_never_lessens(p_values: list[float]) -> None:
+    """Each is at least what it was, the least times their number, and none is above 1."""
+    corrected = holm(p_values)
+    assert all(p <= c <= 1 for p, c in zip(p_values, corrected, strict=True))
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    assert [corrected[at] for at in order] == sorted(corrected)
+    assert min(corrected) == min(1, len(p_values) * min(p_values))
