@@ -112,7 +112,9 @@ def index(
     learn_predicted: Annotated[
         bool,
         typer.Option(
-            "--learn-predicted", help="Learn predicted labels where a document has no other."
+            "--learn-predicted",
+            help="Learn predicted labels where a document has no other.",
+            rich_help_panel=_LEARN,
         ),
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Of every random choice.")] = 0,

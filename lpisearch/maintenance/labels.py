@@ -70,7 +70,7 @@ def meant_documents(snapshot: Snapshot, names: Sequence[str], where: Filter) -> 
         if not found:
             raise DocumentNotFound(name)
         keys |= dict.fromkeys(found)
-    return list(keys)
+    return sorted(keys)
 
 
 def _checked(option: str, labels: Sequence[str]) -> list[str]:

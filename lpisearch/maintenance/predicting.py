@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lpisearch.maintenance.labels import meant_documents
 from lpisearch.records import LabelShare, PredictionReport
 from lpisearch.search.classifying import TextClassifier
-from lpisearch.storage import open_store, writer_lock
+from lpisearch.storage import TOKENISER, open_store, writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -99,8 +99,13 @@ def forget_predicted(
 def _judged(
     transaction: Transaction, judge: TextClassifier, keys: Sequence[int]
 ) -> Iterator[tuple[int, Classification]]:
+    """Judge documents: by their stored tokens, unless the index was made of others."""
+    if transaction.settings.get(TOKENISER) == judge.tokeniser:
+        for key, tokens in zip(keys, transaction.corpus.tokens(keys), strict=True):
+            yield key, judge.stored("", tokens)
+        return
     for key, document in zip(keys, transaction.documents.load(keys), strict=True):
-        yield key, judge.document(document.id or "", document)
+        yield key, judge.document("", document)
 
 
 def _kept(judged: Classification, settled: set[str]) -> list[LabelShare]:

@@ -25,6 +25,7 @@ _QUALIFIERS = frozenset(
 )
 _AT_A_DEPTH = re.compile(r"[PRS]@\d+")  # P alone is a significance, P@10 a precision
 _WORD = re.compile(r"[a-z]+\d?")
+_PROBABILITIES = frozenset({"p", "p_holm"})
 _LEAST_FIXED = 1e-4  # below it a time is written with an exponent
 _LEAST_WHOLE = 1000
 
@@ -89,6 +90,8 @@ def _shown_number(name: str, number: float) -> str:
         return "–" if math.isnan(number) else str(number)
     if is_time(name):
         return _significant(number, 3)
+    if name in _PROBABILITIES:
+        return f"{number:.4f}" if number >= _LEAST_FIXED or number == 0 else f"<{_LEAST_FIXED:.4f}"
     if is_share(name) and abs(number) <= 1:
         return f"{number:.4f}"
     return f"{number:.4g}" if abs(number) < _LEAST_WHOLE else f"{number:.0f}"

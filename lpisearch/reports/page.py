@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import PlotUnavailable
 from lpisearch.reports.bars import as_bars
 from lpisearch.reports.cells import SPREAD, is_number, is_numeric, more_is_better, shown
+from lpisearch.reports.common import full_title, own_columns
 from lpisearch.reports.plots import svg_text
 from lpisearch.wording import printable
 
@@ -121,9 +122,9 @@ def _section(title: str, parts: Iterable[str]) -> list[str]:
 
 
 def _table(table: Table) -> str:
-    title = _text(table.title or table.name)
+    title = _text(full_title(table) or table.name)
     numeric = {name for name in table.columns if is_numeric(table, name)}
-    heads = (_cell("th", _head(name), name in numeric, "col") for name in _columns(table))
+    heads = (_cell("th", _head(name), name in numeric, "col") for name in own_columns(table))
     best = {name: _best(table, name) for name in numeric if more_is_better(name)}
     rows = "\n".join(f"<tr>{_row(table, row, numeric, best)}</tr>" for row in table.rows)
     notes = "".join(f"<li>{_text(note)}</li>" for note in table.notes)
@@ -139,7 +140,7 @@ def _table(table: Table) -> str:
 
 def _row(table: Table, row: Mapping[str, Cell], numeric: set[str], best: Mapping[str, str]) -> str:
     cells = []
-    for at, name in enumerate(_columns(table)):
+    for at, name in enumerate(own_columns(table)):
         text = shown(name, row.get(name))
         content = f"<b>{escape(text)}</b>" if text and best.get(name) == text else escape(text)
         if text and row.get(name + SPREAD) is not None:
@@ -149,12 +150,6 @@ def _row(table: Table, row: Mapping[str, Cell], numeric: set[str], best: Mapping
             _cell("th" if heads_row else "td", content, name in numeric, "row" * heads_row)
         )
     return "".join(cells)
-
-
-def _columns(table: Table) -> list[str]:
-    """Return the columns; a spread stands in the cell of what it is the spread of."""
-    every = table.columns
-    return [name for name in every if name.removesuffix(SPREAD) not in {*every} - {name}]
 
 
 def _head(name: str) -> str:

@@ -38,6 +38,8 @@ class TextClassifier:
     ----------
     classifier
         The name of the one that judges.
+    tokeniser
+        The settings of what made the words of the index.
     """
 
     def __init__(self, session: Session, options: ClassifyOptions = _DEFAULTS) -> None:
@@ -46,6 +48,7 @@ class TextClassifier:
         self._index = session.index(options.index)
         self._classifier = _classifier(self._index, options.classifier)
         self._tokeniser = session.tokeniser_of(self._index)
+        self.tokeniser = self._index.manifest.tokeniser
         chosen = self._classifier.chosen
         self.classifier = chosen if options.classifier == AUTO else options.classifier
         self._further = self._classifier.further.get(self.classifier, NO_FURTHER)
@@ -57,6 +60,10 @@ class TextClassifier:
     def document(self, name: str, document: Document) -> Classification:
         """Judge a document that was read from somewhere."""
         return self._judge(name, document_tokens(self._tokeniser, document).split())
+
+    def stored(self, name: str, tokens: str) -> Classification:
+        """Judge a document by its tokens, which the tokeniser of the index made."""
+        return self._judge(name, tokens.split())
 
     def _judge(self, name: str, tokens: list[str]) -> Classification:
         if not tokens:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.cli.render import print_table, say
 from lpisearch.reports.cells import SPREAD
+from lpisearch.reports.common import full_title, own_columns
 from lpisearch.reports.widths import padded, width_of
 
 if TYPE_CHECKING:
@@ -15,19 +16,6 @@ if TYPE_CHECKING:
     from lpisearch.records import Cell, Table
 
 _GAP = 2
-# They hold for the whole run: not shown in each row where all rows agree in them. Most are said
-# beside the title; the others are in it.
-_CIRCUMSTANCES = (
-    "train",
-    "classes",
-    "documents",
-    "pairs",
-    "subsets",
-    "queries",
-    "repeats",
-    "draws",
-)
-_IN_THE_TITLE = frozenset({"train", "queries", "repeats"})
 # What goes first where a terminal is too narrow.
 _LESS = ("alpha", "found_dims", "cluster_s", "fit_s", "predict_s", "dims")
 
@@ -37,12 +25,9 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
     if not is_terminal:
         _print_lines(table)
         return
-    common = _in_common(table)
-    beside = [name for name in common if name not in _IN_THE_TITLE]
-    said = ", ".join(f"{name} {_text(name, common[name])}" for name in beside)
-    say(table.title + (f" ({said})" if said else ""))
+    say(full_title(table))
     width = shutil.get_terminal_size().columns
-    columns = _columns(table, common)
+    columns = own_columns(table)
     left_out = []
     for name in (None, *(name for name in _LESS if name in columns)):
         left_out += [] if name is None else [name]
@@ -54,17 +39,6 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
                 say(f"(not shown in {width} columns: {', '.join(left_out)}; --csv has all)")
             return
     _print_blocks(columns, _rows(table, columns))
-
-
-def _columns(table: Table, common: Mapping[str, Cell]) -> list[str]:
-    """Return the columns that have something to say row by row."""
-    return [
-        name
-        for name in table.columns
-        if not name.endswith(SPREAD)
-        and name not in common
-        and any(row.get(name) is not None for row in table.rows)
-    ]
 
 
 def _rows(table: Table, columns: Sequence[str]) -> list[list[str]]:
@@ -96,15 +70,6 @@ def _print_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None
         for name, cell in zip(columns, row, strict=True):
             if cell:
                 say(padded(name, wide) + cell)
-
-
-def _in_common(table: Table) -> dict[str, Cell]:
-    found = {}
-    for name in _CIRCUMSTANCES:
-        values = {row.get(name) for row in table.rows}
-        if len(values) == 1 and name in table.columns and None not in values:
-            found[name] = values.pop()
-    return found
 
 
 def _heads_and_rows(

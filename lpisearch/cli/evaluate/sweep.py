@@ -57,6 +57,7 @@ def sweep(
     train: given.Train = "",
     repeats: given.Repeats = 10,
     classifiers: given.Classifiers = given.USUAL_CLASSIFIERS,
+    single: given.Single = False,
     classes: given.Classes = "all",
     draws: given.Draws = 50,
     queries: given.Queries = None,
@@ -89,7 +90,7 @@ def sweep(
     )
     kinds: dict[str, Callable[[], Any]] = {
         "similarity": lambda: similarity_options(words, subset_size),
-        "classify": lambda: classify_options(split, train, repeats, classifiers),
+        "classify": lambda: classify_options(split, train, repeats, classifiers, single=single),
         "cluster": lambda: cluster_options(classes, draws),
         "retrieval": lambda: retrieval_options(queries, qrels, by),
     }

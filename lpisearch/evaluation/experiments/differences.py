@@ -73,19 +73,33 @@ def with_differences(
         found, against_best = _compared(own, seed)
         corrected |= against_best
         named = {at: name(table.rows[at]) for at in own}
-        beside: dict[str, Cell] = {} if said is None else {"at": said}
+        beside: dict[str, Cell] = {"at": said} if len(groups) > 1 else {}
         pairs += [
             beside | {"first": named[first], "second": named[second]} | cells
             for (first, second), cells in found.items()
         ]
     if not pairs:
         return [table]
-    rows = tuple({**row, "p": corrected.get(at)} for at, row in enumerate(table.rows))
-    title = f"{measured.measure} of the first minus the second, {measured.unit} by {measured.unit}"
+    rows = tuple(
+        _beside(measured.measure, row, corrected.get(at)) for at, row in enumerate(table.rows)
+    )
+    by_unit = f"{measured.unit} by {measured.unit}"
+    what = f"{table.name.capitalize()}, {measured.measure}"
+    title = f"{what} of the first minus the second, {by_unit}"
     method = "(paired randomisation test; p_holm: corrected for all pairs)"
     notes = _in_words(table, measured, groups, corrected, name)
     every = Table(SIGNIFICANCE, f"{title} {method}", tuple(pairs), tuple(notes))
     return [replace(table, rows=rows), every]
+
+
+def _beside(measure: str, row: Row, p: float | None) -> dict[str, Cell]:
+    """Put p directly behind the measure that it is of, and how far that spreads."""
+    found: dict[str, Cell] = {}
+    for name, cell in row.items():
+        if name not in {f"{measure}_sd", measure} and measure in found:
+            found.setdefault("p", p)
+        found[name] = cell
+    return found | {"p": p}
 
 
 def _compared(

@@ -38,7 +38,7 @@ def test_json_of_retrieval(cli: Cli, files: tuple[str, ...]) -> None:
     assert cli("index", "--dims", "4").exit_code == 0
     found = _value(cli("evaluate", "retrieval", *files, "--json"))
     assert [list(run) for run in found["runs"]] == [
-        ["by", "AP", "nDCG@10", "P@10", "R@100", "RR", "queries", "p"]
+        ["by", "AP", "p", "nDCG@10", "P@10", "R@100", "RR", "queries"]
     ] * 3
     assert [run["by"] for run in found["runs"]] == ["hybrid", "semantic", "lexical"]
     assert all(run["queries"] == 2 and 0 <= run["AP"] <= 1 for run in found["runs"])

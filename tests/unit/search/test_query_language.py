@@ -160,6 +160,11 @@ def test_titles_and_alternatives(found: Ask, text: str, ids: set[str], by: str) 
 def test_what_no_title_has_is_said(answer: Callable[..., Answer]) -> None:
     """A note names it as it was typed; so it does alternatives that are nowhere."""
     assert "in no title: “Postgres”" in answer("title:Postgres").notes
+    meant = answer("title:postgrse OR (umlaut ledgre)").suggestions
+    assert {one.word: one.nearest[:1] for one in meant} == {
+        "postgrse": ("postgres",),
+        "ledgre": ("ledger",),
+    }
     notes = answer("(zzyzx OR qqqx)").notes
     assert "none of these is in any document: (zzyzx OR qqqx)" in notes
 
