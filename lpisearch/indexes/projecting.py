@@ -74,7 +74,21 @@ def fit_projection(X: Any, known: Known, options: IndexSpec, stages: Stages) -> 
             f"No subspace can be learned from these documents: {error}",
             Message("add documents that differ, or ask for other options: ", call("help", "index")),
         ) from error
-    return Projected(projection, X.shape[0], tuple(str(each.message) for each in said))
+    notes = tuple(str(each.message) for each in said)
+    return Projected(projection, X.shape[0], (*notes, *_of_labels(projection)))
+
+
+def _of_labels(projection: DocumentTransformer) -> list[str]:
+    """Say how much the labels of some documents count, where the method found that out."""
+    strength = getattr(projection, "label_strength_", None)
+    if strength is None:
+        return []
+    if strength == 0:
+        return ["The labels are left out of the map: documents held out were placed better so."]
+    if strength == float("inf"):
+        return ["The map is of the labels alone: documents held out were placed better so."]
+    times = "once" if strength == 1 else f"{strength:g} times"
+    return [f"Dimensions from labels count {times} beside those from neighbours."]
 
 
 def rows_of_pairs(

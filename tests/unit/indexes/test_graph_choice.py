@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from lpisearch.indexes.opening import open_index
 from lpisearch.settings import IndexOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -45,3 +46,17 @@ def test_a_graph_that_cannot_work_is_refused(shelf: Path, options: IndexOptions,
     """The error says what does not fit, before anything is read."""
     with pytest.raises(BadOption, match=said):
         build_index(shelf, options)
+
+
+@pytest.mark.parametrize(
+    ("strength", "said"),
+    [("0", "left out of the map"), ("1", "count once"), ("2", "count 2 times"), ("inf", "alone")],
+)
+def test_how_much_labels_count_is_said(
+    records: list[dict[str, Any]], put: Callable[..., Any], library: Path, strength: str, said: str
+) -> None:
+    """Where only some documents have labels, a note says how much those count."""
+    put([{**each, "labels": each["labels"] * (row % 3)} for row, each in enumerate(records)])
+    options = IndexOptions(dims=6, labels="use", settings={"label_strength": strength})
+    report = build_index(library, options)
+    assert any(said in note for note in report.notes), report.notes
