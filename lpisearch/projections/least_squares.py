@@ -86,6 +86,13 @@ def ridge(
     small = min(X.shape) <= DENSE_SIDE or tolerance == 0
     if solver == "dense" or (solver == "auto" and small):
         return Ridge(_direct(X, Y, alpha, dual=dual), 0, 0.0)
+    if alpha == 0 and X.dtype != np.float64:
+        precise = ridge(X.astype(np.float64), Y.astype(np.float64), 0.0, weights=weights,
+                        tolerance=tolerance, solver=solver)  # fmt: skip
+        return precise._replace(coefficients=precise.coefficients.astype(X.dtype))
+    # Without a penalty, documents with the same terms and different responses leave the dual form
+    # without a solution, and the steps would run away from one; the primal form always has one.
+    dual = dual and alpha > 0
     first, second = (X, transposed(X)) if dual else (transposed(X), X)
     right = Y if dual else product(first, Y)
     importance = np.ones(Y.shape[1]) if weights is None else weights

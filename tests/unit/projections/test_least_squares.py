@@ -84,3 +84,16 @@ def test_unknown_solver_is_refused() -> None:
     """The message lists the solvers."""
     with pytest.raises(ValueError, match="auto, cg, dense"):
         ridge(*problem(5, 5), 1.0, solver="magic")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_copies_with_different_responses_have_a_least_squares_solution(dtype: Any) -> None:
+    """Without a penalty, the steps do not run away where documents contradict each other."""
+    X, Y = problem(40, 90)
+    X, Y = np.vstack([X, X[:10]]).astype(dtype), np.vstack([Y, -Y[:10]]).astype(dtype)
+    for matrix in (X, sparse.csr_array(X)):
+        found = ridge(matrix, Y, 0.0, solver="cg", tolerance=1e-6)
+        assert found.residual <= 1e-6
+        assert found.coefficients.dtype == dtype
+        expected = np.linalg.pinv(X.astype(float), rcond=1e-5) @ Y
+        np.testing.assert_allclose(found.coefficients, expected, atol=1e-3)
