@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,11 +13,19 @@ from lpisearch.messages import Message, call
 from lpisearch.records.wire import label_record
 from lpisearch.wording import counted
 
+_IDS = "lpisearch.ids"
+
 
 class LabelsAsText(ExclusionsAsText):
     """Takes -label for a label to take away."""
 
     words = "documents"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, and keep what stands after --: ids, however they begin."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_IDS] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
 
 
 def label(
@@ -53,7 +61,7 @@ def label(
     words = documents or []
     came = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
     went = [*(remove or ()), *(word[1:] for word in words if word.startswith("-"))]
-    names = [word for word in words if not word.startswith(("+", "-"))]
+    names = [word for word in words if not word.startswith(("+", "-"))] + context.meta[_IDS]
     wanted = filter_of(having, path, split, since, until, where, predicted)
     report = context.obj.library.label(*names, add=came, remove=went, where=wanted)
     if json:

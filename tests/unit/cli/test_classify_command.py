@@ -206,6 +206,13 @@ def test_predictions_are_written_and_undone(cli: Cli, put: Callable[..., Any]) -
     assert "only one of them" in _error(cli("classify", "--undo", "--write"), 2)
 
 
+def test_ids_may_look_like_labels(cli: Cli, put: Callable[..., Any]) -> None:
+    """What stands after -- is an id, however it begins."""
+    put([{"id": name, "text": "A ship."} for name in ("-odd", "+even")])
+    done = cli("label", "+x", "--", "-odd", "+even")
+    assert done.stdout == "2 documents: 2 labels came, 0 went.\n"
+
+
 def test_labels_by_hand(shelf: Path, cli: Cli) -> None:  # noqa: ARG001 (it is the library)
     """+ gives, - takes away, also what looks like an option; names or a filter say to whom."""
     done = cli("label", "sea/0", "sea/4", "+wet", "-sea", "--json")
