@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         PredictedLabel,
         PredictionReport,
         Report,
+        Section,
         Suggestion,
         Table,
         Topic,
@@ -183,6 +184,7 @@ __all__ = [
     "ReportUnwritable",
     "RetrievalOptions",
     "SearchOptions",
+    "Section",
     "SeveralDocuments",
     "SeveralNames",
     "SimilarityOptions",
@@ -207,8 +209,8 @@ _HOMES = {
     "lpisearch.records": """
         Answer Classification Dimension DimensionReport Document Entry Explanation
         Filter Finding Hit IndexPlan IndexReport IngestReport LabelReport LabelShare
-        Passage PredictedLabel PredictionReport Report Suggestion Table Topic
-        TopicReport
+        Passage PredictedLabel PredictionReport Report Section Suggestion Table
+        Topic TopicReport
     """,
     "lpisearch.settings": """
         CategoriesOptions ClassifyOptions ClusterOptions DimensionOptions

@@ -184,6 +184,7 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("dimensions", report.dims),
         ("α", "none" if report.alpha is None else f"{report.alpha:.4g}"),
         ("documents", report.documents),
+        *([("passages", report.passages)] if report.passages else []),
         ("terms", report.terms),
         ("learned from", f"{report.learned_from:,} documents"),
         ("graph", _graph(report)),

@@ -281,5 +281,6 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path) -> IndexReport:
         size_bytes=sum(path.stat().st_size for path in folder.iterdir()),
         folder=str(folder),
         calibration=index.manifest.calibration,
+        passages=index.manifest.passages or 0,
         **index.manifest.result.as_dict(),
     )

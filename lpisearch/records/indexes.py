@@ -95,6 +95,8 @@ class IndexReport(BuiltIndex):
         How much the subspace counts beside the words: the weights by the number of words in a
         query, from how many windows of how many documents they were learned, and whether it is
         the safe value, there being too little to learn from.
+    passages
+        How many passages long documents have.
     """
 
     name: str
@@ -104,3 +106,4 @@ class IndexReport(BuiltIndex):
     size_bytes: int
     folder: str
     calibration: dict[str, Any] = field(default_factory=dict)
+    passages: int = 0

@@ -9,6 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lpisearch.search.snippets import CUT, semantic_weights, snippet
+from lpisearch.terms.cutting import cut_passages
+from lpisearch.terms.forms import MOST_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,17 +39,20 @@ class Passages:
         What was asked.
     ranking
         What ranked.
+    sections
+        Of the documents that are shown, by key.
     """
 
     view: View
     request: Request
     ranking: Ranking
+    sections: Mapping[int, tuple[Section, ...]]
 
     def of(self, place: int, details: Details, *, has_word: bool) -> tuple[Passage, ...]:
         """Return what to show of a document, told whether a word of the query is in it."""
         row = int(self.ranking.rows[place])
-        sections = self.view.snapshot.documents.sections([row]).get(row, ())
-        spans = self._spans(place, row)
+        sections = self.sections.get(row, ())
+        spans = self._spans(place, row) or self._beyond(row, details)
         if not spans:
             whole = self._passage(details.text, details.title, has_word=has_word)
             return (_within(whole, details.text, sections),)
@@ -86,6 +91,19 @@ class Passages:
         about = [span for span in spans if span[0] <= start and end <= span[1]]
         first = about or [(max(start - _AROUND, 0), min(end + _AROUND, len(text)))]
         return [*first, *(span for span in spans if span not in first)][:MOST]
+
+    def _beyond(self, row: int, details: Details) -> list[Span]:
+        """Return where the words are in a text that is too long to be looked through closely."""
+        if len(details.text) < MOST_CHARACTERS:
+            return []
+        ((_, _, text),) = self.view.snapshot.documents.texts([row])
+        joined, weights = self.view.tokeniser.joined, self._words
+        best, most = [], 0.0
+        for span in cut_passages(text, self.sections.get(row, ()), joined):
+            weight = sum(weights[token] for token in weights.keys() & span.tokens.split())
+            if weight > most:
+                best, most = [(span.start, span.end)], weight
+        return best
 
     def _passage(self, text: str, title: str, *, has_word: bool) -> Passage:
         view, request = self.view, self.request

@@ -122,22 +122,25 @@ def shown(
 
 def unfolded(text: str, whole: str, start: int, end: int) -> tuple[int, int]:
     """Return where a window of the folded text is in the text itself."""
-    # Folding changes nothing but white space, and takes a title off the beginning.
-    kept = len(whole.replace(" ", ""))
-    words = list(_WORD.finditer(text, 0, MOST_CHARACTERS))
-    ends = np.cumsum([word.end() - word.start() for word in words])
-    left_out = (int(ends[-1]) if len(ends) else 0) - kept
+    # Folding changes nothing but white space, and takes a title off the beginning: so signs that
+    # are no white space are counted.
+    folded_signs = len("".join(text[:MOST_CHARACTERS].split()))
+    begun = folded_signs - _signs(whole) + _signs(whole[:start])
+    ended = begun + _signs(whole[start:end])
+    first = last = seen = 0
+    for word in _WORD.finditer(text):
+        size = word.end() - word.start()
+        if seen <= begun < seen + size:
+            first = last = word.start() + begun - seen
+        if ended <= seen + size:
+            last = max(first, word.start() + ended - seen)
+            break
+        seen += size
+    return first, last
 
-    def place(at: int) -> int:
-        number = left_out + at
-        word = int(np.searchsorted(ends, number, "right"))
-        if word >= len(words):
-            return words[-1].end() if words else 0
-        return words[word].end() - (int(ends[word]) - number)
 
-    first = len(whole[:start].replace(" ", ""))
-    size = len(whole[start:end].replace(" ", ""))
-    return place(first), place(first + size - 1) + 1 if size else place(first)
+def _signs(folded_text: str) -> int:
+    return len(folded_text) - folded_text.count(" ")
 
 
 def semantic_weights(

@@ -71,7 +71,9 @@ class View:
         """
         by, ranking = self._ranking(request, options)
         chosen, changed = select_sorted(self.snapshot, ranking, options)
-        passages = Passages(self, request, ranking)
+        rows = [int(ranking.rows[place]) for place in chosen]
+        sections = self.snapshot.documents.sections(rows)
+        passages = Passages(self, request, ranking, sections)
         explain = self._explainer(request, passages, text) if options.explain else None
         hits = as_hits(self.snapshot, ranking, chosen, options, passages.of, explain=explain)
         notes = (

@@ -195,3 +195,21 @@ def test_an_index_without_passages_answers_as_before(books: Path, put: Put) -> N
         library.index(options=OPTIONS)
         assert library.status()["indexes"][0]["rebuild"] == ""
         assert json.dumps(library.status()["indexes"][0]["passages"]) == "16"
+
+
+def test_evaluate_measures_whole_documents(books: Path, tmp_path: Path) -> None:
+    """Judgements are of documents: passages have no say in what `evaluate retrieval` finds."""
+    queries, judgements = tmp_path / "queries.tsv", tmp_path / "qrels.txt"
+    queries.write_text("1\tship harbour anchor\n")
+    judgements.write_text("1 0 book/1 1\n")
+    index = open_index(books)
+    ranks = []
+    for whole in (True, False):
+        engine = Engine(index, whole=whole)
+        scores = engine.scores(engine.ask(["ship", "harbour", "anchor"]), "lexical").by
+        ranks.append(1 + int((scores > scores[40]).sum()))
+    assert ranks[1] < ranks[0]
+    wanted = lpisearch.RetrievalOptions(queries, judgements, by=("lexical",), measures=("RR",))
+    with lpisearch.open(books) as library:
+        (row,) = library.evaluate("retrieval", wanted=wanted).tables[0].rows
+    assert row["RR"] == pytest.approx(1 / ranks[0])

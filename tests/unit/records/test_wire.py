@@ -131,7 +131,7 @@ _FORMS: dict[str, tuple[Any, str]] = {
     ),
     "index": (
         wire.index_record(_BUILT),
-        f"{_BUILT_NAMES} name method seconds peak_mb size_bytes folder calibration",
+        f"{_BUILT_NAMES} name method seconds peak_mb size_bytes folder calibration passages",
     ),
     "findings": (wire.findings_record([_FINDING]), "ok findings"),
     "finding": (wire.findings_record([_FINDING])["findings"][0], "check ok detail next_step"),

@@ -108,6 +108,26 @@ def test_without_an_index_the_heading_is_shown_too(shelf: Path, put: Callable[..
     assert _hit(shelf, "pilot knows").passages[0].page == "7"
 
 
+def test_words_far_into_a_text_are_shown_without_an_index(
+    shelf: Path, put: Callable[..., Any]
+) -> None:
+    """However long the text before them is, the passage is that with the words, and its page."""
+    book = _book()
+    far = len(book["text"]) + 2
+    filler = "bread flour oven butter sugar\n" * 20_000
+    last = "The old quadrant hangs on the wall of the mess, beside the clock and the barometer."
+    book["text"] += f"\n\n{filler}{last}\n"
+    book["sections"] += [
+        {"start": far, "kind": "page", "name": "9"},
+        {"start": far + len(filler), "kind": "page", "name": "10"},
+    ]
+    put([book], name="book")
+    passage = _hit(shelf, "quadrant").passages[0]
+    assert "old quadrant" in passage.text
+    assert passage.page == "10"
+    assert "quadrant" in book["text"][passage.start : passage.end]
+
+
 @pytest.mark.usefixtures("book")
 def test_every_output_has_the_page(cli: Callable[..., Result]) -> None:
     """Lines, CSV and JSON name it."""
