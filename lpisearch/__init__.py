@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         NothingThere,
         NothingToEvaluate,
         NothingToIndex,
+        NotUnicode,
         PlotUnavailable,
         PreferencesUnwritable,
         ReaderError,
@@ -170,6 +171,7 @@ __all__ = [
     "LibraryUnwritable",
     "LpiSearchError",
     "NotALibrary",
+    "NotUnicode",
     "NothingThere",
     "NothingToEvaluate",
     "NothingToIndex",
@@ -201,7 +203,7 @@ _HOMES = {
         BadOption BadPreference ClassifierNotFound DocumentNotFound FileInTheWay
         IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
         IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound
-        LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NothingThere
+        LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode NothingThere
         NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable
         ReaderError ReportUnwritable SeveralDocuments SeveralNames SubspaceError
     """,

@@ -22,6 +22,7 @@ LpiSearchError                 what happened, and what to do next
 ├── NothingToEvaluate          no labels, or none that differ
 ├── DocumentNotFound           no document has that id
 ├── SeveralDocuments           the file of that path holds more than one
+├── NotUnicode                 a name that is no text, so that nothing is called so
 ├── NothingThere               a path names no file and no folder, and matches nothing
 ├── ReaderError                one file could not be read; the run goes on
 ├── ReportUnwritable           a report or a picture cannot be written
@@ -43,6 +44,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from lpisearch.messages import Message, Option, call
+from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -238,6 +240,16 @@ class SeveralDocuments(LpiSearchError):
         super().__init__(
             f"{path} holds {number:,} documents; name one by its id.",
             call("entries", path=path),
+        )
+
+
+class NotUnicode(LpiSearchError):
+    """What was typed is not valid Unicode; no document and no file is called so."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"“{printable(text)}” is not valid Unicode, so nothing is called so.",
+            "check how it was typed or encoded",
         )
 
 

@@ -11,12 +11,14 @@ STOPPED = "\nStopped. What was finished is kept; run the same command again."
 def main() -> None:
     """Run the command line."""
     try:
+        from lpisearch.cli.interrupts import heard_everywhere
         from lpisearch.cli.streams import prepare
 
-        prepare()
-        from lpisearch.cli.app import app
+        with heard_everywhere():
+            prepare()
+            from lpisearch.cli.app import app
 
-        app()
+            app()
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, MemoryError, ImportError, OSError) as error:

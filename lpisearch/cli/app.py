@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNEXPECTED = 1
+_LONGEST = 2000
 
 
 class Verbs(VerbGroup):
@@ -84,21 +85,26 @@ def _end(error: BaseException, ctx: Any) -> NoReturn:
 
     known = stated(error, verb_under_way(ctx))
     if known is None:
-        what = printable(f"{type(error).__name__}: {error}")
         note(
-            f"Error: something unexpected happened ({what}). "
+            f"Error: something unexpected happened ({type(error).__name__}: {_short(str(error))}). "
             "Next: run the same command as lpisearch … --debug, and report what it prints"
         )
         raise SystemExit(UNEXPECTED) from None
     if isinstance(known, BadOption) and ctx is not None:
         explain_refusal(known, ctx)
-    note(f"Error: {printable(spoken(known.message))}")
+    note(f"Error: {_short(spoken(known.message))}")
     raise SystemExit(known.exit_status) from None
 
 
 def _make_harmless(usage: BaseException) -> None:
     """Take out of what Typer will print itself all that a terminal would obey."""
-    usage.message = printable(usage.message, lines=True)  # type: ignore[attr-defined]
+    usage.message = _short(usage.message)  # type: ignore[attr-defined]
+
+
+def _short(text: str) -> str:
+    """Give a text as one harmless line; of what was typed at great length both ends."""
+    said = printable(text)
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST // 2]} … {said[-_LONGEST // 2 :]}"
 
 
 def _is_usage(error: BaseException) -> bool:

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from lpisearch.cli.streams import OutputFailed
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import LpiSearchError, NotUnicode
 from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
@@ -82,6 +82,15 @@ def _own(error: BaseException, verb: str) -> LpiSearchError | None:
         )
     if lacking := _lacking(error):
         return LpiSearchError(*_SCARCE[lacking])
+    return _refused(error)
+
+
+def _refused(error: BaseException) -> LpiSearchError | None:
+    """Return the error for a name or a file that the system does not take."""
+    if isinstance(error, UnicodeEncodeError):
+        return NotUnicode(error.object)
+    if isinstance(error, ValueError) and "embedded null" in str(error):
+        return LpiSearchError("No file has a name with a zero byte.", "check the path")
     if isinstance(error, OSError):
         place = f" {os.fsdecode(error.filename)}" if error.filename else ""
         return LpiSearchError(

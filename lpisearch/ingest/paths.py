@@ -19,6 +19,10 @@ class TooDeep(LpiSearchError):
         )
 
 
+_LONGEST = 4096  # characters: no system takes a longer path
+_SHOWN = 60
+
+
 class Named(NamedTuple):
     """A file or folder that was named: absolute, and the folder that its ids begin in."""
 
@@ -35,6 +39,8 @@ def expand(argument: str) -> list[Named]:
     """
     if not argument:  # an unset variable of the shell must not mean the current folder
         raise NothingThere("an empty PATH")
+    if len(argument) > _LONGEST:
+        raise NothingThere(f"{argument[:_SHOWN]}…, a PATH of {len(argument):,} characters")
     name = os.path.abspath(Path(argument).expanduser())
     if os.path.isdir(name):
         return [Named(name, name)]

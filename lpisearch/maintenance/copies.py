@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lpisearch import storage
@@ -49,10 +49,17 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
         pass
     if target is None:
         sweep_copies(library)
-        stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+        stamp = _local_time().strftime("%Y%m%d-%H%M%S")
         target = library.with_name(f"{library.stem}-{stamp}.db")
     elif target.is_dir():
         target /= library.name
     if target.exists():
         raise BadOption("target", f"{target} exists already, and a backup never replaces a file")
     return storage.back_up(library, target)
+
+
+def _local_time() -> datetime:
+    try:
+        return datetime.now().astimezone()
+    except ValueError:  # a time zone of more than a day, as TZ=UTC-25
+        return datetime.now(UTC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import LpiSearchError
@@ -39,7 +40,9 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
         queries = list(_queries(path))
     except OSError as error:
         raise QueriesUnreadable(path, system_reason(error)) from error
-    except (EOFError, UnicodeDecodeError) as error:
+    except (EOFError, zlib.error) as error:
+        raise QueriesUnreadable(path, f"it is damaged ({error})") from error
+    except UnicodeDecodeError as error:
         raise QueriesUnreadable(path, str(error)) from error
     if not queries:
         raise QueriesUnreadable(path, "it has no queries")
@@ -69,6 +72,8 @@ def _query(path: Path, number: int, line: str) -> tuple[str, str]:
         fields = json.loads(line)
     except ValueError as error:
         raise QueriesUnreadable(path, f"line {number} is not valid JSON ({error})") from error
+    except RecursionError as error:
+        raise QueriesUnreadable(path, f"line {number} is JSON nested too deeply") from error
     stated = next((fields[key] for key in _ID_NAMES if key in fields), None)
     asked = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
     if stated in (None, "") or not isinstance(asked, str):

@@ -122,7 +122,10 @@ def _bounds(X: Any, options: EvaluateOptions) -> dict[str, Any]:
     if count < 1:
         return {"rows": [], "count": 0, "sampled": None}
     terms = np.unique(np.geomspace(count, enough, _STEPS).round().astype(int)).tolist()
-    sums = term_bounds(X, W, count, terms)
+    try:
+        sums = term_bounds(X, W, count, terms)
+    except ValueError:  # so many dimensions take more documents that do not depend on each other
+        return {"rows": [], "count": 0, "sampled": None}
     rows = [[m, *each] for m, each in zip(terms, np.round(sums, 4).tolist(), strict=True)]
     return {
         "rows": rows,
@@ -143,6 +146,8 @@ def _as_table(found: dict[str, Any]) -> Table:
     )
     title = f"Bounds of the sum of f over {found['count']} dimensions, with the best m terms"
     notes = []
+    if not found["count"]:
+        notes.append("There are no bounds: too few documents that do not depend on each other.")
     if found["sampled"]:
         notes.append(f"The bounds are of {MOST_DOCUMENTS:,} of {found['sampled']:,} documents.")
     return Table("term_bounds", title, rows, tuple(notes))

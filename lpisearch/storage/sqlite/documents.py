@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _STREAM_ROWS = 500
 _ROWS_AT_ONCE = 500
+_MOST = (1 << 63) - 1  # the largest number that SQLite knows
 
 _ORDERED_LABELS = (
     select(LABELS.c.name)
@@ -93,7 +94,9 @@ class SQLiteDocuments:
             DOCUMENTS.c.media_type,
         )
         every = select(*columns).where(*conditions(wanted)).order_by(*_order(sort))
-        page = self.connection.execute(every.limit(limit).offset(offset)).all()
+        page = self.connection.execute(
+            every.limit(min(limit, _MOST)).offset(min(offset, _MOST))
+        ).all()
         predicted = SQLiteLabels(self.connection).predicted([key for key, *_ in page])
         return [
             Entry(name, title, _names(labels), split, date, path, kind, predicted.get(key, ()))

@@ -25,6 +25,7 @@ from lpisearch.errors import (
     LibraryLocked,
     LibraryUnwritable,
     NotALibrary,
+    NotUnicode,
     SeveralNames,
 )
 from lpisearch.storage.globs import glob_of
@@ -145,6 +146,8 @@ def stated_errors(path: Path) -> Iterator[None]:
         raise _stated(path, error.orig) or error from error
     except sqlite3.DatabaseError as error:
         raise _stated(path, error) or error from error
+    except UnicodeEncodeError as error:
+        raise NotUnicode(error.object) from error
 
 
 def _stated(path: Path, error: BaseException | None) -> LibraryError | None:

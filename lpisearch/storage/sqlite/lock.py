@@ -16,7 +16,7 @@ import stat
 import sys
 import time
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
@@ -108,7 +108,7 @@ def _sign(stream: IO[str], purpose: str) -> None:
         "purpose": purpose,
         "process": os.getpid(),
         "host": socket.gethostname(),
-        "since": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     # A courtesy to those who wait: a full disk must not stop a writer here, unsaid.
     with suppress(OSError):
