@@ -12,7 +12,7 @@ from lpisearch.search.classifying import TextClassifier
 from lpisearch.storage import TOKENISER, open_store, writer_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lpisearch.indexes.session import Session
@@ -44,9 +44,6 @@ def predict_labels(
     BadOption, DocumentNotFound, ClassifierNotFound, IndexNotFound, LibraryError
     """
     judge = TextClassifier(session, options)
-    said: Counter[str] = Counter()
-    outcome: Counter[str] = Counter()
-    now = datetime.now(UTC).isoformat(timespec="seconds")
     with (
         open_store(session.path, writable=True) as store,
         writer_lock(session.path, "classify", wait_seconds),
@@ -56,27 +53,45 @@ def predict_labels(
         given = transaction.labels.by_key(where)
         if not labelled:
             keys = [key for key in keys if key not in given]
+        writing = _Writing(transaction, judge, given)
         for start in range(0, len(keys), _AT_ONCE):
             on_progress(start, len(keys))
-            some = keys[start : start + _AT_ONCE]
-            judged = dict(_judged(transaction, judge, some))
-            outcome.update(map(_outcome, judged.values()))
-            rejected = transaction.labels.rejected(some)
-            kept = {
-                key: _kept(each, {*given.get(key, ()), *rejected.get(key, ())})
-                for key, each in judged.items()
-            }
-            said.update(share.label for shares in kept.values() for share in shares)
-            outcome["predicted"] += sum(map(bool, kept.values()))
-            transaction.labels.predict(kept, judge.classifier, now)
+            writing.judge_some(keys[start : start + _AT_ONCE])
     return PredictionReport(
         documents=len(keys),
-        predicted=outcome["predicted"],
-        labels=dict(said.most_common()),
+        predicted=writing.outcome["predicted"],
+        labels=dict(writing.said.most_common()),
         classifier=judge.classifier,
-        none_of_these=outcome["none"],
-        unknown=outcome["unknown"],
+        none_of_these=writing.outcome["none"],
+        unknown=writing.outcome["unknown"],
     )
+
+
+class _Writing:
+    """Judges documents and keeps what is said of them, and counts it."""
+
+    def __init__(
+        self, transaction: Transaction, judge: TextClassifier, given: Mapping[int, Sequence[str]]
+    ) -> None:
+        self._transaction = transaction
+        self._judge = judge
+        self._given = given
+        self._now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.said: Counter[str] = Counter()
+        self.outcome: Counter[str] = Counter()
+
+    def judge_some(self, keys: Sequence[int]) -> None:
+        """Judge documents; a label that is given or was taken away is not kept."""
+        judged = dict(_judged(self._transaction, self._judge, keys))
+        rejected = self._transaction.labels.rejected(keys)
+        kept = {
+            key: _kept(each, {*self._given.get(key, ()), *rejected.get(key, ())})
+            for key, each in judged.items()
+        }
+        self.outcome.update(map(_outcome, judged.values()))
+        self.outcome["predicted"] += sum(map(bool, kept.values()))
+        self.said.update(share.label for shares in kept.values() for share in shares)
+        self._transaction.labels.predict(kept, self._judge.classifier, self._now)
 
 
 def forget_predicted(

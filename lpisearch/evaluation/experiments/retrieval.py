@@ -72,18 +72,15 @@ def evaluate_retrieval(
     rows: list[dict[str, Cell]] = []
     judge = _Scorer(session, options, wanted, ways, questions, measures)
     for method in methods:
-        varied = options.of_methods
         said = f"retrieval, {method or 'the index in use'}"
-        scored: dict[str, Scores] = cells.value(said, partial(judge.scores, method), *varied)
+        measure = partial(judge.scores, method)
+        scored: dict[str, Scores] = cells.value(said, measure, *options.of_methods)
         for by, scores in scored.items():
             rows.append(_row(method, by, scores, measures))
             values.append(scores[first])
-    table, *pairs = with_differences(
-        Table("retrieval", _title(questions), tuple(rows), tuple(notes)),
-        Measured(first, "query", values),
-        _name,
-        options.seed,
-    )
+    found = Table("retrieval", _title(questions), tuple(rows), tuple(notes))
+    measured = Measured(first, "query", values)
+    table, *pairs = with_differences(found, measured, _name, options.seed)
     tables = [table, *pairs, *_missing(questions)]
     figures = [compared(table, [str(measure) for measure in measures])]
     return as_report("Retrieval", None, (options, wanted), tables, figures)

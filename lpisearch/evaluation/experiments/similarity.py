@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 _TITLE = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
+_SAMPLED = "Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval."
 _EACH = "each"
 """Where a row has the accuracy of every document, until it is shown."""
 _DECIMALS = 6
@@ -143,35 +144,48 @@ def evaluate_similarity(
     if stored is not None:
         collection = stored.known(collection)
     similarity = Similarity(collection, options, wanted, stored, cells)
-    notes = [*collection.notes, *(stored.notes if stored is not None else ())]
-    by_subset = bool(wanted.words or wanted.most_frequent)
-    detail: list[dict[str, Any]] = []
-    if by_subset:
-        subsets, alike = word_subsets(collection, wanted)
-        detail = similarity.rows_by_subset(subsets, dims)
-        groups = _grouped(detail)
-        rows = [_mean(key, own) for key, own in groups.items()]
-        values = [{row["subset"]: row["AP"] for row in own} for own in groups.values()]
-        number = counted(len(subsets), "subset")
-        notes.append(f"Means over {number}, each the documents that hold one word.")
-        if alike:
-            notes.append(f"Left out, as no pairs of both kinds have the word: {some(alike)}.")
-    else:
-        rows = similarity.rows(dims)
-        values = [dict(enumerate(row[_EACH])) for row in rows]
-    if any(row.get("sampled") for row in rows):
-        notes.append("Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval.")
+    found = _found(similarity, wanted, dims)
+    notes = [*collection.notes, *(stored.notes if stored is not None else ()), *found.notes]
     table, *pairs = with_differences(
-        Table("similarity", _TITLE, tuple(map(_shown, rows)), (*notes, *cells.notes)),
-        Measured("AP", "subset", values) if by_subset else Measured("accuracy", "document", values),
+        Table("similarity", _TITLE, tuple(map(_shown, found.rows)), (*notes, *cells.notes)),
+        found.measured,
         lambda row: str(row["representation"]),
         options.seed,
         (lambda row: row["dims"]) if len(dims) > 1 else (lambda _row: None),
     )
-    subset_tables = [Table("subsets", "By subset", tuple(map(_shown, detail)))] if detail else []
-    figures = [compared(table, ("AP", "accuracy"))] if rows else []
-    tables = [table, *subset_tables, *pairs]
+    figures = [compared(table, ("AP", "accuracy"))] if found.rows else []
+    tables = [table, *found.subsets, *pairs]
     return as_report("Similarity", collection, (options, wanted), tables, figures)
+
+
+class _Found(NamedTuple):
+    """Rows with the values that are tested, a table of subsets, and what is to be said."""
+
+    rows: list[dict[str, Any]]
+    measured: Measured
+    subsets: list[Table]
+    notes: list[str]
+
+
+def _found(similarity: Similarity, wanted: SimilarityOptions, dims: Sequence[int | None]) -> _Found:
+    """Compare over the whole collection, or over subsets and their means."""
+    if not (wanted.words or wanted.most_frequent):
+        rows = similarity.rows(dims)
+        values = [dict(enumerate(row[_EACH])) for row in rows]
+        notes = [_SAMPLED] if any(row.get("sampled") for row in rows) else []
+        return _Found(rows, Measured("accuracy", "document", values), [], notes)
+    subsets, alike = word_subsets(similarity.collection, wanted)
+    detail = similarity.rows_by_subset(subsets, dims)
+    groups = _grouped(detail)
+    by_word = [{row["subset"]: row["AP"] for row in own} for own in groups.values()]
+    notes = [
+        f"Means over {counted(len(subsets), 'subset')}, each the documents that hold one word."
+    ]
+    if alike:
+        notes.append(f"Left out, as no pairs of both kinds have the word: {some(alike)}.")
+    table = Table("subsets", "By subset", tuple(map(_shown, detail)))
+    rows = [_mean(key, own) for key, own in groups.items()]
+    return _Found(rows, Measured("AP", "subset", by_word), [table] if detail else [], notes)
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Cell]:
