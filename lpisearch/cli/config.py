@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpisearch.cli.commands import VerbCommand, VerbGroup
-from lpisearch.cli.invocation import is_typed
+from lpisearch.cli.invocation import names_library
 from lpisearch.cli.render import Json, print_json, print_pairs, print_table, say
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _library_row(context: typer.Context) -> tuple[str, Any, str]:
     from lpisearch.settings.preferences import standing_library
 
     standing, value = standing_library(), _library(context)
-    if _names_library(context):
+    if names_library(context):
         origin = "--db"
     elif os.environ.get("LPISEARCH_DB"):
         origin = "LPISEARCH_DB"
@@ -109,10 +109,6 @@ def _library_row(context: typer.Context) -> tuple[str, Any, str]:
     else:
         origin = "this folder" if value.exists() else ""
     return "library", str(value), origin
-
-
-def _names_library(context: Any) -> bool:
-    return context is not None and (is_typed(context, "db") or _names_library(context.parent))
 
 
 def _rows(context: typer.Context) -> list[tuple[str, Any, str]]:

@@ -33,6 +33,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("To a document of the library, by id or path", "similar letters/june.txt"),
         ("To any other file", "similar ~/Downloads/offer.pdf -k 3"),
     ),
+    "open": (
+        ("The third hit of the last answer", "open 3"),
+        ("A document", "open letters/june.txt"),
+    ),
     "classify": (
         ("A text", 'classify "my chain slips on the smallest sprocket"'),
         ("Files, with the shares of three labels", "classify inbox/*.eml -k 3"),
@@ -84,6 +88,9 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
             "Clusters along the neighbours",
             "evaluate sweep cluster --over neighbours --values 5,15,30",
         ),
+    ),
+    "evaluate spectrum": (
+        ("The eigenvalues that a choice of dimensions is made by", "evaluate spectrum"),
     ),
     "status": (
         ("What this folder's library holds", "status"),

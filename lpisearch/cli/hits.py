@@ -6,6 +6,7 @@ import sys
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from lpisearch.cli.links import link_to
 from lpisearch.cli.render import (
     note,
     predicted_labels,
@@ -155,6 +156,7 @@ def _print_blocks(answer: Answer) -> None:
     """Print hits for reading: title and place, the legs, the passage with its words marked."""
     from rich.console import Console
     from rich.padding import Padding
+    from rich.style import Style
     from rich.text import Text
 
     console = Console(highlight=False)
@@ -166,8 +168,10 @@ def _print_blocks(answer: Answer) -> None:
         if hit.predicted:
             head.append(f"  {printable(predicted_labels(hit.predicted))}", style="italic cyan")
         console.print(head)
-        for line in (printable(hit.id), _legs(hit)):
-            console.print(Padding(Text(line, style="dim", overflow="fold"), (0, 0, 0, 4)))
+        link = link_to(hit.path, hit.snippet.page)
+        place = Text(printable(hit.id), style=Style(dim=True, link=link or None), overflow="fold")
+        for line in (place, Text(_legs(hit), style="dim")):
+            console.print(Padding(line, (0, 0, 0, 4)))
         for shown in filter(lambda each: each.text, hit.passages):
             passage = Text()
             if name := section_name(shown):

@@ -90,6 +90,11 @@ def is_typed(context: Any, name: str) -> bool:
     return str(context.get_parameter_source(name)).endswith("COMMANDLINE")
 
 
+def names_library(context: Any) -> bool:
+    """Tell whether a library was named on the command line, before the verb or after it."""
+    return context is not None and (is_typed(context, "db") or names_library(context.parent))
+
+
 def is_debugging(context: Any) -> bool:
     """Tell whether the traceback of an error is wanted."""
     return context is not None and bool(context.meta.get(_DEBUG))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli.answers import remember
 from lpisearch.cli.exclusions import ExclusionsAsText
 from lpisearch.cli.filters import (
     Labels,
@@ -22,7 +23,7 @@ from lpisearch.cli.filters import (
 )
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch
 from lpisearch.cli.invocation import is_typed
-from lpisearch.cli.render import OUTPUT, Json, note, say
+from lpisearch.cli.render import OUTPUT, Json, note
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
@@ -186,9 +187,12 @@ def query(
     elif text or like or unlike:
         words = " ".join(text or ())
         answer = library.search(words, like=like or (), unlike=unlike or (), options=options)
+        remember(library.path, answer)
         some = print_answer(answer, output, words)
     elif sys.stdin.isatty():
-        some = _prompt(library, options)
+        from lpisearch.cli.prompt import ask_and_answer
+
+        some = ask_and_answer(context, library, options)
     else:
         raise typer.BadParameter("what to look for?", param_hint="TEXT")
     if fail_if_none and not some:
@@ -243,6 +247,7 @@ def similar(
         index=index,
     )
     answer = context.obj.library.similar(document, options=options)
+    remember(context.obj.library.path, answer)
     if not print_answer(answer, HitFormat.of(json=json, csv=csv)) and fail_if_none:
         raise typer.Exit(1)
 
@@ -279,22 +284,6 @@ def search_options(
     return SearchOptions(
         by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight, sort
     )
-
-
-def _prompt(library: Library, options: SearchOptions) -> bool:
-    """Ask for questions until the input ends; the index stays open. Say if anything was found."""
-    import readline  # noqa: F401 (gives input() its history and its editing)
-
-    note("Type a question; Ctrl-D ends.")
-    some = False
-    while True:
-        try:
-            text = input("? ")
-        except EOFError:
-            say()
-            return some
-        if text.strip():
-            some |= print_answer(library.search(text, options=options), HitFormat.PLAIN, text)
 
 
 query_app = typer.Typer(add_completion=False)

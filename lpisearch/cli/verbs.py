@@ -35,6 +35,7 @@ VERBS: Mapping[str, Verb] = {
     "index": Verb("index", "index", "Build the subspace index."),
     "query": Verb("query", "query_app", "Find documents by meaning and by words."),
     "similar": Verb("query", "similar", "Find documents that are like one."),
+    "open": Verb("open", "open_", "Open a hit of the last answer."),
     "classify": Verb("classify", "classify", "Label texts by what `index` learned."),
     "label": Verb("label", "label_app", "Give documents labels, or take them away."),
     "topics": Verb("topics", "topics", "Show what the library is about."),

@@ -1,0 +1,49 @@
+"""`lpisearch open`: a hit of the last answer, or any document, in its own program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lpisearch.cli.answers import Place, recall
+from lpisearch.cli.invocation import names_library
+from lpisearch.cli.opener import open_place
+from lpisearch.cli.render import Json, print_json, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def open_(
+    context: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="N|DOCUMENT", help="The number of a hit, or an id or path."),
+    ] = "1",
+    json: Json = False,
+) -> None:
+    """Open a hit of the last answer, or a document, with the program that the system has for it.
+
+    A PDF file is opened at the page of the passage, where the viewer can.
+    """
+    place = _place(context, what)
+    file = open_named(context, place)
+    if json:
+        print_json({"id": place.id, "file": str(file), "page": place.page})
+    else:
+        say(f"Opened {file}{f', page {place.page}' if place.page else ''}.")
+
+
+def open_named(context: typer.Context, place: Place) -> Path:
+    """Open a place as the person wants it."""
+    chosen = context.obj.preferences.get("opener")
+    return open_place(place, "" if chosen is None else chosen.value)
+
+
+def _place(context: typer.Context, what: str) -> Place:
+    library = context.obj.library
+    if what.isdecimal():
+        return recall(int(what), library.path if names_library(context) else None)
+    found = library.document(what)
+    return Place(found.id or what, found.path)

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.cli import opener
+from lpisearch.cli.answers import Place, recall, remember, state_folder
+from lpisearch.cli.links import can_link, link_to
+from lpisearch.cli.opener import open_place
+from lpisearch.errors import LpiSearchError
+from lpisearch.records import Answer, Hit, Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typer.testing import Result
+
+    Cli = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the last answer and the settings a place of their own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return state_folder()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Return the commands that would have been started."""
+    commands: list[list[str]] = []
+
+    def start(command: list[str], **given: Any) -> None:
+        assert "shell" not in given
+        commands.append(list(command))
+
+    monkeypatch.setattr("lpisearch.cli.opener.subprocess.Popen", start)
+    monkeypatch.setattr(opener, "_viewer", lambda: ())
+    monkeypatch.setattr(sys, "platform", "linux")
+    return commands
+
+
+@pytest.fixture
+def notes(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
+    """Return a folder that is in the library."""
+    root = folder({"sea; rm -rf $HOME.txt": "A letter about ships.", "b.txt": "A recipe, ships."})
+    ingest(root)
+    return root
+
+
+def _answer(*paths: str, page: str = "") -> Answer:
+    passage = (Passage("…", page=page),)
+    hits = [
+        Hit(rank, f"id{rank}", "", (), path, "", 1.0, passages=passage)
+        for rank, path in enumerate(paths, start=1)
+    ]
+    return Answer(tuple(hits), "lexical")
+
+
+def test_a_hit_of_the_last_answer(cli: Cli, notes: Path, started: list[list[str]]) -> None:
+    """Its number opens its file, whose name is one argument however it is made."""
+    hits = json.loads(cli("query", "ships", "--json").stdout)
+    for number, hit in enumerate(hits, start=1):
+        assert cli("open", str(number)).stdout == f"Opened {hit['path']}.\n"
+    assert started == [["xdg-open", hit["path"]] for hit in hits]
+    assert {Path(command[1]).parent for command in started} == {notes}
+
+
+def test_a_document_by_its_name(cli: Cli, notes: Path, started: list[list[str]]) -> None:
+    """An id or a path opens the file too."""
+    shown = json.loads(cli("open", "b.txt", "--json").stdout)
+    assert shown == {"id": "b.txt", "file": str(notes / "b.txt"), "page": ""}
+    assert started == [["xdg-open", str(notes / "b.txt")]]
+
+
+@pytest.mark.usefixtures("notes", "started")
+def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
+    """No answer yet, no such hit, no such document: each with what to do next."""
+    assert "There is no answer to open a hit of." in cli("open", "1").stderr
+    cli("query", "ships", "--by", "lexical")
+    assert "has no hit 3: it has only 1, 2." in cli("open", "3").stderr
+    cli("similar", "b.txt")
+    assert "No document is called" in cli("open", "nothing").stderr
+
+
+def test_an_answer_of_another_library(cli: Cli, notes: Path, started: list[list[str]]) -> None:
+    """A number is not taken for a hit of a library that was not asked."""
+    remember(notes / "other.db", _answer(str(notes / "b.txt")))
+    assert "was of" in cli("open", "1").stderr
+    assert started == []
+
+
+def test_what_is_kept(tmp_path: Path, state: Path) -> None:
+    """Places alone, readable by their owner alone; a damaged file is as none."""
+    remember(tmp_path / "a.db", _answer("/a.pdf", page="12"))
+    (file,) = state.iterdir()
+    assert json.loads(file.read_text()) == {
+        "library": str(tmp_path / "a.db"),
+        "hits": {"1": {"id": "id1", "path": "/a.pdf", "page": "12"}},
+    }
+    assert file.stat().st_mode & 0o077 == 0
+    assert recall(1) == Place("id1", "/a.pdf", "12")
+    for broken in ("", "[]", '{"library": "a"}'):
+        file.write_text(broken)
+        with pytest.raises(LpiSearchError, match="no answer"):
+            recall(1)
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("", "came from no file"),
+        ("a.txt", "came from no file"),
+        ("https://example.org/a.txt", "came from no file"),
+        ("-", "came from no file"),
+        ("/nowhere/a.txt", "no file"),
+        ("//server/share/a.txt", "no file"),
+        ("/", "no file"),
+    ],
+)
+def test_only_files_that_are_there(started: list[list[str]], path: str, says: str) -> None:
+    """Addresses, folders and what is gone are opened by nothing."""
+    with pytest.raises(LpiSearchError, match=says) as caught:
+        open_place(Place("an id", path))
+    assert "lpisearch docs show 'an id'" in str(caught.value)
+    assert started == []
+
+
+@pytest.mark.parametrize("name", ["a.sh", "a.DESKTOP", "a.exe", "a.py", "a.command"])
+def test_programs_are_not_started(tmp_path: Path, started: list[list[str]], name: str) -> None:
+    """What the system would run is not opened, but by a command of the person's own."""
+    file = tmp_path / name
+    file.touch()
+    with pytest.raises(LpiSearchError, match="is a program"):
+        open_place(Place("x", str(file)))
+    assert started == []
+    open_place(Place("x", str(file)), "less")
+    assert started == [["less", str(file)]]
+
+
+def test_a_page(tmp_path: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PDF is opened at its page by known viewers, and by commands with a place for it."""
+    file = tmp_path / "a b.pdf"
+    file.touch()
+    place = Place("x", str(file), "12")
+    open_place(place, "okular --page {page} {file}")
+    open_place(place, "browser {url}#{page}")
+    monkeypatch.setattr(opener, "_viewer", lambda: opener._VIEWERS["evince"])
+    open_place(place)
+    open_place(Place("x", str(file)))
+    assert started == [
+        ["okular", "--page", "12", str(file)],
+        ["browser", f"{file.as_uri()}#12"],
+        ["evince", "--page-label=12", str(file)],
+        ["xdg-open", str(file)],
+    ]
+
+
+def test_nothing_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no opener, the error names the setting and the text."""
+    file = tmp_path / "a.txt"
+    file.touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    with pytest.raises(LpiSearchError, match="Nothing here opens") as caught:
+        open_place(Place("x", str(file)))
+    assert "lpisearch config set opener COMMAND, or lpisearch docs show x" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "taken"),
+    [
+        ({"TERM": "xterm-256color"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "linux"}, False),
+        ({}, False),
+        ({"TERM": "xterm", "VTE_VERSION": "4600"}, False),
+        ({"TERM": "xterm", "VTE_VERSION": "7600"}, True),
+        ({"TERM": "xterm", "FORCE_HYPERLINK": "0"}, False),
+        ({"TERM": "dumb", "FORCE_HYPERLINK": "1"}, True),
+    ],
+)
+def test_terminals_that_take_links(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, taken: bool
+) -> None:
+    """Links are for terminals that know them, or pass over them."""
+    for name in ("TERM", "VTE_VERSION", "FORCE_HYPERLINK"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stdout", open(os.devnull, "w"))  # noqa: SIM115, PTH123 (closed below)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert can_link() is taken
+    assert link_to("/a b.pdf", "12") == ("file:///a%20b.pdf#page=12" if taken else "")
+    assert link_to("a.txt") == link_to("") == ""
+    sys.stdout.close()
