@@ -27,8 +27,9 @@ _LONG_LINE = 200  # characters; a longer line may be cut within
 _EDGE_LINES = 2  # of a page, at the head and at the foot
 _LEAST_REPEATS = 3
 _REPEATED_SHARE = 0.02  # of all pages: the running title of a chapter is on few of a book
-_DOTTED = re.compile(r"(?:\.[ \t]*){4,}(?:[A-Z]-?)?(?:\d+|[ivxlc]+)[ \t]*$")
-_TAIL = 200
+_PAGE_NUMBER = re.compile(r"(?<=[. \t])(?:[A-Z]-?)?(?:\d+|[ivxlc]+)$")
+_DOTS = "...."
+_TAIL = 60  # characters at the end of a line that tell whether it is one of a table of contents
 _LINE = re.compile(r"[^\n]+")
 _DIGITS = re.compile(r"\d+")
 # Where a long line may be cut: after a sentence, else after any word, else anywhere.
@@ -78,15 +79,17 @@ def cut_passages(
     passed_over = _page_edges(text, sections)
     passages: list[Span] = []
     waiting: list[_Piece] = []
+    size = 0
     for start, end in pairwise(bounds):
         for run in _runs(text, (start, end), passed_over, _Cut(joined, usual)):
             if waiting and text[waiting[-1].end : run[0].start].strip():
                 passages.extend(_stretches(waiting, usual))  # something between was passed over
-                waiting = []
+                waiting, size = [], 0
             waiting += run
-            if sum(piece.size for piece in waiting) >= usual / 2:
+            size += sum(piece.size for piece in run)
+            if size >= usual / 2:
                 passages.extend(_stretches(waiting, usual))
-                waiting = []
+                waiting, size = [], 0
     passages.extend(_stretches(waiting, usual))
     return passages
 
@@ -148,7 +151,10 @@ class _Cut(NamedTuple):
 
 
 def _is_dotted(line: str) -> bool:
-    return (".." in line or ". ." in line) and bool(_DOTTED.search(line, max(0, len(line) - _TAIL)))
+    """Tell a line of dots that lead to a page number: "Results . . . . . 12"."""
+    tail = line.rstrip()[-_TAIL:]
+    page = _PAGE_NUMBER.search(tail) if _DOTS[0] in tail else None
+    return page is not None and "".join(tail[: page.start()].split()).endswith(_DOTS)
 
 
 def _page_edges(text: str, sections: Sequence[Section]) -> set[int]:

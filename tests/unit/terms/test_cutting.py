@@ -68,7 +68,8 @@ def test_what_stands_on_the_edge_of_many_pages_is_in_no_passage() -> None:
 def test_a_table_of_contents_is_in_no_passage() -> None:
     """Lines of dots that lead to a page are passed over, an ellipsis is not."""
     contents = "\n".join(f"{n}. On masts and sails of the ship . . . . . . {n}" for n in range(40))
-    text = f"Contents\n{contents}\nPreface .......... xii\n{_words(20)}\nand so on....\n"
+    appendix = "Appendix\t.\t.\t.\t.\tA-3"
+    text = f"{contents}\nPreface .......... xii\n{appendix}\n{_words(20)}\nand so on....\n"
     (passage,) = _cut(text)
     assert text[passage.start : passage.end] == f"{_words(20)}\nand so on...."
 
@@ -97,3 +98,11 @@ def test_passages_are_in_order_and_say_what_stands_there(parts: list[str], kind:
         assert end <= one.start < one.end <= len(text)
         end = one.end
         assert one.tokens.split() == TOKENISER.tokens(text[one.start : one.end])
+
+
+@pytest.mark.parametrize("line", ["." * 200, ". " * 100, "_" * 3])
+def test_many_sections_without_words_have_no_passage(line: str) -> None:
+    """Fifty thousand lines of one sign, each a section, are gone through once."""
+    text = f"{line}\n" * 50_000
+    starts = range(0, len(text), len(line) + 1)
+    assert _cut(text, tuple(Section(start, "heading", "1") for start in starts)) == []
