@@ -43,7 +43,7 @@ def with_room(values: Sequence[float], *, log: bool) -> list[float]:
     Examples
     --------
     >>> with_room([2, 3, 5, 10, 11, 12, 100], log=True)
-    [2, 3, 5, 10, 100]
+    [2, 3, 5, 10, 12, 100]
     """
     first, last = values[0], values[-1]
     if first == last:

@@ -124,9 +124,9 @@ def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
     >>> parsed = parse_query('"neural nets" learn* -deep', Tokeniser())
     >>> parsed.tokens, parsed.prefixes
     (('neural', 'net'), ('learn',))
-    >>> parsed.phrases, parsed.excluded
-    ((Phrase(tokens=('neural', 'net'), written='neural nets'),), (Phrase(tokens=('deep',), written=''),))
-    """  # noqa: E501 (a result is one line)
+    >>> [phrase.written for phrase in parsed.phrases], [one.tokens for one in parsed.excluded]
+    (['neural nets'], [('deep',)])
+    """
     pieces = _Pieces(tokeniser)
     end = 0
     for match in _DEMAND.finditer(text):

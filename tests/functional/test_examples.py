@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ON_THE_SAMPLE_CORPUS = {
     "lpisearch.library.Library.classify",
     "lpisearch.library.Library.evaluate",
+    "lpisearch.library.Library.predict_labels",
     "lpisearch.library.Library.topics",
 }
 
