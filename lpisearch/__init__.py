@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         BadOption,
         BadPreference,
         ClassifierNotFound,
+        DocumentDamaged,
         DocumentNotFound,
         FileInTheWay,
         IndexDamaged,
@@ -138,6 +139,7 @@ __all__ = [
     "DimensionOptions",
     "DimensionReport",
     "Document",
+    "DocumentDamaged",
     "DocumentNotFound",
     "Eigenmaps",
     "Entry",
@@ -200,8 +202,8 @@ __all__ = [
 
 _HOMES = {
     "lpisearch.errors": """
-        BadOption BadPreference ClassifierNotFound DocumentNotFound FileInTheWay
-        IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
+        BadOption BadPreference ClassifierNotFound DocumentDamaged
+        DocumentNotFound FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
         IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode NothingThere
         NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable

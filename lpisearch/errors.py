@@ -9,7 +9,8 @@ LpiSearchError                 what happened, and what to do next
 │   ├── LibraryLocked          another process is writing
 │   ├── SeveralNames           hard links give the file two names
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
-│   └── LibraryDamaged         SQLite found the file corrupt
+│   ├── LibraryDamaged         the file is not as it was written
+│   └── DocumentDamaged        one document in it is not as it was written
 ├── SubspaceError
 │   ├── IndexNotFound          the library has no such index
 │   ├── IndexDamaged           a file of the index is not as it was written
@@ -145,10 +146,20 @@ class SeveralNames(LibraryError):
 
 
 class LibraryDamaged(LibraryError):
-    """SQLite reports that the file is corrupt."""
+    """The file is not as it was written: a disk, or another program, changed it."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} is damaged: {reason}.", call("examine"))
+
+
+class DocumentDamaged(LibraryError):
+    """What the library holds of a document is not as it was written."""
+
+    def __init__(self, name: str, file: str) -> None:
+        super().__init__(
+            f"The library is damaged at the document “{name}”: it is not as it was written.",
+            Message("read it again from ", file, ": ", call("examine", repair=True)),
+        )
 
 
 class SubspaceError(LpiSearchError):

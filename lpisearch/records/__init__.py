@@ -42,6 +42,7 @@ from lpisearch.records.indexes import (
 from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
 from lpisearch.records.stored import (
     UNFINISHED,
+    DamagedDocument,
     Details,
     DocumentWrite,
     FailedFile,
@@ -57,6 +58,7 @@ __all__ = [
     "BuiltIndex",
     "Cell",
     "Classification",
+    "DamagedDocument",
     "Details",
     "Dimension",
     "DimensionDocument",

@@ -51,6 +51,23 @@ class StoredPlace(NamedTuple):
     content_hash: bytes
 
 
+class DamagedDocument(NamedTuple):
+    """A document that is not as it was written, and what can be read of where it came from.
+
+    `found` is the content hash of what is there of it, `b""` if that is unreadable; `is_named`
+    tells whether its id and its place are as they were written.
+    """
+
+    place: StoredPlace
+    path: str
+    root: str
+    format: str
+    split: str
+    labels: tuple[str, ...]
+    found: bytes
+    is_named: bool
+
+
 class DocumentWrite(NamedTuple):
     """A document, the place that it gets or keeps, its file, and its tokens joined by spaces."""
 

@@ -14,10 +14,10 @@ MEND = call("examine", repair=True)
 _SHOWN = 3  # paths that fit in a line
 
 
-def damaged(detail: str) -> Finding:
-    """Return the finding for a database that cannot be read."""
+def damaged(detail: str, check: str = "database file") -> Finding:
+    """Return the finding for a database that cannot be read, or not be trusted."""
     return Finding(
-        "database file",
+        check,
         ok=False,
         detail=detail,
         next_step=Message(

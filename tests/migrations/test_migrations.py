@@ -11,7 +11,13 @@ import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError, NotALibrary
+from lpisearch.errors import (
+    LibraryDamaged,
+    LibraryNotFound,
+    LibraryTooNew,
+    LpiSearchError,
+    NotALibrary,
+)
 from lpisearch.indexes.session import Session
 from lpisearch.maintenance.copies import upgrade_library
 from lpisearch.maintenance.status import library_status
@@ -220,10 +226,17 @@ def test_a_missing_library_is_not_made_by_reading(library: Path) -> None:
     assert list(library.parent.iterdir()) == []
 
 
-def test_an_empty_file_becomes_a_library(library: Path, sound: Callable[..., None]) -> None:
-    """An empty file, as a kill at the first moment leaves it, is no obstacle."""
+def test_an_empty_file_becomes_a_library(
+    library: Path,
+    folder: Callable[..., Path],
+    ingest: Callable[..., Any],
+    sound: Callable[..., None],
+) -> None:
+    """An empty file, as a kill at the first moment leaves it, is no obstacle to an ingest."""
     library.touch()
-    assert library_status(Session(library))["documents"] == 0
+    with pytest.raises(LibraryDamaged, match="it is empty"):
+        library_status(Session(library))
+    assert ingest(folder(_NOTES)).added == 2
     sound()
 
 

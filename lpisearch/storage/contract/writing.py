@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lpisearch.records import (
+        DamagedDocument,
         DocumentWrite,
         FailedFile,
         Finding,
@@ -115,8 +116,29 @@ class Health(Protocol):
     def findings(self) -> list[Finding]:
         """Look at everything."""
 
-    def untokenised(self) -> list[int]:
-        """Return the keys of documents that have no tokens."""
+    def damaged_documents(self) -> list[DamagedDocument]:
+        """Return the documents that are not as they were written, and where they came from."""
 
-    def repair(self) -> None:
-        """Remove what belongs to no document, and build the lexical index anew."""
+    def untokenised(self) -> list[int]:
+        """Return the keys of documents that have no tokens, or not those that were written."""
+
+    def repair(self) -> dict[str, int]:
+        """Remove what belongs to no document, and build the lexical index anew.
+
+        Returns
+        -------
+        dict
+            How many of what is gone for good, by what it is called.
+        """
+
+    def repair_rows(self) -> list[str]:
+        """Let files be read again, and forget indexes, whose rows are not as written.
+
+        Returns
+        -------
+        list of str
+            The indexes that were forgotten.
+        """
+
+    def give_up(self, documents: Iterable[DamagedDocument]) -> None:
+        """Note that documents are not as written: what their files have now takes their place."""

@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
 from lpisearch.records import StoredPlace
 from lpisearch.storage.sqlite import fulltext
+from lpisearch.storage.sqlite.checksums import checksum, checksum_in_sql, with_checksum
 from lpisearch.storage.sqlite.filters import among
 from lpisearch.storage.sqlite.label_changes import SQLiteWritableLabels
 from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS, TOKENS
@@ -61,14 +62,18 @@ class SQLiteChanges:
         values = [_document_values(write, now) for write in writes]
         self.connection.execute(insert(DOCUMENTS), values)
         labels = [
-            {"document_id": write.place.key, "name": name, "position": position}
+            with_checksum(
+                LABELS, {"document_id": write.place.key, "name": name, "position": position}
+            )
             for write in writes
             for position, name in enumerate(write.document.labels)
         ]
         if labels:
             self.connection.execute(insert(LABELS), labels)
         sections = [
-            {"document_id": write.place.key, "sections": write.document.sections}
+            with_checksum(
+                SECTIONS, {"document_id": write.place.key, "sections": write.document.sections}
+            )
             for write in writes
             if write.document.sections
         ]
@@ -94,7 +99,14 @@ class SQLiteChanges:
         statement = (
             update(DOCUMENTS)
             .where(DOCUMENTS.c.id == bindparam("key"))
-            .values(source_id=bindparam("to"), position=bindparam("at"), path=bindparam("file"))
+            .values(
+                source_id=bindparam("to"),
+                position=bindparam("at"),
+                path=bindparam("file"),
+                checksum=text(
+                    checksum_in_sql(DOCUMENTS, source_id=":to", position=":at", path=":file")
+                ),
+            )
         )
         values = [
             {
@@ -110,7 +122,10 @@ class SQLiteChanges:
     def mark_gone(self, keys: Iterable[int]) -> None:
         """Note that the records of documents are gone from their files."""
         statement = update(DOCUMENTS).where(among("id"))
-        gone = statement.values(position=-func.abs(DOCUMENTS.c.position))
+        gone = statement.values(
+            position=-func.abs(DOCUMENTS.c.position),
+            checksum=text(checksum_in_sql(DOCUMENTS, position="-abs(position)")),
+        )
         self.connection.execute(gone, {"ids": json.dumps(list(keys))})
 
     def delete_gone(self, source_ids: Iterable[int]) -> None:
@@ -130,7 +145,10 @@ class SQLiteChanges:
         self._insert_tokens(tokens)
 
     def _insert_tokens(self, tokens: Mapping[int, str]) -> None:
-        values = [{"document_id": key, "tokens": joined} for key, joined in tokens.items()]
+        values = [
+            {"document_id": key, "tokens": joined, "checksum": checksum(key, joined)}
+            for key, joined in tokens.items()
+        ]
         if values:
             self.connection.execute(insert(TOKENS), values)
             fulltext.add(self.connection, list(tokens))
@@ -138,7 +156,7 @@ class SQLiteChanges:
 
 def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
     place, document = write.place, write.document
-    return {
+    values = {
         "id": place.key,
         "external_id": place.id,
         "source_id": place.source_id,
@@ -153,3 +171,4 @@ def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
         "metadata": dict(document.metadata),
         "text": document.text,
     }
+    return with_checksum(DOCUMENTS, values)

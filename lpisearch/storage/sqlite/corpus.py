@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from lpisearch.records import TokenShard
+from lpisearch.storage.sqlite.checksums import checksum
 from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.tables import DOCUMENTS, TOKENS
+from lpisearch.storage.sqlite.tables import DOCUMENTS, TOKENS, DamagedCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,23 +31,27 @@ class SQLiteCorpus:
     def shards(self, wanted: Filter) -> Iterator[TokenShard]:
         """Yield the tokens of all documents that pass a filter, some at a time, by key."""
         statement = (
-            select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash, TOKENS.c.tokens)
+            select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash, TOKENS.c.tokens, TOKENS.c.checksum)
             .join(TOKENS, TOKENS.c.document_id == DOCUMENTS.c.id)
             .where(*conditions(wanted))
             .order_by(DOCUMENTS.c.id)
         )
         result = self.connection.execution_options(yield_per=SHARD_DOCUMENTS).execute(statement)
         for rows in result.partitions():
-            yield TokenShard(*(list(column) for column in zip(*rows, strict=True)))
+            keys, hashes, tokens, checksums = (list(column) for column in zip(*rows, strict=True))
+            _compare(keys, tokens, checksums)
+            yield TokenShard(keys, hashes, tokens)
 
     def tokens(self, keys: Sequence[int]) -> list[str]:
         """Return the tokens of documents, in the order of the keys given; "" if lost."""
         found: dict[int, str] = {}
         for start in range(0, len(keys), SHARD_DOCUMENTS):
             some = keys[start : start + SHARD_DOCUMENTS]
-            statement = select(TOKENS.c.document_id, TOKENS.c.tokens)
+            statement = select(TOKENS.c.document_id, TOKENS.c.tokens, TOKENS.c.checksum)
             rows = self.connection.execute(statement.where(TOKENS.c.document_id.in_(some)))
-            found.update((key, tokens) for key, tokens in rows)
+            for key, tokens, stated in rows:
+                _compare([key], [tokens], [stated])
+                found[key] = tokens
         return [found.get(key, "") for key in keys]
 
     def content_hashes(self, wanted: Filter) -> dict[int, bytes]:
@@ -72,3 +77,9 @@ class SQLiteCorpus:
         statement = select(func.count(), keys).select_from(DOCUMENTS)
         documents, total = self.connection.execute(statement.where(*conditions(wanted))).one()
         return documents, total
+
+
+def _compare(keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
+    """Refuse tokens that are not as they were written: nothing is to be learned from them."""
+    if list(map(checksum, keys, tokens)) != checksums:
+        raise DamagedCell("tokens are not as they were written")

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, literal, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    select,
+)
 
-from lpisearch.errors import DocumentNotFound, SeveralDocuments
+from lpisearch.errors import DocumentDamaged, DocumentNotFound, SeveralDocuments
 from lpisearch.records import Details, Document, Entry, Section
+from lpisearch.storage.digests import content_hash
+from lpisearch.storage.sqlite.checksums import differs
+from lpisearch.storage.sqlite.engine import UNREADABLE
 from lpisearch.storage.sqlite.filters import conditions
 from lpisearch.storage.sqlite.labels import SQLiteLabels
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS
+from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +34,7 @@ if TYPE_CHECKING:
     from lpisearch.records import Filter
 
 _STREAM_ROWS = 500
+_TO_BE_READ = bytes(16)  # the hash that a downgrade leaves where it left something out
 _ROWS_AT_ONCE = 500
 _MOST = (1 << 63) - 1  # the largest number that SQLite knows
 
@@ -39,6 +51,14 @@ _SECTIONS = (
     .where(SECTIONS.c.document_id == DOCUMENTS.c.id)
     .correlate(DOCUMENTS)
     .scalar_subquery()
+)
+# Whether a document is as it was written, with its labels and sections.
+_DIFFERENCES = [
+    f"EXISTS (SELECT 1 FROM {table.name} WHERE document_id = documents.id AND {differs(table)})"  # noqa: S608 (constant names)
+    for table in (LABELS, SECTIONS)
+]
+_SOUND: ColumnElement[Any] = literal_column(
+    f"NOT ({' OR '.join([differs(DOCUMENTS), *_DIFFERENCES])})"
 )
 
 
@@ -105,7 +125,11 @@ class SQLiteDocuments:
 
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
         """Return what is shown of documents, by key."""
-        text = func.substr(DOCUMENTS.c.text, 1, characters) if characters else literal("")
+        text = (
+            func.substr(DOCUMENTS.c.text, 1, characters, type_=Text())
+            if characters
+            else literal("")
+        )
         found: dict[int, Details] = {}
         for start in range(0, len(keys), _ROWS_AT_ONCE):
             some = keys[start : start + _ROWS_AT_ONCE]
@@ -130,7 +154,7 @@ class SQLiteDocuments:
     ) -> Iterator[tuple[int, str, str]]:
         """Yield key, title and text (or its beginning), by key, a few at a time in memory."""
         whole = DOCUMENTS.c.text
-        text = whole if characters is None else func.substr(whole, 1, characters)
+        text = whole if characters is None else func.substr(whole, 1, characters, type_=Text())
         ordered = sorted(keys)
         for start in range(0, len(ordered), _ROWS_AT_ONCE):
             some = DOCUMENTS.c.id.in_(ordered[start : start + _ROWS_AT_ONCE])
@@ -187,11 +211,40 @@ class SQLiteDocuments:
             labels.setdefault(key, []).append(name)
         return labels
 
+    def of_other_content(self, keys: Sequence[int]) -> list[int]:
+        """Return the documents that have not the content that their hashes say."""
+        found = self.load(keys)
+        stated = select(DOCUMENTS.c.content_hash).where(DOCUMENTS.c.id.in_(keys))
+        hashes = self.connection.execute(stated.order_by(DOCUMENTS.c.id)).scalars()
+        pairs = zip(sorted(keys), found, hashes, strict=True)
+        return [key for key, document, stated in pairs if not has_hash(document, stated)]
+
+    def found_hash(self, key: int) -> bytes:
+        """Return the hash of what is there of a document, or nothing if that is unreadable."""
+        try:
+            (document,) = self._documents(_whole(literal(1)).where(DOCUMENTS.c.id == key))
+            stated = select(DOCUMENTS.c.content_hash).where(DOCUMENTS.c.id == key)
+            found = self.connection.execute(stated).scalar_one()
+        except UNREADABLE:
+            return b""
+        return found if has_hash(document, found) else content_hash(replace(document, path=""))
+
     def _documents(self, statement: Select[Any]) -> Iterator[Document]:
+        """Yield documents, each compared with its checksums."""
         result = self.connection.execution_options(yield_per=_STREAM_ROWS).execute(statement)
-        for external_id, title, text, labels, split, date, path, kind, fields, sections in result:
+        for sound, external_id, title, text, labels, *some, sections in result:
+            if not sound:
+                raise DocumentDamaged(str(external_id), str(some[2]))
+            split, date, path, kind, fields = some
             facts = (split, date, path, kind, fields, _as_sections(sections))
             yield Document(title, text, external_id, _names(labels), *facts)
+
+
+def has_hash(document: Document, stated: bytes) -> bool:
+    """Compare a document with its hash: a path of its own is part of it, its file is not."""
+    if stated == _TO_BE_READ or content_hash(replace(document, path="")) == stated:
+        return True
+    return content_hash(document) == stated
 
 
 def _order(sort: str) -> list[ColumnElement[Any]]:
@@ -212,8 +265,9 @@ def _names(labels: str) -> tuple[str, ...]:
     return tuple(json.loads(labels))
 
 
-def _whole() -> Select[Any]:
+def _whole(sound: ColumnElement[Any] = _SOUND) -> Select[Any]:
     return select(
+        sound,
         DOCUMENTS.c.external_id,
         DOCUMENTS.c.title,
         DOCUMENTS.c.text,

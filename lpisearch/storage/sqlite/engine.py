@@ -7,7 +7,6 @@ for want of the lock.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from lpisearch.errors import (
@@ -29,10 +28,11 @@ from lpisearch.errors import (
     SeveralNames,
 )
 from lpisearch.storage.globs import glob_of
+from lpisearch.storage.sqlite.checksums import FUNCTION, as_json, checksum
 from lpisearch.storage.sqlite.descriptors import Connection, close_when_idle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from sqlalchemy import Connection as Transaction
@@ -47,6 +47,13 @@ _CHECKPOINT_PAGES = 8192
 _SYNCHRONOUS = "NORMAL"
 PATH_FUNCTION = "lies_at"
 """In SQL: whether a pattern means a path. SQLite's own GLOB takes for ever on some patterns."""
+_LOOKING_SECONDS = 20
+_STEPS = 10_000  # of SQLite, between two looks at the clock
+# What damage in a page or in a cell may lead to; each is as well what a defect of a program may.
+UNREADABLE = (
+    *(SQLAlchemyError, sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError),
+    *(MemoryError, RuntimeError, StopIteration, TypeError, ValueError),
+)
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 # What SQLite says where it cannot make the file that readers share.
 _WITHOUT_SHM = {
@@ -88,7 +95,7 @@ class Database:
             "sqlite://",
             creator=lambda: _connect(path, writable=writable),
             poolclass=StaticPool if writable else NullPool,
-            json_serializer=lambda value: json.dumps(value, ensure_ascii=False),
+            json_serializer=as_json,
         )
         begin = "BEGIN IMMEDIATE" if writable else "BEGIN"
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
@@ -108,6 +115,15 @@ class Database:
     def reading(self) -> Iterator[Transaction]:
         """Give a connection that sees one unchanging state of the library."""
         with stated_errors(self.path), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def looking(self, until: Callable[[], bool]) -> Iterator[Transaction]:
+        """Give a connection that stops when it is time; errors are as SQLite has them."""
+        with self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            if isinstance(raw, Connection):
+                raw.set_progress_handler(until, _STEPS)
             yield connection
 
     @contextmanager
@@ -133,25 +149,43 @@ class Database:
 
 def is_library(head: bytes) -> bool:
     """Tell from its header whether a file is a library, or a copy of one."""
-    stated = int.from_bytes(head[_APPLICATION_AT], "big")
-    return head.startswith(_SQLITE_MAGIC) and stated == APPLICATION_ID
+    return head.startswith(_SQLITE_MAGIC) and _states_ours(head)
+
+
+def _states_ours(head: bytes) -> bool:
+    return int.from_bytes(head[_APPLICATION_AT], "big") == APPLICATION_ID
 
 
 @contextmanager
 def stated_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite raises into one of our errors."""
+    """Turn what SQLite raises, and what damage in a cell leads to, into one of our errors.
+
+    An error that SQLite does not explain is a defect of this program, or damage that came to light
+    further on: a string that is none, JSON that is none. So the library is looked at, and where it
+    is not as it was written, that is said.
+    """
     try:
         yield
-    except DatabaseError as error:
-        raise _stated(path, error.orig) or error from error
-    except sqlite3.DatabaseError as error:
-        raise _stated(path, error) or error from error
     except UnicodeEncodeError as error:
         raise NotUnicode(error.object) from error
+    except UNREADABLE as error:
+        cause = error.orig if isinstance(error, DatabaseError) else error
+        stated = _stated(path, cause) or _damage(path)
+        if stated is None:
+            raise
+        raise stated from error
+
+
+def _damage(path: Path) -> LibraryError | None:
+    """Look for damage, for a short while."""
+    from lpisearch.storage.sqlite.health import first_damage
+
+    found = first_damage(path, _LOOKING_SECONDS)
+    return LibraryDamaged(path, found) if found else None
 
 
 def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
-    """Return the error to state, or None for one that is a defect of this program."""
+    """Return the error to state, or None for one that says nothing of its cause."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     reason = str(error)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
@@ -160,9 +194,7 @@ def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
         return LibraryUnwritable(path, "the disk is full")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
         return LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
-    if code == sqlite3.SQLITE_NOTADB:
-        return NotALibrary(path, "it is not an SQLite database")
-    if code == sqlite3.SQLITE_CORRUPT:
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return LibraryDamaged(path, reason)
     return None
 
@@ -181,14 +213,16 @@ def _refuse_other_files(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
-            magic = os.read(descriptor, len(_SQLITE_MAGIC))
+            head = os.read(descriptor, _APPLICATION_AT.stop)
         finally:
             close_when_idle(descriptor)
     except FileNotFoundError:
         return
     except OSError as error:
         raise NotALibrary(path, f"it cannot be read ({error.strerror})") from error
-    if magic not in {b"", _SQLITE_MAGIC}:
+    if head and not head.startswith(_SQLITE_MAGIC):
+        if _states_ours(head):
+            raise LibraryDamaged(path, "its header is not as it was written")
         raise NotALibrary(path, "it is not an SQLite database")
 
 
@@ -246,6 +280,7 @@ def _open(uri: str) -> sqlite3.Connection:
     )
     connection.execute("PRAGMA foreign_keys = ON")
     connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)
+    connection.create_function(FUNCTION, -1, checksum, deterministic=True)
     return connection
 
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select, type_coerce
 from sqlalchemy.dialects.sqlite import insert
 
 from lpisearch.storage.contract import IndexEntry
-from lpisearch.storage.sqlite.tables import INDEXES
+from lpisearch.storage.sqlite.checksums import checksum, with_checksum
+from lpisearch.storage.sqlite.tables import INDEXES, DamagedCell, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
+
+
+_AS_STORED = select(
+    *(
+        type_coerce(column, Text).label(column.name) if column.name == "parameters" else column
+        for column in INDEXES.columns
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +35,26 @@ class SQLiteIndexes:
 
     def entries(self) -> list[IndexEntry]:
         """Return all indexes by name."""
-        rows = self.connection.execute(select(INDEXES).order_by(INDEXES.c.name)).mappings()
-        return [IndexEntry(**row) for row in rows]
+        rows = self.connection.execute(_AS_STORED.order_by(INDEXES.c.name)).mappings()
+        return [_entry(dict(row)) for row in rows]
 
     def save(self, entry: IndexEntry) -> None:
         """Put an index in use, instead of the one that had its name."""
-        values = asdict(entry)
+        values = with_checksum(INDEXES, asdict(entry))
         statement = insert(INDEXES).values(values)
         changed = {name: statement.excluded[name] for name in values if name != "name"}
         self.connection.execute(
             statement.on_conflict_do_update(index_elements=["name"], set_=changed)
         )
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Forget indexes."""
+        for name in names:
+            self.connection.execute(delete(INDEXES).where(INDEXES.c.name == name))
+
+
+def _entry(row: dict[str, Any]) -> IndexEntry:
+    stated = row.pop("checksum")
+    if checksum(*row.values()) != stated:
+        raise DamagedCell(f"what is kept of the index “{row['name']}” is not as it was written")
+    return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import delete, insert, select, text
 
+from lpisearch.storage.sqlite.checksums import seal, with_checksum
 from lpisearch.storage.sqlite.filters import among
 from lpisearch.storage.sqlite.labels import SQLiteLabels
 from lpisearch.storage.sqlite.tables import LABEL_EDITS, LABELS, PREDICTED_LABELS
@@ -27,6 +28,8 @@ _NOTE = text(
     "ON CONFLICT DO UPDATE SET added = excluded.added"
 )
 _SETTLE = text("DELETE FROM predicted_labels WHERE document_id = :document_id AND name = :name")
+
+_EDIT = (LABEL_EDITS.c.document_id, LABEL_EDITS.c.name, LABEL_EDITS.c.added)
 
 
 class Edit(NamedTuple):
@@ -65,7 +68,7 @@ class SQLiteWritableLabels(SQLiteLabels):
 
     def edits(self, keys: Iterable[int]) -> list[Edit]:
         """Return what was said by hand of the labels of documents."""
-        statement = select(LABEL_EDITS).where(among("document_id"))
+        statement = select(*_EDIT).where(among("document_id"))
         rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
         return [Edit(*row) for row in rows]
 
@@ -79,18 +82,18 @@ class SQLiteWritableLabels(SQLiteLabels):
             every = [edit._asdict() for edit in edits]
             self.connection.execute(_NOTE, every)
             self.connection.execute(_SETTLE, every)
+            keys = json.dumps(sorted({edit.document_id for edit in edits}))
+            seal(self.connection, [LABELS, LABEL_EDITS], keys)
 
     def predict(self, said: Mapping[int, Sequence[LabelShare]], classifier: str, now: str) -> None:
         """Keep what a classifier says of documents, in place of what was said of them before."""
         self.forget_predicted(said)
-        values: list[dict[str, Any]] = [
-            {
-                "document_id": key,
-                "name": each.label,
-                "confidence": each.share,
-                "classifier": classifier,
-                "predicted_at": now,
-            }
+        facts = {"classifier": classifier, "predicted_at": now}
+        values = [
+            with_checksum(
+                PREDICTED_LABELS,
+                {"document_id": key, "name": each.label, "confidence": each.share, **facts},
+            )
             for key, labels in said.items()
             for each in labels
         ]

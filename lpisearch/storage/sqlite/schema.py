@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
-from lpisearch.errors import LibraryNotFound, LibraryTooNew, LibraryUnwritable, NotALibrary
+from lpisearch.errors import (
+    LibraryDamaged,
+    LibraryNotFound,
+    LibraryTooNew,
+    LibraryUnwritable,
+    NotALibrary,
+)
 from lpisearch.settings import real_path, shipped_folder
+from lpisearch.storage.sqlite.checksums import SCHEMA, schema_digest, seal
 from lpisearch.storage.sqlite.engine import APPLICATION_ID, Database, stated_errors
 
 if TYPE_CHECKING:
@@ -20,7 +27,8 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 
-HEAD = "0005"
+HEAD = "0006"
+_OWN_TABLES = {"documents", "document_tokens", "labels"}
 
 
 def open_library(path: Path, *, writable: bool = False) -> Database:
@@ -32,7 +40,10 @@ def open_library(path: Path, *, writable: bool = False) -> Database:
     ------
     LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
     """
-    if _revision_at(path) != HEAD:
+    found = _revision_at(path)
+    if found is None:  # cut off, or killed at the first moment: an ingest begins anew
+        raise LibraryDamaged(path, "it is empty")
+    if found != HEAD:
         upgrade(path)
     return Database.connect(path, writable=writable)
 
@@ -44,6 +55,8 @@ def create_library(path: Path) -> Database:
             raise LibraryUnwritable(path, f"there is no folder {path.parent}")
         with Database.connect(path, writable=True) as database:
             _upgrade(database, HEAD)
+    else:
+        upgrade(path)
     return open_library(path, writable=True)
 
 
@@ -87,7 +100,17 @@ def _upgrade(database: Database, target: str) -> Path | None:
         kept = real_path(path)
         copy = back_up(path, kept.with_name(f"{kept.name}.before-{before}")) if before else None
         command.upgrade(alembic_config(connection), target)
+        if target == HEAD:
+            _note_schema(connection)
     return copy
+
+
+def _note_schema(connection: Connection) -> None:
+    """Give all rows their checksums, and note the schema, so that a change of it is found."""
+    from lpisearch.storage.sqlite.settings import SQLiteSettings
+
+    seal(connection)
+    SQLiteSettings(connection).set(SCHEMA, {"digest": schema_digest(connection)})
 
 
 def _revision_at(path: Path) -> str | None:
@@ -109,6 +132,8 @@ def _own_revision(path: Path, connection: Connection) -> str | None:
     found = revision(connection)
     application = connection.execute(text("PRAGMA application_id")).scalar()
     if found is None or not found.isdigit() or application != APPLICATION_ID:
+        if tables >= _OWN_TABLES:
+            raise LibraryDamaged(path, "its revision is not as it was written")
         raise NotALibrary(path, "it holds the tables of another program")
     if found > HEAD:
         raise LibraryTooNew(path, found)

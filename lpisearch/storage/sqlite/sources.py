@@ -11,6 +11,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from lpisearch.messages import as_plain, from_plain
 from lpisearch.records import UNFINISHED, FailedFile, Source, Trouble
+from lpisearch.storage.sqlite.checksums import with_checksum
 from lpisearch.storage.sqlite.tables import DOCUMENTS, FAILURES, SOURCES
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ class SQLiteSources:
         if not sources:
             return
         values = [
-            {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now}
+            with_checksum(
+                SOURCES, {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now}
+            )
             for source in sources
         ]
         statement = insert(SOURCES)
@@ -88,8 +91,11 @@ class SQLiteSources:
             return
         self.forget_failed([file.path for file in files])
         values = [
-            {name: getattr(file, name) for name in _FAILED_COLUMNS}
-            | {"troubles": [[one.where, as_plain(one.reason)] for one in file.troubles]}
+            with_checksum(
+                FAILURES,
+                {name: getattr(file, name) for name in _FAILED_COLUMNS}
+                | {"troubles": [[one.where, as_plain(one.reason)] for one in file.troubles]},
+            )
             for file in files
         ]
         self.connection.execute(insert(FAILURES), values)

@@ -6,6 +6,8 @@ create them, and `fulltext` keeps them in step.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -18,7 +20,49 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    text,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class DamagedCell(ValueError):
+    """A cell does not hold what its column holds."""
+
+
+class Text(String):
+    """A string, and nothing else: SQLite keeps in a cell whatever a damaged page has there."""
+
+    def result_processor(self, *_: object) -> Callable[[Any], str]:
+        """Return what looks at each cell that is read."""
+        return _text
+
+
+class Number(Integer):
+    """A whole number, and nothing else."""
+
+    def result_processor(self, *_: object) -> Callable[[Any], int]:
+        """Return what looks at each cell that is read."""
+        return _number
+
+
+def _text(cell: Any) -> str:
+    if type(cell) is str:
+        return cell
+    raise DamagedCell
+
+
+def _number(cell: Any) -> int:
+    if type(cell) is int:
+        return cell
+    raise DamagedCell
+
+
+def _checksum() -> Column[bytes]:
+    """Return the column that `checksums` fills."""
+    return Column("checksum", LargeBinary, nullable=False, server_default=text("x''"))
+
 
 METADATA = MetaData(
     naming_convention={
@@ -37,13 +81,14 @@ SOURCES = Table(
     "sources",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("path", String, unique=True, nullable=False),
-    Column("root", String, nullable=False),
-    Column("format", String, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("mtime_ns", Integer, nullable=False),
-    Column("read_options", String, nullable=False),
-    Column("read_at", String, nullable=False),
+    Column("path", Text, unique=True, nullable=False),
+    Column("root", Text, nullable=False),
+    Column("format", Text, nullable=False),
+    Column("size", Number, nullable=False),
+    Column("mtime_ns", Number, nullable=False),
+    Column("read_options", Text, nullable=False),
+    Column("read_at", Text, nullable=False),
+    _checksum(),
 )
 
 # Files that could not be read to their ends without a failure, with what failed, so that the next
@@ -51,32 +96,35 @@ SOURCES = Table(
 FAILURES = Table(
     "failures",
     METADATA,
-    Column("path", String, primary_key=True),
-    Column("size", Integer, nullable=False),
-    Column("mtime_ns", Integer, nullable=False),
-    Column("read_options", String, nullable=False),
-    Column("number", Integer, nullable=False),
+    Column("path", Text, primary_key=True),
+    Column("size", Number, nullable=False),
+    Column("mtime_ns", Number, nullable=False),
+    Column("read_options", Text, nullable=False),
+    Column("number", Number, nullable=False),
     Column("troubles", JSON, nullable=False),
+    _checksum(),
 )
 
 # `position` is the number of a document within its source, from 1; the negative of it once the
-# record is gone from the file. The text is the last column, so that listing never pages through it.
+# record is gone from the file. The text comes last but for the checksum, which is seldom read, so
+# that listing never pages through it.
 DOCUMENTS = Table(
     "documents",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("external_id", String, unique=True, nullable=False),
+    Column("external_id", Text, unique=True, nullable=False),
     Column("source_id", ForeignKey("sources.id", ondelete="CASCADE"), nullable=False),
-    Column("position", Integer, nullable=False),
+    Column("position", Number, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),
-    Column("split", String, nullable=False),
-    Column("date", String, nullable=False),
-    Column("path", String, nullable=False),
-    Column("media_type", String, nullable=False),
-    Column("ingested_at", String, nullable=False),
-    Column("title", String, nullable=False),
+    Column("split", Text, nullable=False),
+    Column("date", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("ingested_at", Text, nullable=False),
+    Column("title", Text, nullable=False),
     Column("metadata", JSON, nullable=False),
-    Column("text", String, nullable=False),
+    Column("text", Text, nullable=False),
+    _checksum(),
     Index(None, "source_id", "position"),
 )
 
@@ -86,6 +134,7 @@ SECTIONS = Table(
     METADATA,
     Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
     Column("sections", JSON, nullable=False),
+    _checksum(),
 )
 
 # The labels of each document; `position` keeps the order of the source.
@@ -93,8 +142,9 @@ LABELS = Table(
     "labels",
     METADATA,
     Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String, primary_key=True, index=True),
-    Column("position", Integer, nullable=False),
+    Column("name", Text, primary_key=True, index=True),
+    Column("position", Number, nullable=False),
+    _checksum(),
 )
 
 # What people said of the labels of a document, so that it holds when the document is read again:
@@ -103,8 +153,9 @@ LABEL_EDITS = Table(
     "label_edits",
     METADATA,
     Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String, primary_key=True),
+    Column("name", Text, primary_key=True),
     Column("added", Boolean, nullable=False),
+    _checksum(),
 )
 
 # What a classifier says of a document; it goes when the document changes.
@@ -112,10 +163,11 @@ PREDICTED_LABELS = Table(
     "predicted_labels",
     METADATA,
     Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String, primary_key=True, index=True),
+    Column("name", Text, primary_key=True, index=True),
     Column("confidence", Float, nullable=False),
-    Column("classifier", String, nullable=False),
-    Column("predicted_at", String, nullable=False),
+    Column("classifier", Text, nullable=False),
+    Column("predicted_at", Text, nullable=False),
+    _checksum(),
 )
 
 # The tokens of each document, joined by spaces: what FTS5 indexes and the matrix counts. In a
@@ -124,26 +176,29 @@ TOKENS = Table(
     "document_tokens",
     METADATA,
     Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("tokens", String, nullable=False),
+    Column("tokens", Text, nullable=False),
+    _checksum(),
 )
 
 # Stored settings, such as those of the tokeniser.
 SETTINGS = Table(
     "settings",
     METADATA,
-    Column("name", String, primary_key=True),
+    Column("name", Text, primary_key=True),
     Column("value", JSON, nullable=False),
+    _checksum(),
 )
 
 # The subspace indexes; the arrays of each are in a folder beside the database.
 INDEXES = Table(
     "indexes",
     METADATA,
-    Column("name", String, primary_key=True),
-    Column("method", String, nullable=False),
+    Column("name", Text, primary_key=True),
+    Column("method", Text, nullable=False),
     Column("parameters", JSON, nullable=False),
-    Column("fingerprint", String, nullable=False),
-    Column("folder", String, nullable=False),
-    Column("created_at", String, nullable=False),
-    Column("state", String, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    _checksum(),
 )

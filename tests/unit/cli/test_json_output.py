@@ -64,7 +64,7 @@ def test_status(cli: Cli, library: Path) -> None:
 def test_doctor(cli: Cli, sql: Callable[..., Any]) -> None:
     """`doctor --json` says whether all is well, exits 1 if not, and 0 once it is mended."""
     assert _value(cli("doctor", "--json"))["ok"] is True
-    sql("INSERT INTO labels VALUES (99, 'ghost', 0)")
+    sql("INSERT INTO labels VALUES (99, 'ghost', 0, x'')")
     found = _value(cli("doctor", "--json"), status=1)
     assert found["ok"] is False
     assert [one["check"] for one in found["findings"] if not one["ok"]] == ["orphan labels"]

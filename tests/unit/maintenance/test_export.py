@@ -27,7 +27,9 @@ def _stored(library: Path, documents: list[Document]) -> None:
     with create_store(library) as store, store.writing() as transaction:
         transaction.sources.save([Source(1, "/s.jsonl", "/", "jsonl", 1, 1, "")], "")
         batch = [
-            Incoming(1, position, (document.id or "",), stated=True, path="/s", document=document)
+            Incoming(
+                1, position, (document.id or "",), stated=True, path="/s.jsonl", document=document
+            )
             for position, document in enumerate(documents, start=1)
         ]
         BatchWriter(lambda document: document.text, lambda _: False).write(transaction, batch, "")

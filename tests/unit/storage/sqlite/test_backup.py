@@ -50,7 +50,7 @@ def test_a_copy_has_what_is_only_in_the_log(library: Path, copy: Path) -> None:
     """What was committed to the write-ahead log, and not yet to the file, is in the copy."""
     with closing(sqlite3.connect(library)) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("INSERT INTO settings VALUES ('late', '{}')")
+        connection.execute("INSERT INTO settings(name, value) VALUES ('late', '{}')")
         connection.commit()
         back_up(library, copy)
     with closing(sqlite3.connect(copy)) as connection:

@@ -42,8 +42,8 @@ _MENDABLE = {
         "INSERT INTO documents_fts(rowid, tokens) VALUES (99, 'ghost')",
         "full-text index",
     ),
-    "orphan-label": ("INSERT INTO labels VALUES (99, 'ghost', 0)", "orphan labels"),
-    "orphan-tokens": ("INSERT INTO document_tokens VALUES (99, 'ghost')", "orphan tokens"),
+    "orphan-label": ("INSERT INTO labels VALUES (99, 'ghost', 0, x'')", "orphan labels"),
+    "orphan-tokens": ("INSERT INTO document_tokens VALUES (99, 'ghost', x'')", "orphan tokens"),
     "no-tokens": ("DELETE FROM document_tokens WHERE document_id = 2", "tokens"),
     "no-trigger": ("DROP TRIGGER document_tokens_deleted", "full-text index"),
 }
