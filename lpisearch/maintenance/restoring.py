@@ -6,6 +6,7 @@ it was written, down to the last label. Where the file is gone or has changed, n
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ from lpisearch.storage import content_hash
 from lpisearch.terms.documents import document_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from lpisearch.records import DamagedDocument, Document
     from lpisearch.storage import Transaction
@@ -46,22 +47,32 @@ def restore_documents(
     for each in transaction.health.damaged_documents():
         by_file.setdefault((each.path, each.format), []).append(each)
     for (path, name), damaged in by_file.items():
-        there = dict(_documents_of(path, name, {abs(each.place.position) for each in damaged}))
-        for each in damaged:
-            found = there.get(abs(each.place.position))
-            write = _as_written(each, *found) if found else None
-            if write:
-                restored.append(write._replace(tokens=document_tokens(tokeniser, write.document)))
-            else:
+        for each, write in _found_again(path, name, damaged):
+            if write is None:
                 lost.append(each)
+            else:
+                restored.append(write._replace(tokens=document_tokens(tokeniser, write.document)))
     transaction.changes.replace(restored, datetime.now(UTC).isoformat(timespec="seconds"))
     return len(restored), lost
 
 
+def _found_again(
+    path: str, name: str, damaged: list[DamagedDocument]
+) -> Iterator[tuple[DamagedDocument, DocumentWrite | None]]:
+    """Look for the documents of a file at their places, or, where these are damaged, anywhere."""
+    places = {abs(each.place.position) for each in damaged}
+    anywhere = not all(each.is_named for each in damaged)
+    there = dict(_documents_of(path, name, None if anywhere else places))
+    for each in damaged:
+        tried = [abs(each.place.position)] if each.is_named else list(there)
+        found = (_as_written(each, at, *there[at]) for at in tried if at in there)
+        yield each, next(filter(None, found), None)
+
+
 def _documents_of(
-    path: str, name: str, positions: set[int]
+    path: str, name: str, places: set[int] | None
 ) -> Iterator[tuple[int, tuple[Document, bool]]]:
-    """Yield the places of documents in a file, with each whether the file may hold many."""
+    """Yield documents of a file by their places, with each whether the file may hold many."""
     try:
         facts = Path(path).stat()
     except (OSError, ValueError):
@@ -76,43 +87,41 @@ def _documents_of(
                 position += not item.warning
                 continue
             position += 1
-            if position in positions:
+            if places is None or position in places:
                 yield position, (item, many)
 
 
 def _as_written(
     damaged: DamagedDocument,
+    position: int,
     found: Document,
     many: bool,  # noqa: FBT001 (a pair from the file)
 ) -> DocumentWrite | None:
     """Return the document as it was written, or None if that cannot be proved by a hash."""
-    ids = _ids(damaged, found, many=many)
-    for labelled in _labelled(damaged, found, ids):
+    ids = _ids(damaged, found, position if many else None)
+    for labelled, is_of_file in _labelled(damaged, found, ids):
         digest = content_hash(labelled)
         # The hash itself may be what is damaged: then all else is as the file has it.
-        if digest in {damaged.place.content_hash, damaged.found}:
+        if digest == damaged.place.content_hash or (is_of_file and digest == damaged.found):
             is_own = damaged.is_named or damaged.place.id in ids
             name = damaged.place.id if is_own else ids[0]
-            place = damaged.place._replace(id=name, content_hash=digest)
+            place = damaged.place._replace(id=name, position=position, content_hash=digest)
             return DocumentWrite(place, damaged.path, labelled)
     return None
 
 
-def _ids(damaged: DamagedDocument, found: Document, *, many: bool) -> tuple[str, ...]:
+def _ids(damaged: DamagedDocument, found: Document, number: int | None) -> tuple[str, ...]:
     relative = relative_path(damaged.path, damaged.root)
     if found.id:
         return FileNames().stated(found.id, relative, damaged.root)
-    number = abs(damaged.place.position) if many else None
     return FileNames().derived(relative, damaged.root, number)
 
 
 def _labelled(
     damaged: DamagedDocument, found: Document, ids: tuple[str, ...]
-) -> Iterable[Document]:
-    """Yield the document with the labels that the library has, and with those of its file."""
-    yield replace(found, labels=damaged.labels, split=damaged.split)
-    try:
+) -> Iterator[tuple[Document, bool]]:
+    """Yield the document with the labels of the library, then with those that its file gives it."""
+    yield replace(found, labels=damaged.labels, split=damaged.split), False
+    with suppress(LpiSearchError):
         rules = LabelRules.of(ReadOptions())
-        yield rules.apply(found, ids, relative_path(damaged.path, damaged.root))
-    except LpiSearchError:
-        return
+        yield rules.apply(found, ids, relative_path(damaged.path, damaged.root)), True

@@ -35,6 +35,6 @@ def fingerprint(hashes: Mapping[int, bytes] | Iterable[tuple[int, bytes]]) -> st
     """Return a digest of documents by key and content: equal corpora have equal ones."""
     digest = blake2b(digest_size=16)
     for key, content in dict(hashes).items():
-        digest.update(key.to_bytes(8, "little"))
+        digest.update(key.to_bytes(8, "little", signed=True))
         digest.update(content)
     return digest.hexdigest()

@@ -138,22 +138,31 @@ def _difference(before: dict[str, Any], library: Path) -> str:
         if rows != now[part]:
             gone = [row for row in rows if row not in now[part]]
             come = [row for row in now[part] if row not in rows]
-            return f"{part}: {str(gone)[:600]} became {str(come)[:600]}"
+            return f"{part}: {_apart(str(gone), str(come))}"
     return ""
 
 
+def _apart(gone: str, come: str) -> str:
+    """Show two texts from where they differ."""
+    at = next((n for n, pair in enumerate(zip(gone, come, strict=False)) if len(set(pair)) > 1), 0)
+    start = max(at - 60, 0)
+    return f"{gone[start : at + 100]} became {come[start : at + 100]}"
+
+
 def contents(library: Path) -> dict[str, Any]:
-    """Return all rows of a library, and what is found in it; times and checksums are left out."""
-    found: dict[str, Any] = {}
+    """Return all rows of a library, and what is found in it, whatever keys documents have."""
     with closing(sqlite3.connect(f"{library.as_uri()}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
-        for table in _TABLES:
-            rows = connection.execute(f"SELECT * FROM {table}")  # noqa: S608 (constant names)
-            found[table] = sorted(_facts(row, table) for row in rows)
-        found["full text"] = connection.execute(
-            "SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'star OR moon'"
-        ).fetchall()
-        found["full text"] = [tuple(row) for row in found["full text"]]
+        names = dict(map(tuple, connection.execute("SELECT id, external_id FROM documents")))
+        found: dict[str, Any] = {
+            table: sorted(
+                _facts(row, table, names)
+                for row in connection.execute(f"SELECT * FROM {table}")  # noqa: S608 (constant names)
+            )
+            for table in _TABLES
+        }
+        matching = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'star OR moon'"
+        found["full text"] = sorted(names.get(row[0], "") for row in connection.execute(matching))
     return found
 
 
@@ -162,9 +171,11 @@ _TIMES = {"ingested_at", "read_at", "checksum"}
 _READ_AGAIN = {"size", "mtime_ns", "read_options", "format", "root"}
 
 
-def _facts(row: sqlite3.Row, table: str) -> str:
-    left_out = _TIMES | (_READ_AGAIN if table == "sources" else set())
+def _facts(row: sqlite3.Row, table: str, names: dict[int, str]) -> str:
+    left_out = _TIMES | {"sources": _READ_AGAIN, "documents": {"id"}}.get(table, set())
     facts = {name: row[name] for name in row.keys() if name not in left_out}  # noqa: SIM118 (a row)
+    if "document_id" in facts:
+        facts["document_id"] = names.get(facts["document_id"])
     return repr(facts)
 
 

@@ -78,10 +78,12 @@ _CANNOT_WRITE = {
 _AT_ONCE = 500
 _UNREAD: dict[str, Any] = {"size": UNFINISHED, "mtime_ns": UNFINISHED}
 # As bytes: what is no UTF-8 any more is read as well as it can be.
-_PLACE = """SELECT CAST(d.external_id AS BLOB), CAST(d.source_id AS INTEGER),
+_PLACE = """SELECT CAST(d.external_id AS BLOB), s.id,
 CAST(d.position AS INTEGER), CAST(d.content_hash AS BLOB), CAST(s.path AS BLOB),
 CAST(s.root AS BLOB), CAST(s.format AS BLOB), CAST(d.split AS BLOB)
-FROM documents d LEFT JOIN sources s ON s.id = d.source_id WHERE d.id = :key"""
+FROM documents d LEFT JOIN sources s ON s.id = {source} WHERE d.id = :key"""
+_SOURCE = "d.source_id"
+_SOURCE_BY_PATH = "coalesce((SELECT id FROM sources WHERE path = d.path), d.source_id)"
 _LABELLED = "SELECT CAST(name AS BLOB) FROM labels WHERE document_id = :key ORDER BY position"
 
 
@@ -255,7 +257,8 @@ class SQLiteHealth:
 
     def _place(self, key: int, is_named: bool) -> DamagedDocument:  # noqa: FBT001 (one of its parts)
         """Return what can still be read of a document, and of where it came from."""
-        facts = self.connection.execute(text(_PLACE), {"key": key}).one()
+        statement = _PLACE.format(source=_SOURCE if is_named else _SOURCE_BY_PATH)
+        facts = self.connection.execute(text(statement), {"key": key}).one()
         name, source_id, position, stated, path, root, kind, split = facts
         names = self.connection.execute(text(_LABELLED), {"key": key}).scalars()
         return DamagedDocument(

@@ -1,0 +1,144 @@
+"""Damage in the database is found and said; what the files still have is read again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.torture.database import DAMAGES, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_NOTES = {"sea/a.txt": "A letter about ships.", "land/b.md": "# Cake\n\nA recipe for plum cake."}
+
+
+@pytest.fixture
+def notes(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
+    """Ingest two documents; return their folder."""
+    root = folder(_NOTES)
+    assert ingest(root).added == 2
+    return root
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_no_damage_is_silent_or_unstated(kind: str) -> None:
+    """Whatever is done to the file, `doctor` finds what differs, and each error is a stated one."""
+    counts = run(6, 7, (kind,))[kind]
+    assert counts.total() == 6
+    assert counts["silent"] == counts["unstated"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_no_damage_of_a_thousand_is_silent(kind: str) -> None:
+    """The same, a thousand times."""
+    counts = run(1000, 1, (kind,))[kind]
+    assert counts["silent"] == counts["unstated"] == 0
+
+
+_CELLS = {
+    "text": "UPDATE documents SET text = 'A letter about slips.' WHERE id = 2",
+    "title": "UPDATE documents SET title = x'ff' WHERE id = 2",
+    "metadata": "UPDATE documents SET metadata = '{' WHERE id = 2",
+    "hash": "UPDATE documents SET content_hash = x'00ff' WHERE id = 2",
+    "label": "UPDATE labels SET name = 'see' WHERE document_id = 2",
+    "a label that is gone": "DELETE FROM labels WHERE document_id = 2",
+    "section": "UPDATE document_sections SET sections = '[' WHERE document_id = 1",
+}
+
+
+@pytest.mark.parametrize("damage", _CELLS.values(), ids=_CELLS)
+def test_a_damaged_document_is_read_again(
+    library: Path, notes: Path, cli: Callable[..., Any], sql: Callable[..., Any], damage: str
+) -> None:
+    """Doctor names it, with --repair it is as it was, down to the hash."""
+    assert notes.exists()
+    before = cli("docs", "export").stdout
+    hashes = sql("SELECT external_id, content_hash FROM documents ORDER BY id")
+    sql(damage)
+    done = cli("doctor")
+    assert done.exit_code == 1
+    assert "not as it was written" in done.stdout
+    assert "lpisearch doctor --repair" in done.stderr
+    done = cli("doctor", "--repair")
+    assert (done.exit_code, "1 document was read again" in done.stdout) == (0, True)
+    assert cli("docs", "export").stdout == before
+    assert sql("SELECT external_id, content_hash FROM documents ORDER BY id") == hashes
+    assert library.exists()
+
+
+def test_a_damaged_document_is_not_shown_nor_exported(
+    notes: Path, cli: Callable[..., Any], sql: Callable[..., Any]
+) -> None:
+    """It is named with the way to mend it; the others are shown."""
+    assert notes.exists()
+    sql(_CELLS["text"])
+    for words in (("docs", "show", "sea/a.txt"), ("docs", "export")):
+        done = cli(*words)
+        assert done.exit_code == 1
+        assert "The library is damaged at the document “sea/a.txt”" in done.stderr
+        assert "lpisearch doctor --repair" in done.stderr
+    assert cli("docs", "show", "land/b.md").exit_code == 0
+
+
+@pytest.mark.parametrize(("change", "said"), [("gone", "is gone"), ("new", "has changed since")])
+def test_what_cannot_be_read_again_is_said(
+    notes: Path, cli: Callable[..., Any], sql: Callable[..., Any], change: str, said: str
+) -> None:
+    """Where the file is gone or has changed, nothing is guessed; an ingest brings what is there."""
+    path = notes / "sea" / "a.txt"
+    if change == "gone":
+        path.unlink()
+    else:
+        path.write_text("Another letter.", encoding="utf-8")
+    sql(_CELLS["text"])
+    done = cli("doctor", "--repair")
+    assert done.exit_code == 1
+    assert said in done.stdout
+    assert "Next: " in done.stderr or "next: " in done.stderr
+    if change == "new":
+        assert cli("ingest", notes).exit_code == 0
+        assert "Another letter." in cli("docs", "show", "sea/a.txt").stdout
+    else:
+        assert cli("docs", "delete", "sea/a.txt").exit_code == 0
+    assert cli("doctor").exit_code == 0
+
+
+@pytest.mark.parametrize("table", ["document_tokens", "sources", "indexes"])
+def test_other_rows_are_mended(
+    shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any], table: str
+) -> None:
+    """Tokens are made anew, files are read again, a register that is damaged is forgotten."""
+    assert shelf.exists()
+    assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
+    column = {"document_tokens": "tokens", "sources": "root", "indexes": "fingerprint"}[table]
+    sql(f"UPDATE {table} SET {column} = 'another'")  # noqa: S608 (constants)
+    assert cli("doctor").exit_code == 1
+    cli("doctor", "--repair")
+    assert cli("doctor").exit_code == 0
+
+
+def test_damaged_tokens_are_not_learned_from(
+    shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any]
+) -> None:
+    """An index is not built from tokens that are not as they were written."""
+    assert shelf.exists()
+    sql("UPDATE document_tokens SET tokens = tokens || ' ghost' WHERE document_id = 3")
+    done = cli("index", "--method", "lsi")
+    assert done.exit_code == 1
+    assert "is damaged: " in done.stderr
+    assert "Next: lpisearch doctor" in done.stderr
+
+
+def test_a_changed_schema_is_found(
+    notes: Path, cli: Callable[..., Any], sql: Callable[..., Any]
+) -> None:
+    """A table or trigger that was changed past the program is damage too."""
+    assert notes.exists()
+    sql("CREATE TRIGGER ghost AFTER INSERT ON documents BEGIN DELETE FROM labels; END")
+    done = cli("doctor")
+    assert done.exit_code == 1
+    assert "not as they were made" in done.stdout
