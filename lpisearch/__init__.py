@@ -202,12 +202,12 @@ __all__ = [
 
 _HOMES = {
     "lpisearch.errors": """
-        BadOption BadPreference ClassifierNotFound DocumentDamaged
-        DocumentNotFound FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
+        BadOption BadPreference ClassifierNotFound DocumentDamaged DocumentNotFound
+        FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
         IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode NothingThere
-        NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable
-        ReaderError ReportUnwritable SeveralDocuments SeveralNames SubspaceError
+        NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable ReaderError
+        ReportUnwritable SeveralDocuments SeveralNames SubspaceError
     """,
     "lpisearch.library": "Library",
     "lpisearch.records": """
