@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +24,7 @@ from lpisearch.cli.render import (
 from lpisearch.records.wire import document_record, entry_record
 
 if TYPE_CHECKING:
-    from lpisearch.records import Entry
+    from lpisearch.records import Document, Entry
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -101,6 +102,7 @@ def show(
         ("split", found.split),
         ("date", found.date),
         ("path", found.path),
+        ("sections", section_counts(found)),
         *found.metadata.items(),
     ]
     print_pairs([(name, value) for name, value in pairs if value])
@@ -150,3 +152,9 @@ def export(
         say(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
     else:
         note(f"{library.export(sys.stdout, wanted):,} documents")
+
+
+def section_counts(document: Document) -> str:
+    """Say how many sections of each kind a document has: "36 pages, 1 chapter"."""
+    kinds = Counter(section.kind for section in document.sections)
+    return ", ".join(f"{n:,} {kind}{'' if n == 1 else 's'}" for kind, n in kinds.items())

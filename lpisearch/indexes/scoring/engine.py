@@ -192,6 +192,9 @@ class Engine:
                 places = np.stack([question.vector for question in some])
                 found = ((cosines, None) for cosines in units.cosines(places))
             for scores, bm25 in found:
+                if units.passages is None:
+                    yield scores
+                    continue
                 best = units.best(scores, bm25)
                 yield units.of_documents(scores, best, fused=by == "hybrid")
 
