@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow coverage check format docs bench results papers clean
+.PHONY: help demo test test-slow torture coverage check format docs bench results papers clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +23,12 @@ test: $(VENV)/.installed-dev   ## run the test suite
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
+
+# Kills, full disks, damage, fuzzed readers, readers beside a writer: docs/reliability.md has the last
+# long run. SEED= makes a run again; PART= is one of the parts that the table names.
+torture: $(VENV)/.installed-dev   ## faults of every kind, in numbers (TRIES=100 MINUTES=10 a part)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.torture --tries $(or $(TRIES),100) \
+	    --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(if $(PART),--part "$(PART)")
 
 coverage: $(VENV)/.installed-dev   ## run the tests and write the share of lines that they reach into CONTRIBUTING.md
 	$(BIN)/python docs/coverage.py

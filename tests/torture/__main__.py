@@ -1,0 +1,95 @@
+"""`make torture`: faults of every kind, in numbers; the table says how often and what came of it.
+
+`python -m tests.torture --tries 100 --minutes 30 --seed 7 --part kills` bounds it. A part that
+this system does not allow (no strace, no right to mount) is named and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.torture import beside, faults, fuzz, index_flips, kills
+from tests.torture.scene import FAILURES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Run = Callable[[int, int, float], dict[str, Counter[str]]]
+
+_DATABASE = "tests.torture.database"
+_AT_ONCE = 5
+
+
+def damaged_databases(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
+    """Damage databases, a few at a time, so that the time can be kept."""
+    run = import_module(_DATABASE).run
+    counts: dict[str, Counter[str]] = {}
+    for start in range(0, tries, _AT_ONCE):
+        if time.monotonic() > until:
+            break
+        some: dict[str, Counter[str]] = run(min(_AT_ONCE, tries - start), seed + start)
+        for kind, found in some.items():
+            counts.setdefault(kind, Counter()).update(found)
+    return counts
+
+
+PARTS: dict[str, Run] = {
+    "kills": kills.at_random,
+    "kills at writes": kills.at_writes,
+    "I/O errors": faults.io_errors,
+    "full disks": faults.full_disks,
+    "index": index_flips.run,
+    "database": damaged_databases,
+    "readers": fuzz.run,
+    "beside a writer": beside.run,
+}
+
+
+def missing(part: str) -> str:
+    """Say what this system lacks for a part, or ""."""
+    if part in {"kills at writes", "I/O errors"} and not kills.can_trace():
+        return "strace may not look into processes here"
+    if part == "full disks":
+        with tempfile.TemporaryDirectory() as folder:
+            return "" if faults.can_mount(Path(folder) / "disk") else "only root may mount a disk"
+    if part == "database" and find_spec(_DATABASE) is None:
+        return "its module is not there"
+    return ""
+
+
+def main() -> None:
+    """Run the parts that were asked for, and print a line for each kind of fault."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tries", type=int, default=100, help="of each part (of each reader)")
+    parser.add_argument("--minutes", type=float, default=10.0, help="for each part at most")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 16))
+    parser.add_argument("--part", action="append", choices=list(PARTS), default=[])
+    asked = parser.parse_args()
+    sys.stdout.write(f"seed {asked.seed}\n")
+    failed = 0
+    for part in asked.part or PARTS:
+        if reason := missing(part):
+            sys.stdout.write(f"{part}\tleft out: {reason}\n")
+            continue
+        until = time.monotonic() + asked.minutes * 60
+        for kind, found in PARTS[part](asked.tries, asked.seed, until).items():
+            wrong = sum(found[name] for name in FAILURES)
+            failed += wrong
+            told = json.dumps(dict(sorted(found.items())))
+            sys.stdout.write(f"{part}\t{kind}\t{found.total()} tries\t{wrong} failures\t{told}\n")
+            sys.stdout.flush()
+    raise SystemExit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""A short form of each part of `make torture`: a few faults of each kind, and no harm."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.torture.__main__ import PARTS, missing
+from tests.torture.scene import FAILURES
+
+_TRIES = {"kills at writes": 4, "I/O errors": 4, "full disks": 4, "database": 1, "index": 12}
+_FEW = 6
+_SECONDS = 20.0
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_few_faults_do_no_harm(part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is lost, every error is stated, and damage is found; the tries were made."""
+    if reason := missing(part):
+        pytest.skip(reason)
+    found = PARTS[part](_TRIES.get(part, _FEW), 7, time.monotonic() + _SECONDS)
+    assert sum(counts.total() for counts in found.values()) > 0
+    wrong = {kind: counts for kind, counts in found.items() if any(map(counts.get, FAILURES))}
+    assert not wrong, capsys.readouterr().out
