@@ -1,8 +1,8 @@
 """Write the generated parts of the documentation, or check that they are in step.
 
-Run `make docs` to write, `make check` to check. Generated: docs/cli.md from the help of every
-verb, the tables of formats and methods from the lists of readers and methods. Checked too: that
-links lead somewhere.
+Run `make docs` to write, `make check` to check. Generated: docs/cli.md and the page of the manual
+from the help of every verb, the tables of formats, methods and settings from their lists. Checked
+too: that links lead somewhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 def main() -> None:
     """Write or check."""
     check = sys.argv[1:] == ["--check"]
-    wanted = {ROOT / "docs/cli.md": cli_page()}
+    helps = {" ".join(["lpisearch", *verb]): help_of(verb) for verb in [[], *verbs([])]}
+    wanted = {ROOT / "docs/cli.md": cli_page(helps), ROOT / "docs/lpisearch.1": man_page(helps)}
     readme = ROOT / "README.md"
     wanted[readme] = with_part(readme, "formats", formats_table())
     methods = ROOT / "docs/projections.md"
@@ -50,14 +51,37 @@ def same(path: Path, text: str) -> bool:
     return path.exists() and path.read_text(encoding="utf-8") == text
 
 
-def cli_page() -> str:
-    """Return the help of the program and of every verb."""
+def cli_page(helps: dict[str, str]) -> str:
+    """Return the help of the program and of every verb, as a page."""
     parts = ["# The command line\n\nWritten by `make docs` from the program itself.\n"]
-    parts.extend(
-        f"## {' '.join(['lpisearch', *verb])}\n\n```text\n{help_of(verb)}\n```\n"
-        for verb in [[], *verbs([])]
-    )
+    parts.extend(f"## {verb}\n\n```text\n{text}\n```\n" for verb, text in helps.items())
     return "\n".join(parts)
+
+
+def man_page(helps: dict[str, str]) -> str:
+    """Return the same as a page of the manual."""
+    name, purpose = "lpisearch", "search and classify documents by meaning, on a plain CPU"
+    lines = [
+        f'.TH {name.upper()} 1 "" "{name}" "User Commands"',
+        *(".SH NAME", rf"{name} \- {purpose}"),
+        *(".SH SYNOPSIS", f".B {name}", "[OPTIONS] COMMAND [ARGS]..."),
+        ".SH DESCRIPTION",
+    ]
+    for verb, text in helps.items():
+        heading = [f'.SH "{verb.upper()}"'] if verb != name else []
+        lines += [*heading, ".nf", ".in 0", *map(roff, text.splitlines()), ".fi"]
+    lines += [
+        *(".SH FILES", ".TP", ".I lpisearch.db", "The library where none is named."),
+        *(".TP", ".I lpisearch.toml", "Settings, beside the library; config path names your own."),
+        *(".SH EXIT STATUS", "0 done, 1 a stated error, 2 wrong usage, 130 stopped by Ctrl-C."),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def roff(line: str) -> str:
+    """Return a line that troff shows as it is."""
+    shown = line.replace("\\", r"\e").replace("-", r"\-")
+    return rf"\&{shown}" if shown.startswith((".", "'")) else shown
 
 
 def verbs(group: list[str]) -> list[list[str]]:

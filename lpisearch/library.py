@@ -685,6 +685,18 @@ class Library:
 
         return list_documents(self._session, wanted or Filter(), limit, offset, sort)
 
+    def names(self, kind: str, beginning: str = "", most: int = 100) -> list[str]:
+        """Return names that begin so: of "label", "index" or "document".
+
+        Examples
+        --------
+        >>> library.names("document", "fir")
+        ['first.txt']
+        """
+        from lpisearch.maintenance.names import names_that_begin
+
+        return names_that_begin(self._session, kind, beginning, most)
+
     def document(self, name: str) -> Document:
         """Return one document by its id or path.
 

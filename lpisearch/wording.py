@@ -28,6 +28,22 @@ def have(number: int, thing: str, things: str = "") -> str:
     return f"{counted(number, thing, things)} {'has' if number == 1 else 'have'}"
 
 
+def pace(done: int, total: int, seconds: float) -> str:
+    """Say how fast parts are done, and how long the others will take; "" before the first is.
+
+    Examples
+    --------
+    >>> pace(10, 40, 20.0)
+    '30/min, 1:00 left'
+    """
+    if not done or seconds <= 0:
+        return ""
+    minutes, rest = divmod(round((total - done) * seconds / done), 60)
+    hours, minutes = divmod(minutes, 60)
+    left = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{60 * done / seconds:,.0f}/min, {left} left"
+
+
 def quoted(names: Sequence[str]) -> str:
     """Name things as they were given, in quotation marks and without control characters."""
     return ", ".join(f"“{printable(name)}”" for name in names)

@@ -7,6 +7,7 @@ import sys
 import time
 from itertools import chain
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.papers.catalogue import PAPERS, chosen
@@ -15,9 +16,10 @@ from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.protocol import run
 from benchmarks.papers.tables import FORMS
 from lpisearch.evaluation.experiments.cells import Cells, kept_cells
+from lpisearch.wording import pace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 FOLDER = Path(__file__).parents[2] / "docs" / "papers"
 JOBS = 2
@@ -38,7 +40,7 @@ def main(words: list[str] | None = None) -> int:
     options.keep = options.keep or options.known or bool(options.only)
     signature = {"papers": "" if options.keep else names, "form": options.form}
     try:
-        with kept_cells(signature, _progress) as cells:
+        with kept_cells(signature, _progress_line()) as cells:
             asked = Asked(names, options.form, options.only)
             reproduce(asked, options.into, cells, 0 if options.known else options.jobs)
             if options.keep:
@@ -96,8 +98,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _progress(name: str, done: int, total: int) -> None:
-    print(f"\r{done:5}/{total} {name[:90]:90}", end="", file=sys.stderr, flush=True)
+def _progress_line() -> Callable[[str, int, int], None]:
+    """Return what shows which part is under way, how many a minute, and the time left."""
+    if not sys.stderr.isatty():
+        return lambda _name, _done, _total: None
+    began, first = time.perf_counter(), -1
+
+    def show(name: str, done: int, total: int) -> None:
+        nonlocal first
+        first = done if first < 0 else first  # what an earlier run had done took no time now
+        said = pace(done - first, total - first, time.perf_counter() - began)
+        width = max(get_terminal_size().columns - 1, 20)
+        line = f"{done:5}/{total} {said:24} {name}"[:width]
+        print(f"\r{line:{width}}", end="", file=sys.stderr, flush=True)
+
+    return show
 
 
 if __name__ == "__main__":

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.filters import Labels, PathGlob, Predicted, Since, Split, Until, Where, filter_of
-from lpisearch.cli.render import Json, cell_line, note, print_json, print_table, say
+from lpisearch.cli.progress import cell_line
+from lpisearch.cli.render import (
+    Json,
+    note,
+    print_json,
+    print_table,
+    say,
+)
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message
 from lpisearch.records.wire import classification_record, prediction_record
@@ -45,7 +53,10 @@ def classify(
         ),
     ] = "auto",
     k: Annotated[int, typer.Option("-k", metavar="N", help="How many labels.")] = 5,
-    index: Annotated[str, typer.Option(metavar="NAME", help="Which index to use.")] = "default",
+    index: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Which index to use.", autocompletion=completion.indexes),
+    ] = "default",
     confidence: Annotated[
         float,
         typer.Option(metavar="SHARE", help="The answer is “none of these” below this share."),

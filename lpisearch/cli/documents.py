@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.commands import VerbCommand, VerbGroup
 from lpisearch.cli.filters import Labels, PathGlob, Predicted, Split, filter_of
 from lpisearch.cli.render import (
@@ -18,6 +19,7 @@ from lpisearch.cli.render import (
     predicted_labels,
     print_json,
     print_pairs,
+    print_prose,
     print_table,
     say,
 )
@@ -84,7 +86,12 @@ def _print_entries(entries: list[Entry], total: int) -> None:
 def show(
     context: typer.Context,
     document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help="Its id, or the path of its file.")
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its id, or the path of its file.",
+            autocompletion=completion.documents,
+        ),
     ],
     json: Json = False,
 ) -> None:
@@ -106,13 +113,18 @@ def show(
         *found.metadata.items(),
     ]
     print_pairs([(name, value) for name, value in pairs if value])
-    say(f"\n{found.text}")
+    print_prose(f"\n{found.text}")
 
 
 @app.command(cls=VerbCommand)
 def delete(
     context: typer.Context,
-    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT", help="Ids or paths.")],
+    documents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DOCUMENT", help="Ids or paths.", autocompletion=completion.documents
+        ),
+    ],
     json: Json = False,
 ) -> None:
     """Remove documents from the library. Their files stay; a changed file brings them back."""

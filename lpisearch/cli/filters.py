@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli import completion
+
 if TYPE_CHECKING:
     from lpisearch.records import Filter
 
@@ -16,7 +18,11 @@ DOCUMENTS = "Which documents"
 Labels = Annotated[
     list[str] | None,
     typer.Option(
-        "--label", metavar="LABEL", help="Only this label (repeatable).", rich_help_panel=DOCUMENTS
+        "--label",
+        metavar="LABEL",
+        help="Only this label (repeatable).",
+        rich_help_panel=DOCUMENTS,
+        autocompletion=completion.labels,
     ),
 ]
 Predicted = Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.methods import (
     GRAPH,
     MAP,
@@ -17,6 +18,7 @@ from lpisearch.cli.methods import (
     Settings,
     read_settings,
 )
+from lpisearch.cli.progress import stage_line
 from lpisearch.cli.render import (
     Json,
     note,
@@ -24,7 +26,6 @@ from lpisearch.cli.render import (
     print_pairs,
     semantic_weight,
     size,
-    stage_line,
 )
 from lpisearch.library import method_names, pairs_of
 from lpisearch.records.wire import index_record
@@ -42,7 +43,10 @@ _LEARN = "Which documents"
 def index(
     context: typer.Context,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help=_METHODS, rich_help_panel=MAP)
+        str,
+        typer.Option(
+            metavar="NAME", help=_METHODS, rich_help_panel=MAP, autocompletion=completion.methods
+        ),
     ] = "rlpi",
     dims: Annotated[
         str,
@@ -150,7 +154,7 @@ def index(
     plan = library.plan(options)
     if not json:
         _render_plan(plan)
-    with stage_line() as show:
+    with stage_line(plan.seconds) as show:
         report = library.index(options=options, on_stage=show)
     _render(report, json=json)
 

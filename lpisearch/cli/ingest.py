@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from lpisearch.cli.ingest_report import render_report
-from lpisearch.cli.render import Json, note, print_json, progress_bar
+from lpisearch.cli.progress import progress_bar
+from lpisearch.cli.render import Json, note, print_json
 from lpisearch.errors import LibraryLocked, LibraryUnwritable, NothingThere
 from lpisearch.records.wire import ingest_record
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.answers import Place, recall
 from lpisearch.cli.invocation import names_library
 from lpisearch.cli.opener import open_place
@@ -19,7 +20,11 @@ def open_(
     context: typer.Context,
     what: Annotated[
         str,
-        typer.Argument(metavar="N|DOCUMENT", help="The number of a hit, or an id or path."),
+        typer.Argument(
+            metavar="N|DOCUMENT",
+            help="The number of a hit, or an id or path.",
+            autocompletion=completion.documents,
+        ),
     ] = "1",
     json: Json = False,
 ) -> None:

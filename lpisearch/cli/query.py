@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.answers import remember
 from lpisearch.cli.exclusions import ExclusionsAsText
 from lpisearch.cli.filters import (
@@ -41,6 +42,7 @@ By = Annotated[
         metavar="hybrid|semantic|lexical",
         help="What ranks the documents.",
         rich_help_panel=_RANKING,
+        autocompletion=completion.ways,
     ),
 ]
 Count = Annotated[int, typer.Option("-k", metavar="N", min=0, help="How many hits.")]
@@ -67,7 +69,13 @@ Collapse = Annotated[
 ]
 Name = Annotated[
     str,
-    typer.Option("--index", metavar="NAME", help="Which index to use.", rich_help_panel=_RANKING),
+    typer.Option(
+        "--index",
+        metavar="NAME",
+        help="Which index to use.",
+        rich_help_panel=_RANKING,
+        autocompletion=completion.indexes,
+    ),
 ]
 Sort = Annotated[
     str,
@@ -131,6 +139,7 @@ def query(
             metavar="ID",
             help="More like this document (repeatable).",
             rich_help_panel=_RANKING,
+            autocompletion=completion.documents,
         ),
     ] = None,
     unlike: Annotated[
@@ -140,6 +149,7 @@ def query(
             metavar="ID",
             help="Less like this document (repeatable).",
             rich_help_panel=_RANKING,
+            autocompletion=completion.documents,
         ),
     ] = None,
     queries: Annotated[
@@ -209,7 +219,12 @@ def _depth(context: typer.Context, k: int | None, *, trec: bool) -> int:
 def similar(
     context: typer.Context,
     document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help="An id, a path, or any file.")
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="An id, a path, or any file.",
+            autocompletion=completion.documents,
+        ),
     ],
     k: Count = 10,
     by: By = "hybrid",

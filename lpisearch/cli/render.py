@@ -1,4 +1,4 @@
-"""What every verb prints with: text, JSON, CSV, tables, notes, progress.
+"""What every verb prints with: text, JSON, CSV, tables, notes.
 
 Results go to stdout; on a terminal as tables, in a pipe as lines of tab-separated values. All
 else goes to stderr. Nothing is printed past this module, so that every text is made harmless by
@@ -8,7 +8,8 @@ else goes to stderr. Nothing is printed past this module, so that every text is 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+import textwrap
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -18,11 +19,12 @@ from lpisearch.records.wire import json_text
 from lpisearch.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from lpisearch.records import PredictedLabel, Progress
+    from lpisearch.records import PredictedLabel
 
 Cell = TypeVar("Cell")
+_NARROWEST = 20
 OUTPUT = "Output"
 """The heading of the options that say how a result is printed."""
 Json = Annotated[
@@ -45,8 +47,31 @@ def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = 
 
 
 def note(message: str) -> None:
-    """Say something beside the result."""
-    say(message, aside=True)
+    """Say something beside the result; on a terminal lines are broken between words."""
+    say(_wrapped(spoken(message)) if sys.stderr.isatty() else message, aside=True)
+
+
+def print_prose(text: str) -> None:
+    """Print the text of a document: on a terminal broken between words, in a pipe as it is."""
+    say(_wrapped(text) if sys.stdout.isatty() else text)
+
+
+def _wrapped(text: str, indent: int = 0) -> str:
+    """Break long lines between words, where the terminal ends; what is indented stays so."""
+    width = max(get_terminal_size().columns - 1, _NARROWEST + indent)
+    lines = []
+    for line in text.splitlines():
+        begins = " " * max(indent, len(line) - len(line.lstrip()))
+        broken = textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=begins,
+            break_long_words=False,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+        )
+        lines += broken if len(line) > width else [line]
+    return "\n".join(lines)
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -110,62 +135,8 @@ def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
     named = [(printable(name), value) for name, value in pairs]
     width = max(len(name) for name, _ in named) + 2
     for name, value in named:
-        typer.echo(typer.style(name.ljust(width), dim=True) + _shown(value))
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
-    """Show a bar with rate and time left on stderr; nothing where it is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _progress: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%  {task.fields[documents]:,} documents"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None, documents=0, rate="")
-
-        def show(progress: Progress) -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            rate = f"{progress.documents / elapsed:,.0f}/s" if elapsed > 0 else ""
-            bar.update(
-                task,
-                completed=progress.done,
-                total=max(progress.total, 1),
-                documents=progress.documents,
-                rate=rate,
-            )
-
-        yield show
-
-
-@contextmanager
-def stage_line() -> Iterator[Callable[[str], None]]:
-    """Show the name of the stage under way on stderr; nothing where it is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _stage: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield lambda stage: status.update(f"{printable(stage)} …")
-
-
-@contextmanager
-def cell_line() -> Iterator[Callable[[str, int, int], None]]:
-    """Show which part of a long run is under way on stderr; nothing where it is no terminal."""
-    from rich.markup import escape
-
-    with stage_line() as show:
-        yield lambda name, done, total: show(f"{done:,} of {total:,} done: {escape(name)}")
+        lines = _wrapped(f"{name.ljust(width)}{_shown(value)}", width)
+        typer.echo(typer.style(lines[:width], dim=True) + lines[width:])
 
 
 def semantic_weight(calibration: dict[str, Any]) -> str:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli.render import Json, note, print_json, print_table, stage_line
+from lpisearch.cli import completion
+from lpisearch.cli.progress import stage_line
+from lpisearch.cli.render import Json, note, print_json, print_table
 from lpisearch.records.wire import dimensions_record, topics_record
 
 if TYPE_CHECKING:
@@ -52,7 +54,10 @@ def topics(
         int, typer.Option(metavar="N", min=0, help="Typical documents of each to show.")
     ] = 3,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of every random choice.")] = 0,
-    index: Annotated[str, typer.Option(metavar="NAME", help="Which index to use.")] = "default",
+    index: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Which index to use.", autocompletion=completion.indexes),
+    ] = "default",
     json: Json = False,
 ) -> None:
     """Show what the library is about.

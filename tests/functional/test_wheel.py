@@ -57,6 +57,7 @@ def test_the_wheel_is_whole(wheel: Path) -> None:
     }
     assert versions
     assert versions <= names
+    assert any(one.endswith("/data/share/man/man1/lpisearch.1") for one in names)
     sample = {one for one in names if one.startswith("lpisearch/_sample_corpus/")}
     files = [one for one in (_CHECKOUT / "sample_corpus").rglob("*") if one.is_file()]
     assert len(sample) == len(files) > 0

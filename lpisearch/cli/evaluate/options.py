@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.methods import USUAL_EDGES
 
 if TYPE_CHECKING:
@@ -59,7 +60,13 @@ Matrix = Annotated[
     ),
 ]
 IndexName = Annotated[
-    str, typer.Option("--index", metavar="NAME", help="The index that is compared.")
+    str,
+    typer.Option(
+        "--index",
+        metavar="NAME",
+        help="The index that is compared.",
+        autocompletion=completion.indexes,
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of every random choice.")]
 Queries = Annotated[

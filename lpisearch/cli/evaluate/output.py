@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.cli.evaluate.layout import print_report_table
-from lpisearch.cli.render import cell_line, note, print_json, say
+from lpisearch.cli.progress import cell_line
+from lpisearch.cli.render import note, print_json, say
 from lpisearch.records.wire import report_record
 
 if TYPE_CHECKING:

@@ -108,8 +108,10 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Release the file."""
+        """Release the file; the last who does so leaves nothing beside it."""
         self.engine.dispose()
+        if not self.writable:
+            _remove_empty_log(self.path.absolute())
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -259,6 +261,20 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         _refuse_unmerged_log(path)
         return _open(f"{uri}?mode=ro&immutable=1")
     return connection
+
+
+def _remove_empty_log(path: Path) -> None:
+    """Let SQLite remove the -wal and -shm files that a reader has made, but may not remove.
+
+    It does so when the last connection that may write is closed, and knows of those of others. A
+    log with changes of a writer that was stopped is left for the next writer.
+    """
+    log, index = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "shm"))
+    with suppress(OSError, sqlite3.Error):
+        if index.exists() and not (log.exists() and log.stat().st_size):
+            address = f"{path.as_uri()}?mode=rw"
+            with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
 
 def _refuse_unmerged_log(path: Path) -> None:

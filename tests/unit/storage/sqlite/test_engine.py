@@ -48,6 +48,29 @@ def test_a_reader_cannot_write(library: Path) -> None:
         connection.execute(text("DELETE FROM documents"))
 
 
+def test_a_closed_library_is_one_file(library: Path) -> None:
+    """Readers and writers that end leave no -wal and no -shm file, and change no byte."""
+    create_library(library).close()
+    before = library.read_bytes()
+    with open_library(library) as one, open_library(library) as other:
+        for database in (one, other):
+            with database.reading() as connection:
+                connection.execute(text("SELECT count(*) FROM documents"))
+    assert [path.name for path in library.parent.glob(f"{library.name}-*")] == []
+    assert library.read_bytes() == before
+
+
+def test_a_reader_takes_no_log_from_a_writer(library: Path) -> None:
+    """What a writer at work has in its log stays there when a reader ends."""
+    with create_library(library) as writer:
+        with writer.writing() as connection:
+            connection.execute(text("INSERT INTO settings (name, value) VALUES ('a', '1')"))
+        open_library(library).close()
+        assert library.with_name(f"{library.name}-wal").stat().st_size > 0
+        with open_library(library) as reader, reader.reading() as connection:
+            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 1
+
+
 def test_an_open_write_does_not_block_a_reader(library: Path) -> None:
     """A reader sees the last finished state at once while a write transaction is open."""
     with create_library(library) as writer, writer.writing() as connection:

@@ -1,0 +1,82 @@
+"""What a person at a terminal sees of long runs, and how long lines are broken there."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest  # noqa: TC002 (its patches are undone by it)
+
+from lpisearch.cli.progress import cell_line, stage_line
+from lpisearch.cli.render import note, print_pairs
+from lpisearch.wording import pace
+
+
+class Screen(io.StringIO):
+    """A terminal that keeps what is printed."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True
+
+
+def terminal(patch: pytest.MonkeyPatch) -> Screen:
+    """Put a terminal of 50 columns in place of both streams."""
+    found = Screen()
+    patch.setenv("COLUMNS", "50")
+    patch.setenv("TERM", "xterm")
+    patch.setattr(sys, "stderr", found)
+    patch.setattr(sys, "stdout", found)
+    return found
+
+
+def test_the_pace_of_a_run() -> None:
+    """It has a rate and the time left, as soon as anything is done."""
+    assert pace(0, 10, 5.0) == ""
+    assert pace(3, 3, 6.0) == "30/min, 0:00 left"
+    assert pace(1, 121, 60.0) == "1/min, 2:00:00 left"
+
+
+def test_stages_have_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stage is shown by name, with what is left of the time that was reckoned with."""
+    screen = terminal(monkeypatch)
+    with stage_line(90.0) as show:
+        show("linking [neighbours]")
+    assert "linking [neighbours] …" in screen.getvalue()
+    assert "s left" in screen.getvalue()
+
+
+def test_parts_have_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts are counted; those of an earlier run do not make this one look fast."""
+    screen = terminal(monkeypatch)
+    with cell_line() as show:
+        show("terms", 2, 4)
+        show("rlpi", 3, 4)
+    assert "3/4" in screen.getvalue()
+    assert "left" in screen.getvalue()
+
+
+def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nobody looks, nothing is shown."""
+    with stage_line(90.0) as stage, cell_line() as cell:
+        stage("projecting")
+        cell("rlpi", 1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_prose_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal no word is cut; values stay beside their names; a long path stays whole."""
+    screen = terminal(monkeypatch)
+    long = "/a/path/that/is/longer/than/the/terminal/is/wide/by/some/columns"
+    note(f"Some documents changed after the index was built, and were passed over: {long}")
+    print_pairs([("classify by", "svm; right of 236 held out: map-svm 92.4%, svm 92.4%, knn 90%")])
+    lines = screen.getvalue().replace("\x1b[2m", "").replace("\x1b[0m", "").splitlines()
+    assert [line for line in lines if len(line) > 50] == [long]
+    assert lines[-1].startswith(" " * len("classify by  "))
+    assert " ".join(" ".join(lines).split()).count("92.4%") == 2
+
+
+def test_a_pipe_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """What another program reads is not broken."""
+    note("word " * 60)
+    assert capsys.readouterr().err.count("\n") == 1
