@@ -14,7 +14,7 @@ from lpisearch.search.word_sources import LibraryWords
 from lpisearch.terms.phrases import WrittenPhrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from lpisearch.indexes.scoring.question import Question
@@ -88,7 +88,7 @@ def request_of(view: View, text: str, where: Filter) -> Request:
     meant = Words(view.tokeniser, spellings, beginning)
     found = demanded(view.snapshot, where, parsed, meant)
     shown = (phrase for phrase in parsed.phrases if phrase.written and not phrase.in_title)
-    unknown = [parsed.typed.get(token, token) for token in request.unknown_tokens]
+    unknown = _as_typed(request.unknown_tokens, parsed, text)
     return replace(
         request,
         allowed=found.rows,
@@ -104,8 +104,22 @@ def plain_request_of(view: View, text: str) -> Request:
     parsed = parse_plain(text, view.tokeniser)
     of_library = LibraryWords(view.snapshot, view.tokeniser)
     request, _ = _terms_of(view, text, parsed, of_library, plain=True)
-    unknown = (parsed.typed.get(token, token) for token in request.unknown_tokens)
+    unknown = _as_typed(request.unknown_tokens, parsed, text)
     return replace(request, unknown=tuple(Suggestion(word, ()) for word in unknown))
+
+
+def _as_typed(tokens: Iterable[str], parsed: ParsedQuery, text: str) -> list[str]:
+    """Return what was typed for tokens: words, and pairs of characters joined where they were."""
+    found: list[str] = []
+    for token in tokens:
+        word = parsed.typed.get(token, token)
+        before = found[-1] if found else ""
+        joined = before + word[1:]
+        if before and before[-1:] == word[:1] and joined in text:
+            found[-1] = joined
+        else:
+            found.append(word)
+    return found
 
 
 def _terms_of(

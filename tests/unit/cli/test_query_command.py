@@ -294,3 +294,15 @@ def test_the_semantic_weight(cli: Cli) -> None:
     done = cli(*words, "--semantic-weight", "-1")
     assert done.exit_code == 2
     assert "--semantic-weight" in done.stderr
+
+
+def test_notes_show_words_as_they_were_typed(
+    cli: Cli, folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Neither stems nor pairs of characters are named, but what stands in the question."""
+    texts = {f"{n}.txt": f"中文信息检索的方法 第{n}个文档 我们喜欢搜索" for n in range(4)}
+    other = str(tmp_path / "chinese.db")
+    cli("ingest", folder(texts), "--db", other)
+    assert "in no document: “上海天气”\n" in cli("query", "上海天气", "--db", other).stderr
+    assert "“天气”" in cli("query", "方法 天气", "--db", other).stderr
+    assert "“zorbings”" in cli("query", "Zorbings zorbings", "--db", other).stderr.lower()
