@@ -1,6 +1,7 @@
 """What passages bring, and cost: long documents as wholes, by their best passage, and in between.
 
-Run: python -m benchmarks.passages [SET …]   (books, volumes, answers, manual; no word runs all)
+Run: python -m benchmarks.passages [SET …]
+where SET is books, volumes, answers, manual or mixed; no word runs all but the last.
 
 The sets, with what is relevant in each, are those of benchmarks/passages_sets.py. Average precision
 is of documents. "pages right" is how often the first of the passages shown of a relevant long
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.passages_sets import answers, books, manual
+from benchmarks.passages_sets import answers, books, manual, mixed
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.engine import Engine
@@ -49,6 +50,7 @@ SETS = {
     "volumes": lambda: books("volumes", 0.7, 20, 100),
     "answers": answers,
     "manual": manual,
+    "mixed": mixed,
 }
 SHOWN = 3
 WHOLE, IN_USE = "whole document", "as in use"
@@ -68,7 +70,7 @@ WAYS: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 def main() -> None:
     """Print the tables."""
-    names = sys.argv[1:] or list(SETS)
+    names = sys.argv[1:] or list(SETS)[:-1]
     found: Table = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

@@ -7,6 +7,8 @@
   taken out wherever it stands, and asked; the document is relevant, and the answer is what stood
   below the line. The other documents are those of 800 words or more, and 4,000 at random.
 * Manual: pgdocs as it is, whose judgements are of whole pages.
+* Mixed: all English collections of benchmarks/retrieval.py in one library, with the first 100
+  queries of each; the long documents are those of pgdocs.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.retrieval import DATA, judged_of, questions_of
+from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     Span = tuple[int, int]
 
 BOUND = ("med", "cranfield", "cisi", "cacm")
+_MOST_QUERIES = 100
 _OTHERS = 4000
 _MANY_WORDS = 800
 _LEAST_LETTERS = 8000
@@ -122,6 +125,21 @@ def manual() -> LongSet:
     }
     records = [{key: each[key] for key in ("id", "title", "text")} for each in _documents("pgdocs")]
     return LongSet("manual", records, queries)
+
+
+def mixed() -> LongSet:
+    """Put the English collections into one library: a manual among short documents."""
+    records: list[Record] = []
+    queries: dict[str, Asked] = {}
+    for collection in ENGLISH:
+        for each in _documents(collection):
+            each["id"] = f"{collection}/{each['id']}"
+            records.append({key: each[key] for key in ("id", "title", "text")})
+        texts = dict(questions_of(collection))
+        for query, told in list(judged_of(collection).items())[:_MOST_QUERIES]:
+            relevant: dict[str, list[Span]] = {f"{collection}/{document}": [] for document in told}
+            queries[f"{collection}/{query}"] = Asked(collection, texts[query], relevant)
+    return LongSet("mixed", records, queries)
 
 
 def answers() -> LongSet:
