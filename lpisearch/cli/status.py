@@ -53,7 +53,9 @@ def status(context: typer.Context, json: Json = False) -> None:
         names = dict.fromkeys((*found["labels"], *predicted))
         rows = [(name, found["labels"].get(name, 0), predicted.get(name, "")) for name in names]
         say()
-        print_table(("label", "documents", "predicted"), rows)
+        heads = ("label", "documents", "predicted")
+        shown = len(heads) if predicted else 2
+        print_table(heads[:shown], [row[:shown] for row in rows])
 
 
 def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:

@@ -121,7 +121,7 @@ def test_a_listing(cli: Cli, folder: Callable[..., Path]) -> None:
     root = folder({"sea/a.jsonl": f'{{"id": "a", "title": "{title}", "text": "x"}}'})
     cli("ingest", root)
     done = cli("docs", "list")
-    assert _lines(done)[0].split("\t") == ["id", "title", "labels", "split"]
+    assert _lines(done)[0].split("\t") == ["id", "title", "labels", "split", "predicted"]
     assert _lines(done)[1].split("\t")[0] == "a"
     assert "Two lines and" in _lines(done)[1]
     assert len(_lines(done)) == 2

@@ -27,15 +27,17 @@ _WRITTEN = {
     "evaluate cluster --report": ("evaluate", "cluster", "--report"),
     "evaluate retrieval --report": (),  # as all the others, but it needs judgements
     "evaluate sweep --report": (),
+    "evaluate spectrum --report": (),
 }
 _READ = {
     "ingest PATH",
     "query --queries",
     "classify TEXT|FILE",
+    "index --pairs",
     *(f"evaluate{verb} --{name}" for verb in ("", " retrieval", " sweep")
       for name in ("queries", "qrels")),
     *(f"evaluate{verb} --matrix"
-      for verb in ("", " similarity", " classify", " cluster", " sweep")),
+      for verb in ("", " similarity", " classify", " cluster", " sweep", " spectrum")),
 }  # fmt: skip
 _NAMES_A_FILE = ("FILE", "FOLDER", "DIR", "PATH")
 _REPORTS = [name for name, words in _WRITTEN.items() if "--report" in words]
@@ -52,6 +54,8 @@ def _commands() -> Iterator[tuple[str, Any]]:
 def _named_files() -> Iterator[str]:
     for verb, command in _commands():
         for parameter in command.params:
+            if parameter.name in {"db", "path"}:  # the library, and a filter of documents
+                continue
             metavar = str(parameter.metavar or "").strip("[].…")
             if any(part in _NAMES_A_FILE for part in metavar.split("|")):
                 is_option = parameter.param_type_name == "option"
