@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow torture coverage check format docs bench results papers clean
+.PHONY: help demo test test-slow torture coverage check format docs bench results papers audit clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -59,8 +59,14 @@ results: $(VENV)/.installed-dev   ## write docs/results.md from public collectio
 papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew (SHORT=1: in ten minutes)
 	$(BIN)/python -m benchmarks.papers $(if $(SHORT),--short,--full)
 
+# In an environment of its own: what looks for weaknesses is no part of what is looked at.
+audit: $(BIN)/python$(EXE)   ## compare the pinned libraries with the public list of weaknesses
+	$(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/python -m pip --quiet --disable-pip-version-check install pip-audit
+	$(VENV)-audit/bin/python docs/audit.py
+
 clean:          ## remove the environment and all caches
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-audit build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python$(EXE):
 	$(PYTHON) -m venv $(VENV)

@@ -81,7 +81,8 @@ def _lost(document: DamagedDocument) -> Finding:
 
 
 def _gone(noun: str, number: int) -> Finding:
-    step = Message("put back a copy, or ", call("ingest"), " the same paths again")
+    again = call("index") if noun == "indexes" else Message(call("ingest"), " the same paths")
+    step = Message("put back a copy, or ", again)
     return Finding(noun, ok=False, detail=f"{number:,} are lost", next_step=step)
 
 

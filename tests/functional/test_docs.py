@@ -152,6 +152,15 @@ def test_every_promise_names_a_test() -> None:
     assert gone == []
 
 
+def test_every_promise_has_tests_and_their_number() -> None:
+    """Each row of the table in SECURITY.md names a promise, its tests, and how many cases ran."""
+    lines = (_ROOT / "SECURITY.md").read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
+    assert rows[0] == ["promise", "test", "cases"]
+    assert all(len(row) == 3 and all(row) for row in rows)
+    assert all("::" in row[1] for row in rows[2:])
+
+
 def test_versions_agree() -> None:
     """Package, citation and the newest entry of the changelog have one version."""
     changelog = (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

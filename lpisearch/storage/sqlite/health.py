@@ -65,6 +65,8 @@ _LISTED_IN = {
     "documents": ("documents", "ix_documents_source_id_position"),
     "labels by hand": ("label_edits", "sqlite_autoindex_label_edits_1"),
     "predicted labels": ("predicted_labels", "ix_predicted_labels_name"),
+    "indexes": ("indexes", "sqlite_autoindex_indexes_1"),
+    "files that failed": ("failures", "sqlite_autoindex_failures_1"),
 }
 _OF_DOCUMENTS = (DOCUMENTS, LABELS, SECTIONS)
 _SHOWN = 3  # names that fit in a line
