@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _Segment = re.Pattern[str] | None  # None stands for "**"
 _ESCAPED = re.compile(r"\\(.)")
-_TRAILING_SPACES = re.compile(r"(?<!\\) +$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class _Pattern:
     @classmethod
     def of(cls, line: str) -> Self | None:
         """Read a line; None for a comment, a blank or what can match nothing."""
-        line = _TRAILING_SPACES.sub("", line.rstrip("\r\n"))
+        line = _without_trailing_spaces(line.rstrip("\r\n"))
         excludes = not line.startswith("!")
         line = line if excludes else line[1:]
         folders_alone = line.endswith("/")
@@ -78,6 +77,12 @@ class IgnorePatterns:
             if pattern.matches(parts, is_folder=is_folder):
                 return pattern.excludes
         return None
+
+
+def _without_trailing_spaces(line: str) -> str:
+    """Take off the spaces at the end, but for one with a backslash before it."""
+    bare = line.rstrip(" ")
+    return f"{bare} " if bare.endswith("\\") and len(bare) < len(line) else bare
 
 
 def _segment(text: str) -> _Segment:

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.readers.archives import Archive
 from lpisearch.readers.base import Reader
-from lpisearch.readers.markup import (
-    TextFlow,
-    attribute,
-    iso_date,
-    local_name,
-    parse_xml,
-    stated,
-    texts_by_name,
-    walk,
-)
+from lpisearch.readers.markup import TextFlow, attribute, local_name, parse_xml, walk
+from lpisearch.readers.ooxml import Properties, main_part
 from lpisearch.readers.streams import NO_TEXT
 from lpisearch.records import Document
 
@@ -46,14 +38,6 @@ _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # Fallback repeats what Choice says; moveFrom is text that now stands elsewhere; the properties
 # hold elements called "tab" that are tab stops.
 _SKIP = frozenset({"Fallback", "moveFrom", "del", "rPr", "tabs", "sectPr"})
-_METADATA = {
-    "author": "creator",
-    "subject": "subject",
-    "keywords": "keywords",
-    "description": "description",
-    "language": "language",
-    "category": "category",
-}
 _NOTES = ("footnotes.xml", "endnotes.xml")
 
 
@@ -61,9 +45,9 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     """Yield the document."""
     del options  # the worker bounds the size of the answer
     with Archive(source) as archive:
-        main = _main_part(archive)
+        main = main_part(archive, "DOCX")
         folder = posixpath.dirname(main)
-        facts = _core_properties(archive)
+        properties = Properties(archive)
         flow = TextFlow()
         styles = _heading_styles(archive, posixpath.join(folder, "styles.xml"))
         _gather(parse_xml(archive.read(main), main), flow, styles)
@@ -73,29 +57,13 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     if not flow.text:
         raise ReaderError(NO_TEXT)
     yield Document(
-        title=stated(facts, {"title": "title"}).get("title") or flow.heading or source.stem,
+        title=properties.title or flow.heading or source.stem,
         text=flow.text,
-        date=iso_date(facts, "created", "modified"),
+        date=properties.date,
         media_type=MEDIA_TYPE,
-        metadata=stated(facts, _METADATA),
+        metadata=properties.metadata,
         sections=flow.sections,
     )
-
-
-def _main_part(archive: Archive) -> str:
-    """Follow the package's relationship to its document; nearly always word/document.xml."""
-    relations = "_rels/.rels"
-    if relations not in archive:
-        raise ReaderError("is not a DOCX file: it has no _rels/.rels")
-    for relation in parse_xml(archive.read(relations), relations):
-        if attribute(relation, "Type").endswith("/officeDocument"):
-            return attribute(relation, "Target").lstrip("/")
-    raise ReaderError("is not a DOCX file: it names no main document")
-
-
-def _core_properties(archive: Archive) -> dict[str, list[str]]:
-    part = "docProps/core.xml"
-    return texts_by_name(parse_xml(archive.read(part), part)) if part in archive else {}
 
 
 def _heading_styles(archive: Archive, part: str) -> frozenset[str]:

@@ -143,6 +143,10 @@ class TextFlow:
             self.add(f"{around}{text}{around}")
         return text
 
+    def drop(self) -> None:
+        """End the innermost block and leave nothing of it."""
+        self._blocks.pop()
+
     def note_heading(self, text: str) -> None:
         """Note that the block closed last is a heading; one within another block begins nothing."""
         name = " ".join(text.split())

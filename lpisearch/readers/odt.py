@@ -1,31 +1,18 @@
-"""ODT (LibreOffice): paragraphs, headings, tables, text boxes and notes, in reading order.
-
-Comments and deleted text are left out.
-"""
+"""ODT (LibreOffice Writer): paragraphs, headings, tables, text boxes and notes."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers.archives import Archive
 from lpisearch.readers.base import Reader
-from lpisearch.readers.markup import (
-    TextFlow,
-    attribute,
-    iso_date,
-    local_name,
-    parse_xml,
-    stated,
-    texts_by_name,
-    walk,
-)
+from lpisearch.readers.markup import TextFlow
+from lpisearch.readers.opendocument import Properties, content, gather
 from lpisearch.readers.streams import NO_TEXT
 from lpisearch.records import Document
 
 if TYPE_CHECKING:
-    import xml.etree.ElementTree as ET
     from collections.abc import Iterator
 
     from lpisearch.readers.base import SourceFile
@@ -34,92 +21,25 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/vnd.oasis.opendocument.text"
 
-# What joins the pieces of a block, and what stands around it in the block that holds it.
-_BLOCKS = {
-    "p": ("", ""),
-    "h": ("", ""),
-    "table-cell": (" ", ""),
-    "table-row": ("\t", ""),
-    "table": ("\n", ""),
-    "text-box": ("\n", "\n"),
-    "note-body": ("\n", "\n"),
-}
-_PARAGRAPHS = ("p", "h")
-# The format keeps deleted text at the start of the body, and a count or number where a note is.
-_SKIP = frozenset({"annotation", "tracked-changes", "note-citation", "forms", "sequence-decls"})
-_CHARACTERS = {"s": " ", "tab": "\t", "line-break": "\n"}
-_METADATA = {
-    "author": "initial-creator | creator",
-    "subject": "subject",
-    "keywords": "keyword",
-    "description": "description",
-    "language": "language",
-}
-_WHITE_SPACE = re.compile(r"[ \t\r\n]+")
-
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the document."""
     del options  # the worker bounds the size of the answer
     with Archive(source) as archive:
-        _refuse_encryption(archive)
-        facts = _meta(archive)
-        flow = TextFlow()
-        _gather(parse_xml(archive.read("content.xml"), "content.xml"), flow)
+        root = content(archive)
+        properties = Properties(archive)
+    flow = TextFlow()
+    gather(root, flow)
     if not flow.text:
         raise ReaderError(NO_TEXT)
     yield Document(
-        title=stated(facts, {"title": "title"}).get("title") or flow.heading or source.stem,
+        title=properties.title or flow.heading or source.stem,
         text=flow.text,
-        date=iso_date(facts, "creation-date", "date"),
+        date=properties.date,
         media_type=MEDIA_TYPE,
-        metadata=stated(facts, _METADATA),
+        metadata=properties.metadata,
         sections=flow.sections,
     )
-
-
-def _refuse_encryption(archive: Archive) -> None:
-    part = "META-INF/manifest.xml"
-    if part in archive and any(
-        local_name(element) == "encryption-data"
-        for element in parse_xml(archive.read(part), part).iter()
-    ):
-        raise ReaderError("is encrypted")
-
-
-def _meta(archive: Archive) -> dict[str, list[str]]:
-    part = "meta.xml"
-    return texts_by_name(parse_xml(archive.read(part), part)) if part in archive else {}
-
-
-def _gather(root: ET.Element, flow: TextFlow) -> None:
-    """Add the text below `root` to the flow, and its headings."""
-    open_blocks = [""]
-
-    def add(text: str | None) -> None:
-        # White space between paragraphs is the layout of the XML, not text.
-        if text and open_blocks[-1] in _PARAGRAPHS:
-            flow.add(_WHITE_SPACE.sub(" ", text))
-
-    for event, name, element in walk(root, _SKIP):
-        if event == "start":
-            if name in _BLOCKS:
-                flow.open()
-                open_blocks.append(name)
-            elif name in _CHARACTERS:
-                flow.add(_CHARACTERS[name])
-            add(element.text)
-            continue
-        if name in _BLOCKS:
-            text = flow.close(*_BLOCKS[name])
-            open_blocks.pop()
-            if _is_heading(name, element):
-                flow.note_heading(text)
-        add(element.tail)
-
-
-def _is_heading(name: str, element: ET.Element) -> bool:
-    return name == "h" or (name == "p" and attribute(element, "style-name") == "Title")
 
 
 READER = Reader(name="odt", suffixes=(".odt",), read=read, isolated=True)

@@ -1,13 +1,16 @@
-"""Files of queries: JSON Lines with `id` and `text`, or lines of `id<TAB>text`, also gzipped."""
+"""Files of queries: JSON Lines, lines of `id<TAB>text`, or TREC topics; also gzipped."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.elements import decode_element
+from lpisearch.readers.trec_topics import are_topics, topics
 from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
@@ -56,10 +59,26 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
 
 def _queries(path: Path) -> Iterator[tuple[str, str]]:
     with SourceFile.at(path).open() as stream:
+        lines = chain([first := next(_not_blank(stream), b"")], stream)
+        if are_topics(first):
+            yield from _topics(path, b"".join(lines))
+            return
+    with SourceFile.at(path).open() as stream:
         for number, data in enumerate(stream, start=1):
             line = data.decode("utf-8-sig").strip("\r\n")
             if line.strip():
                 yield _query(path, number, line)
+
+
+def _not_blank(stream: BinaryIO) -> Iterator[bytes]:
+    return (line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n"))
+
+
+def _topics(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+    for number, (name, text) in enumerate(topics(decode_element(data)), start=1):
+        if not name or not text:
+            raise QueriesUnreadable(path, f"topic {number} lacks a number or a title")
+        yield name, text
 
 
 def _query(path: Path, number: int, line: str) -> tuple[str, str]:

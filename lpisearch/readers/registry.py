@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
 from lpisearch.readers import (
+    code,
     delimited,
     docx,
     epub,
@@ -16,14 +17,25 @@ from lpisearch.readers import (
     json_array,
     jsonl,
     mail,
+    man,
     markdown,
     mbox,
     newsgroups,
+    odp,
+    ods,
     odt,
+    org,
     pdf,
+    pptx,
     reuters,
+    rst,
+    rtf,
     smart,
     text,
+    trec,
+    xlsx,
+    xml,
+    yaml,
 )
 from lpisearch.readers.streams import stated_gzip_damage
 from lpisearch.wording import nearest
@@ -37,20 +49,32 @@ READERS: dict[str, Reader] = {
     for reader in (
         # Content is asked in this order: the surest signs first, plain text last.
         pdf.READER,
+        rtf.READER,
         reuters.READER,
+        trec.READER,
         smart.READER,
         html.READER,
         jsonl.READER,
         json_array.READER,
+        man.READER,
         mbox.READER,
         newsgroups.READER,
         mail.READER,
         markdown.READER,
+        rst.READER,
+        org.READER,
         delimited.CSV_READER,
         delimited.TSV_READER,
         docx.READER,
+        pptx.READER,
+        xlsx.READER,
         odt.READER,
+        odp.READER,
+        ods.READER,
         epub.READER,
+        xml.READER,
+        yaml.READER,
+        code.READER,
         text.READER,
     )
 }

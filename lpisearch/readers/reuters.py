@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
-from lpisearch.readers.encoding import clean, utf8_chunks
+from lpisearch.readers.elements import between, decode_element, elements
+from lpisearch.readers.encoding import clean
 from lpisearch.readers.fields import asked_fields
-from lpisearch.readers.streams import EMPTY, over_limit
+from lpisearch.readers.streams import over_limit
 from lpisearch.records import Document, Problem
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield a document for each element; a problem for one without title and text."""
     found = False
-    for number, element in enumerate(_elements(source, options.max_document_bytes), 1):
+    limit = options.max_document_bytes
+    for number, element in enumerate(elements(source, b"<REUTERS", b"</REUTERS>", limit), 1):
         found = True
         if element is None:
-            yield Problem(over_limit(options.max_document_bytes), f"element {number}")
+            yield Problem(over_limit(limit), f"element {number}")
         else:
-            yield _document(_decode(element), options, f"element {number}")
+            yield _document(decode_element(element), options, f"element {number}")
     if not found:
         raise ReaderError("has no <REUTERS> element")
 
@@ -47,8 +49,6 @@ def sniff(head: bytes) -> bool:
 READER = Reader("reuters", (".sgm", ".sgml"), read, sniff, many=True)
 
 _BEGINNING = re.compile(rb"\s*(?:<!DOCTYPE lewis\b|<REUTERS\b)", re.IGNORECASE)
-_START = b"<REUTERS"
-_END = b"</REUTERS>"
 _TAG = re.compile(r"<REUTERS\b([^>]*)>")
 _ATTRIBUTE = re.compile(r'\b(\w++)\s*+=\s*+"([^"]*+)"')
 _LISTED = re.compile(r"<D>([^<]*)</D>")
@@ -59,41 +59,6 @@ _SPLITS = {
     "training-set": "train", "published-testset": "test",
 }  # fmt: skip
 _DATE = re.compile(r"(\d{1,2}-[A-Z]{3}-\d{4})(?: +(\d\d?:\d\d:\d\d))?", re.IGNORECASE)
-
-
-def _elements(source: SourceFile, limit: int) -> Iterator[bytes | None]:
-    """Yield the bytes from each start tag to its end, or None for an element over the limit."""
-    held = b""
-    nothing = True
-    over = False
-    for chunk in utf8_chunks(source):
-        nothing = nothing and not chunk
-        # Neither what was searched before, nor what was yielded, is gone through again.
-        searched = max(0, len(held) - len(_END))
-        held += chunk
-        begun = 0
-        while (end := held.find(_END, max(begun, searched))) >= 0:
-            start = held.find(_START, begun, end)
-            if over or start >= 0:
-                yield None if over or end - start > limit else held[start:end]
-            over = False
-            begun = end + len(_END)
-        held = held[begun:]
-        if len(held) > limit:
-            # What began is too large; what did not begin is of no use. A tag may be cut.
-            over = over or _START in held
-            held = held[-len(_END) :]
-    if nothing:
-        raise ReaderError(EMPTY)
-    if over or _START in held:
-        raise ReaderError("is damaged: its last <REUTERS> element has no end")
-
-
-def _decode(element: bytes) -> str:
-    try:
-        return clean(element.decode())
-    except UnicodeDecodeError:
-        return clean(element.decode("latin-1"))
 
 
 def _document(element: str, options: ReadOptions, where: str) -> Document | Problem:
@@ -126,15 +91,8 @@ def _document(element: str, options: ReadOptions, where: str) -> Document | Prob
     )
 
 
-def _between(element: str, tag: str) -> str:
-    # By hand: a pattern would look to the end of the element for each tag that is not closed.
-    start = element.find(f"<{tag}>")
-    end = element.find(f"</{tag}>", start)
-    return element[start + len(tag) + 2 : end] if 0 <= start < end else ""
-
-
 def _content(element: str, tag: str) -> str:
-    return _plain(_between(element, tag))
+    return _plain(between(element, tag))
 
 
 def _unprocessed(element: str) -> str:
@@ -143,12 +101,12 @@ def _unprocessed(element: str) -> str:
     end = element.find("</TEXT>", start)
     body = element[start:end] if 0 <= start < end else ""
     for tag in ("TITLE", "AUTHOR", "DATELINE"):
-        body = body.replace(f"<{tag}>{_between(body, tag)}</{tag}>", "")
+        body = body.replace(f"<{tag}>{between(body, tag)}</{tag}>", "")
     return _plain(_ANY_TAG.sub("", body))
 
 
 def _listed(element: str, tag: str) -> tuple[str, ...]:
-    names = (_plain(name) for name in _LISTED.findall(_between(element, tag)))
+    names = (_plain(name) for name in _LISTED.findall(between(element, tag)))
     return tuple(dict.fromkeys(name for name in names if name))
 
 

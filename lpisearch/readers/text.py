@@ -50,7 +50,7 @@ def sniff(head: bytes) -> bool:
 
 READER = Reader(
     "text",
-    (".txt", ".text", ".asc", ".log", ".rst", ".adoc", ".asciidoc", ".org", ".tex"),
+    (".txt", ".text", ".asc", ".log", ".adoc", ".asciidoc", ".tex"),
     read,
     sniff,
 )

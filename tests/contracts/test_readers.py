@@ -19,6 +19,7 @@ from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import READERS, reader_for
 from lpisearch.records import Document, Problem
 from lpisearch.settings import ReadOptions
+from tests.office import RTF, SHEETS, SLIDES, opendocument, presentation, workbook
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,6 +125,24 @@ EXAMPLES: dict[str, tuple[str, bytes]] = {
             }
         ),
     ),
+}
+
+EXAMPLES |= {
+    "rst": ("boat.rst", b"Boats\n=====\n\nThe *boat* floats.\n"),
+    "org": ("boat.org", b"#+TITLE: Boats\n* Hulls\nThe /boat/ floats.\n"),
+    "man": ("boat.1", b".TH BOAT 1\n.SH NAME\nboat \\- floats\n.SH MORE\nThe \\fIboat\\fR.\n"),
+    "yaml": ("boat.yaml", b"name: Boats\ntext: The boat floats.\n"),
+    "xml": ("boat.xml", b"<a><title>Boats</title><p>The <b>boat</b> floats.</p></a>"),
+    "code": ("boat.py", b"def sail():\n    return 'The boat floats.'\n"),
+    "trec": (
+        "boats.trec",
+        b"<DOC>\n<DOCNO> B-1 </DOCNO>\n<HL>Boats</HL>\n<TEXT>\nIt floats.\n</TEXT>\n</DOC>\n",
+    ),
+    "rtf": ("boat.rtf", RTF),
+    "pptx": ("boat.pptx", presentation()),
+    "xlsx": ("boat.xlsx", workbook()),
+    "ods": ("boat.ods", opendocument(SHEETS)),
+    "odp": ("boat.odp", opendocument(SLIDES)),
 }
 
 IN_PROCESS = sorted(name for name, reader in READERS.items() if not reader.isolated)

@@ -32,7 +32,8 @@ def _name(path: Path, data: bytes, file_format: str = "auto") -> str | None:
         ("a.ndjson", "jsonl"),
         ("reut2-000.sgm", "reuters"),
         ("cran.all", "smart"),
-        ("a.py", None),
+        ("a.py", "code"),
+        ("a.pyc", None),
         ("a.jpeg", None),
     ],
 )
@@ -89,7 +90,7 @@ def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(BadOption) as error:
         _name(tmp_path / "a", b"x", "markdwon")
     assert error.value.what == ("format: there is no reader “markdwon” (did you mean markdown?).")
-    assert "auto, csv" in error.value.next_step
+    assert "auto, code, csv" in error.value.next_step
     with pytest.raises(BadOption, match="there is no reader “zzz”\\."):
         _name(tmp_path / "a", b"x", "zzz")
 
