@@ -74,6 +74,13 @@ def ingest(
     follow_links: Annotated[
         bool, typer.Option("--follow-links", help="Follow symbolic links found in folders.")
     ] = False,
+    label_separators: Annotated[
+        str, typer.Option(metavar="CHARS", help="What parts the labels in a cell of a table.")
+    ] = ";|",
+    ocr: Annotated[
+        str,
+        typer.Option(metavar="LANG", help="Read scanned pages by tesseract, such as deu+eng."),
+    ] = "",
     language: Annotated[
         str,
         typer.Option(
@@ -125,6 +132,8 @@ def ingest(
         id_field=id_field,
         title_field=title_field,
         text_field=text_field,
+        label_separators=label_separators,
+        ocr=ocr,
         max_document_bytes=max_size * MEBIBYTE,
     )
     excluded = [*context.obj.preferences.all_of("exclude"), *(exclude or ())]

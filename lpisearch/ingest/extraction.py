@@ -13,7 +13,8 @@ from lpisearch.ingest.own_files import is_own_file
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.budget import within_budget
 from lpisearch.readers.isolation import IsolatedReaders
-from lpisearch.readers.limits import IN_PROCESS_BYTES, total_seconds
+from lpisearch.readers.limits import IN_PROCESS_BYTES, SILENT_SECONDS, total_seconds
+from lpisearch.readers.ocr import OCR_SECONDS
 from lpisearch.readers.registry import reader_for
 from lpisearch.records import Problem
 from lpisearch.wording import system_reason
@@ -62,7 +63,8 @@ def extract(
     `on_wait` is called with a file whose documents are waited for, once, where they are taken.
     """
     window: deque[Extracted] = deque()
-    with IsolatedReaders(options) as workers:
+    silent = OCR_SECONDS if options.ocr else SILENT_SECONDS
+    with IsolatedReaders(options, silent_seconds=silent) as workers:
         for file in files:
             window.append(_begin(file, options, workers, on_wait))
             if len(window) > _LOOK_AHEAD:

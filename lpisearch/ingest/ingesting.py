@@ -18,6 +18,7 @@ from lpisearch.ingest.stdin import spooled_input
 from lpisearch.ingest.tokeniser import AUTO, Tokenising
 from lpisearch.ingest.under_way import UnderWay
 from lpisearch.messages import Message, Option
+from lpisearch.readers.ocr import is_installed
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
@@ -98,6 +99,8 @@ def _check(options: IngestOptions) -> None:
         reader_named(options.read.format)
     if options.ids not in _IDS:
         raise BadOption("ids", f"“{options.ids}” is neither file nor global", _IDS)
+    if options.read.ocr and not is_installed():
+        raise BadOption("ocr", "tesseract is not installed")
     if options.language != AUTO:
         TokeniserSettings.for_language(options.language)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from lpisearch.ingest.extraction import Extracted
 
 STDIN = "-"
-_SUFFIXES = {suffix for reader in READERS.values() for suffix in (*reader.suffixes, ".gz")}
+# Names of programs and of things in them, such as node.js, are words of many texts.
+_NO_PATHS = {"code"}
+_SUFFIXES = {".gz"} | {
+    suffix
+    for reader in READERS.values()
+    if reader.name not in _NO_PATHS
+    for suffix in reader.suffixes
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,16 @@ def _of_file(extracted: Extracted) -> Iterator[Input]:
         if isinstance(item, Problem):
             yield Input(f"{name}, {item.where}" if item.where else name, None, item.reason)
         else:
-            yield Input(item.id or f"{name}#{position}" if many else name, item)
+            said = item.id or f"{name}#{position}" if many else name
+            yield Input(said, _without_file_name(item, extracted))
+
+
+def _without_file_name(document: Document, extracted: Extracted) -> Document:
+    """Take the title off a document that has only the name of its file for one."""
+    if extracted.source is None or not document.text:
+        return document
+    names = {extracted.source.stem, extracted.source.name}
+    return replace(document, title="") if document.title in names else document
 
 
 def _readable(extracted: Extracted) -> Iterator[Document | Problem]:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
+from lpisearch.readers.values import labels_of
 from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _KEY_COLUMNS = ("path", "id", "file", "filename", "document", "name")
 _LABEL_COLUMNS = ("labels", "label", "categories", "category", "topics", "topic", "class")
 _FIRST_OPTIONS = {"format", "labels", "split", "id_field", "title_field", "text_field"}
 _DEFAULTS = ReadOptions()
-_SEPARATORS = str.maketrans("|", ";")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class LabelRules:
     def of(cls, options: ReadOptions) -> LabelRules:
         """Read the file of labels, if the options name one."""
         path = label_file(options)
-        return cls(options, read_label_file(path) if path else {})
+        return cls(options, read_label_file(path, options.label_separators) if path else {})
 
     @cached_property
     def fingerprint(self) -> str:
@@ -159,7 +159,9 @@ def _names(relative: str, root: str) -> tuple[str, str, str]:
     return relative, f"{PurePath(root).name}/{relative}", absolute
 
 
-def read_label_file(path: Path) -> dict[str, GivenLabels]:
+def read_label_file(
+    path: Path, separators: str = _DEFAULTS.label_separators
+) -> dict[str, GivenLabels]:
     """Read a CSV or TSV file with a column of paths or ids, and one of labels.
 
     Raises
@@ -170,12 +172,14 @@ def read_label_file(path: Path) -> dict[str, GivenLabels]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            return _given_labels(path, csv.DictReader(stream, delimiter=delimiter))
+            return _given_labels(path, csv.DictReader(stream, delimiter=delimiter), separators)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadOption("labels", f"cannot read {path} ({error})") from error
 
 
-def _given_labels(path: Path, table: csv.DictReader[str]) -> dict[str, GivenLabels]:
+def _given_labels(
+    path: Path, table: csv.DictReader[str], separators: str
+) -> dict[str, GivenLabels]:
     columns = {name.strip().lower(): name for name in table.fieldnames or ()}
     key = next((columns[name] for name in _KEY_COLUMNS if name in columns), None)
     labels = next((columns[name] for name in _LABEL_COLUMNS if name in columns), None)
@@ -186,12 +190,7 @@ def _given_labels(path: Path, table: csv.DictReader[str]) -> dict[str, GivenLabe
         )
     split = columns.get("split", "")
     return {
-        row[key]: GivenLabels(_split_labels(row[labels] or ""), row.get(split) or "")
+        row[key]: GivenLabels(labels_of(row[labels], labels, separators), row.get(split) or "")
         for row in table
         if row[key]
     }
-
-
-def _split_labels(cell: str) -> tuple[str, ...]:
-    names = (name.strip() for name in cell.translate(_SEPARATORS).split(";"))
-    return tuple(dict.fromkeys(name for name in names if name))

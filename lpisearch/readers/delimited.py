@@ -1,8 +1,8 @@
 """CSV and TSV: a header row, then one document a row.
 
 The delimiter is found by trying; newlines within quotes are part of a cell; labels within a
-cell are separated by ";" or "|". The file is read twice, the first time for its encoding, since
-one late byte decides it.
+cell are parted by the characters of the option `label_separators`. The file is read twice, the
+first time for its encoding, since one late byte decides it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from lpisearch.readers.base import SourceFile
     from lpisearch.settings import ReadOptions
-
-LABEL_SEPARATORS = ";|"
 
 
 def read(
@@ -55,8 +53,11 @@ def read(
         raise ReaderError(f"has no header row that can be read: {error}") from error
     parts = _found_columns(names, options)
     base = Document("", "", metadata=encoding.metadata)
+    make = partial(
+        _document, names=names, parts=parts, base=base, separators=options.label_separators
+    )
     for where, row in _numbered(rows):
-        found = row if isinstance(row, Problem) else _document(row, names, parts, base)
+        found = row if isinstance(row, Problem) else make(row)
         yield replace(found, where=where) if isinstance(found, Problem) else found
     if lines.nul_met:
         yield NUL_REMOVED
@@ -207,7 +208,7 @@ def _reason(error: csv.Error) -> str:
 
 
 def _document(
-    row: list[str], names: list[str], parts: FieldRoles, base: Document
+    row: list[str], *, names: list[str], parts: FieldRoles, base: Document, separators: str
 ) -> Document | Problem:
     while len(row) > len(names) and not row[-1]:
         row.pop()
@@ -216,4 +217,4 @@ def _document(
     # An empty cell says nothing, so it is no metadata either.
     cells = {name: cell for name, cell in zip(names, row, strict=True) if name}
     told = tuple(name for name in parts.others if cells[name])
-    return document_from_fields(cells, replace(parts, others=told), base, LABEL_SEPARATORS)
+    return document_from_fields(cells, replace(parts, others=told), base, separators)

@@ -100,9 +100,17 @@ class _Page:
             if name in _BREAKS:
                 self._break()
             if name == "Nm":
-                rest = self._utility = rest.strip() or self._utility
+                rest = self._utility_and(rest)
             if name in _TEXTS and (said := _said(name, rest)):
                 self._add(said)
+
+    def _utility_and(self, rest: str) -> str:
+        """Return the name that a page describes, as first stated, and what is said after it."""
+        word = rest.split(maxsplit=1)[0] if rest.split() else ""
+        if word and (word[0].isalnum() or word[0] == "_"):
+            self._utility = self._utility or word
+            return rest
+        return f"{self._utility} {rest}"
 
     def _begin(self, heading: str) -> None:
         if not heading:
@@ -127,7 +135,7 @@ class _Page:
             self._break()
             return
         self._lines[-1] = f"{self._lines[-1]} {text.strip()}".strip()
-        if self._in_name:
+        if self._in_name and len(self._lines) == self._headings[-1][0] + 2:
             self._name = self._lines[-1]
 
 

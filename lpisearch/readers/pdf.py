@@ -1,5 +1,7 @@
 """PDF by PDFium: one document a file, its pages a blank line apart, each a section.
 
+Pages that are images are counted; with the option `ocr` tesseract reads them.
+
 PDFium is not thread-safe; this reader runs alone in a worker process.
 """
 
@@ -10,10 +12,12 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
+from lpisearch.messages import Message, Option
 from lpisearch.readers.archives import open_seekable
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.joining import join_sections
+from lpisearch.readers.ocr import page_text
 from lpisearch.readers.values import date_of
 from lpisearch.records import Document, Problem
 
@@ -29,6 +33,7 @@ BAD_SHARE = 0.3
 LETTER_SHARE = 0.5
 """Fewer letters and digits than this, and the text is hardly prose."""
 
+OCR = Option("ocr")
 _SAMPLE_CHARACTERS = 20_000
 _UNREADABLE = frozenset({"Cc", "Cn", "Co", "Cs"})  # control, unassigned, private use, surrogate
 _LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r\n)?")  # PDFium's mark for a word cut at line end
@@ -41,10 +46,9 @@ _DATE = re.compile(
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the document, after a warning for each page that could not be read."""
-    del options  # the worker bounds the size of the answer
     pdf = _open(source)
     try:
-        pages, problems = _page_texts(pdf)
+        pages, problems, images = _page_texts(pdf, options.ocr)
         facts = {key: _clean(value).strip() for key, value in pdf.get_metadata_dict().items()}
     finally:
         pdf.close()
@@ -52,8 +56,10 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         ("page", str(number), page) for number, page in enumerate(pages, start=1)
     )
     if not text:
-        raise ReaderError("has no text layer (scanned?)")
+        raise ReaderError(_no_text(len(images), len(pages)))
     yield from problems
+    if images:
+        yield Problem(_images(images, len(pages)), warning=True)
     if reason := _doubt(text):
         yield Problem(reason, warning=True)
     yield Document(
@@ -97,19 +103,44 @@ def _open(source: SourceFile) -> Any:
         raise ReaderError("is damaged, or not a PDF file") from error
 
 
-def _page_texts(pdf: Any) -> tuple[list[str], list[Problem]]:
+def _page_texts(pdf: Any, ocr: str) -> tuple[list[str], list[Problem], list[int]]:
+    """Return the text of each page, what is wrong with pages, and which are images alone."""
     import pypdfium2
 
-    pages, problems = [], []
+    pages, problems, images = [], [], []
     for number in range(len(pdf)):
         try:
             page = pdf[number]
-            pages.append(_clean(page.get_textpage().get_text_range()).strip())
+            text = _clean(page.get_textpage().get_text_range()).strip()
+            if not text and _has_image(page):
+                text = _clean(page_text(page, ocr)).strip() if ocr else ""
+                images += [] if text else [number + 1]
+            pages.append(text)
             page.close()  # closes its text page too; a long file would else hold every page
         except pypdfium2.PdfiumError:
             pages.append("")
             problems.append(Problem("is damaged", f"page {number + 1}", warning=True))
-    return pages, problems
+    return pages, problems, images
+
+
+def _has_image(page: Any) -> bool:
+    from pypdfium2 import raw
+
+    return any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3))
+
+
+def _no_text(images: int, pages: int) -> str:
+    if not images:
+        return "has no text"
+    which = "its one page is an image" if pages == 1 else f"{images} of {pages} pages are images"
+    return Message(f"is scanned: {which}, without text; to read them name languages with ", OCR)
+
+
+def _images(images: list[int], pages: int) -> str:
+    named = f"page {images[0]} of {pages} is an image"
+    if len(images) > 1:
+        named = f"{len(images)} of {pages} pages are images (from page {images[0]} on)"
+    return Message(f"{named}, without text; to read them name languages with ", OCR)
 
 
 def _clean(text: str) -> str:

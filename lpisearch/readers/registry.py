@@ -11,6 +11,7 @@ from lpisearch.errors import BadOption
 from lpisearch.readers import (
     code,
     delimited,
+    doc,
     docx,
     epub,
     html,
@@ -66,6 +67,7 @@ READERS: dict[str, Reader] = {
         delimited.CSV_READER,
         delimited.TSV_READER,
         docx.READER,
+        doc.READER,
         pptx.READER,
         xlsx.READER,
         odt.READER,

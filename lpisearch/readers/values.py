@@ -53,12 +53,17 @@ def labels_of(value: Any, field: str, separators: str = "") -> tuple[str, ...]:
         Characters that part the labels within a string; "" takes a string as one label.
     """
     if isinstance(value, str) and separators:
-        labels: Iterable[str] = map(str.strip, re.split(f"[{separators}]", clean(value)))
+        labels: Iterable[str] = map(str.strip, split_labels(clean(value), separators))
     elif isinstance(value, (list, tuple, set, frozenset)):
         labels = [text_of(_scalar(item, field), field) for item in value]
     else:
         labels = [text_of(value, field)]
     return tuple(dict.fromkeys(label for label in labels if label and not label.isspace()))
+
+
+def split_labels(text: str, separators: str) -> list[str]:
+    """Return what stands between any of the separators."""
+    return re.split(f"[{re.escape(separators)}]", text) if separators else [text]
 
 
 def date_of(value: Any) -> str:

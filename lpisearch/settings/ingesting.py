@@ -22,6 +22,11 @@ class ReadOptions:
         "auto" (a field, else a folder called train, test, …), "folder", "none" or a field name.
     id_field, title_field, text_field
         Names of fields or columns; "" looks for the usual names.
+    label_separators
+        Characters that part the labels in a cell of a CSV, TSV or label file.
+    ocr
+        Languages of tesseract, such as "eng" or "deu+eng", in which pages of PDF files that are
+        images are read; "" does not read them.
     max_document_bytes
         A document larger than this is refused, so that one file cannot take all memory. Of a
         page or a mail, of which the text is a part, twice as much is read.
@@ -33,6 +38,8 @@ class ReadOptions:
     id_field: str = ""
     title_field: str = ""
     text_field: str = ""
+    label_separators: str = ";|"
+    ocr: str = ""
     max_document_bytes: int = 32 * MEBIBYTE
 
     @property

@@ -31,6 +31,10 @@ _ALLOWED = {
     ("readers/process.py", "-P"): "Python's own",
     ("storage/sqlite/lock.py", "lpisearch {purpose}"): "the name of the program that holds a lock",
     ("reports/page.py", "--ink"): "variables of CSS",
+    ("readers/ocr.py", "-l"): "an option of tesseract",
+    ("readers/doc.py", "-m"): "an option of antiword",
+    ("readers/doc.py", "-w"): "an option of antiword and of catdoc",
+    ("readers/doc.py", "-d"): "an option of catdoc",
 }
 
 # Fields that Python alone has.

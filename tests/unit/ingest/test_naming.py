@@ -124,6 +124,15 @@ def test_files_of_labels(
     assert LabelRules(ReadOptions(), expected).fingerprint
 
 
+def test_labels_in_a_cell_are_parted_as_asked(tmp_path: Path) -> None:
+    """The separators of labels can be named; without any a cell is one label."""
+    path = tmp_path / "l.csv"
+    path.write_text('path,label\na,"x, y;z]"\n', encoding="utf-8")
+    assert read_label_file(path)["a"].labels == ("x, y", "z]")
+    assert read_label_file(path, ",]")["a"].labels == ("x", "y;z")
+    assert read_label_file(path, "")["a"].labels == ("x, y;z]",)
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"path,colour\na,x\n", b"a,b\n1,2\n", b"path,label\ncaf\xe9,x\n", None],

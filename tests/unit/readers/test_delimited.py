@@ -41,6 +41,14 @@ def test_usual_columns_are_known(tmp_path: Path) -> None:
     ]
 
 
+def test_labels_in_a_cell_are_parted_as_asked(tmp_path: Path) -> None:
+    """A comma belongs to a label, unless it is named as a separator."""
+    table = 'text,label\nboats,"sea, wood"\n'
+    for separators, labels in ((";|", ("sea, wood",)), (",", ("sea", "wood"))):
+        options = ReadOptions(label_separators=separators)
+        assert _read(tmp_path / "a.csv", table, options) == [Document("", "boats", labels=labels)]
+
+
 def test_columns_are_named_by_options(tmp_path: Path) -> None:
     """Any column can be the text or the label."""
     options = ReadOptions(text_field="words", labels="kind", id_field="n")

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 from typing import TYPE_CHECKING
 
+import pypdfium2
 import pytest
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.ocr import is_installed
 from lpisearch.readers.pdf import READER, iso_date
 from lpisearch.records import Document, Problem
 from lpisearch.settings import ReadOptions
@@ -120,8 +123,8 @@ def test_gzipped_file_is_read(tmp_path: Path) -> None:
         (b"%PDF-1.7 and then nothing of the kind", "is damaged"),
         (b"no PDF at all", "is damaged, or not a PDF file"),
         (b"", "is empty"),
-        (pdf_bytes([]), "has no text layer"),
-        (pdf_bytes([b"   "]), "has no text layer"),
+        (pdf_bytes([]), "has no text"),
+        (pdf_bytes([b"   "]), "has no text"),
     ],
 )
 def test_useless_file_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
@@ -182,3 +185,56 @@ def test_pages_are_sections(tmp_path: Path) -> None:
     assert isinstance(document, Document)
     assert [(one.kind, one.name) for one in document.sections] == [("page", "1"), ("page", "3")]
     assert document.text[document.sections[1].start :] == "Fog is another thing."
+
+
+def scanned(*texts: str) -> bytes:
+    """Return a PDF with a page for each text, which is an image of it; "" is a page of text."""
+    drawn = pypdfium2.PdfDocument(pdf_bytes(*([text.encode()] for text in texts if text)))
+    made = pypdfium2.PdfDocument.new()
+    at = 0
+    for text in texts:
+        if not text:
+            made.import_pages(pypdfium2.PdfDocument(pdf_bytes([b"A page of text."])))
+            continue
+        bitmap = drawn[at].render(scale=300 / 72, grayscale=True)
+        at += 1
+        image = pypdfium2.PdfImage.new(made)
+        image.set_bitmap(bitmap)
+        image.set_matrix(pypdfium2.PdfMatrix().scale(612, 792))
+        page = made.new_page(612, 792)
+        page.insert_obj(image)
+        page.gen_content()
+    stream = io.BytesIO()
+    made.save(stream)
+    return stream.getvalue()
+
+
+def test_a_scanned_file_says_how_many_pages_are_images(tmp_path: Path) -> None:
+    """A file of images alone is refused with their number, and the option that reads them."""
+    with pytest.raises(ReaderError, match=r"scanned: 2 of 2 pages are images, .* with ocr"):
+        _read(tmp_path / "a.pdf", scanned("Boats float.", "So do ships."))
+    with pytest.raises(ReaderError, match="scanned: its one page is an image"):
+        _read(tmp_path / "a.pdf", scanned("Boats float."))
+
+
+def test_pages_that_are_images_are_warned_of(tmp_path: Path) -> None:
+    """A file with some pages of text is read, with a remark on the others."""
+    problem, document = _read(tmp_path / "a.pdf", scanned("", "Boats float."))
+    assert isinstance(problem, Problem)
+    assert problem.warning
+    assert problem.reason.startswith("page 2 of 2 is an image, without text")
+    assert isinstance(document, Document)
+    assert document.text == "A page of text."
+
+
+@pytest.mark.skipif(not is_installed(), reason="tesseract is not installed")
+def test_images_are_read_where_that_is_asked(tmp_path: Path) -> None:
+    """With the option, tesseract reads the pages that are images, and those alone."""
+    path = tmp_path / "a.pdf"
+    path.write_bytes(scanned("The boat floats on the sea.", ""))
+    (document,) = READER.read(SourceFile.at(path), ReadOptions(ocr="eng"))
+    assert isinstance(document, Document)
+    assert document.text == "The boat floats on the sea.\n\nA page of text."
+    assert [one.name for one in document.sections] == ["1", "2"]
+    with pytest.raises(ReaderError, match="tesseract"):
+        list(READER.read(SourceFile.at(path), ReadOptions(ocr="no-such-language")))

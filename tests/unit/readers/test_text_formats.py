@@ -176,6 +176,15 @@ def test_a_manual_page_of_bsd(read: Read) -> None:
     assert "sail w wind" in document.text
 
 
+def test_names_of_manual_pages(read: Read) -> None:
+    """The title is the first line of NAME alone; a macro without a name repeats the page's."""
+    page = ".TH A 1\n.SH NAME\na \\- first\n.sp\na [option]\n.SH MORE\nx\n"
+    assert read("a.1", page).title == "a - first"
+    document = read("b.1", ".Dd x\n.Dt B 1\n.Sh NAME\n.Nm b\n.Nd last\n.Sh MORE\nrun by\n.Nm .\n")
+    assert document.title == "b – last"
+    assert document.text.endswith("run by b .")
+
+
 def test_a_page_that_stands_for_another(read: Read) -> None:
     """A page that only names another has no text of its own, and says so."""
     with pytest.raises(ReaderError, match="no text"):

@@ -55,6 +55,20 @@ def test_held_out_records(indexed: Path, records: list[dict[str, Any]], by: str)
         assert sorted(found.labels, key=lambda each: -each.share) == list(found.labels)
 
 
+def test_the_name_of_a_file_says_nothing(
+    indexed: Path, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """A file is judged by its text alone, whatever it is called."""
+    text, label = _texts(records, "test")[0]
+    other = next(each["text"] for each in records if each["labels"] != [label])
+    shares = []
+    for name in ("plain", other):
+        path = tmp_path / f"{name}.txt"
+        path.write_text(text, encoding="utf-8")
+        shares.append([each.share for each in _first(classify(indexed, [str(path)])).labels])
+    assert shares[0] == shares[1]
+
+
 def test_only_the_best(indexed: Path, records: list[dict[str, Any]]) -> None:
     """K labels are given, with the shares that they have among all."""
     text = records[0]["text"]
