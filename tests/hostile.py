@@ -245,4 +245,25 @@ HOSTILE: dict[str, HostileFile] = {
     ),
     "table.html": HostileFile("cells of tables within tables", _repeated(b"<table><td>", 5e6)),
     "entities.html": HostileFile("30 MB of references", _repeated(b"&lt;", 3e7)),
+    "headings.rst": HostileFile("30 MB of headings", _repeated(b"a\n==\n", 3e7)),
+    "roles.rst": HostileFile("30 MB of roles that do not end", _repeated(b":a:`b <c", 3e7)),
+    "links.org": HostileFile("30 MB of links that do not end", _repeated(b"[[a][b", 3e7)),
+    "tags.org": HostileFile("30 MB of tags", _repeated(b"a:", 3e7, b"* b :")),
+    "paragraph.man": HostileFile("a paragraph of 30 MB", _repeated(b"a\n", 3e7, b".TH A 1\n")),
+    "escapes.man": HostileFile("30 MB of escapes", _repeated(b"\\f[", 3e7, b".TH A 1\n")),
+    "arguments.man": HostileFile("30 MB of arguments", _repeated(b'"a ', 3e7, b".TH A 1\n.B ")),
+    "keys.yaml": HostileFile("30 MB of keys", _repeated(b"a: b\n", 3e7)),
+    "definitions.py": HostileFile("30 MB of definitions", _repeated(b"def a\n", 3e7)),
+    "nesting.xml": HostileFile("10 million elements within each other", _repeated(b"<a>", 3e7)),
+    "elements.xml": HostileFile(
+        "8 million elements", _repeated(b"<a>b", 1.5e7, b"<r>", b"</a>" * 9 + b"</r>")
+    ),
+    "groups.rtf": HostileFile("groups within each other", _repeated(b"{", 3e7, b"{\\rtf1 ")),
+    "words.rtf": HostileFile("10 million control words", _repeated(b"\\b ", 3e7, b"{\\rtf1 a")),
+    "documents.trec": HostileFile(
+        "a million documents", _repeated(b"<DOC><DOCNO>1</DOCNO>a</DOC>\n", 3e7)
+    ),
+    "texts.trec": HostileFile(
+        "a document of 5 million texts", _repeated(b"<TEXT>", 3e7, b"<DOC><DOCNO>1", b"</DOC>")
+    ),
 }

@@ -100,7 +100,7 @@ def _check(options: IngestOptions) -> None:
     if options.ids not in _IDS:
         raise BadOption("ids", f"“{options.ids}” is neither file nor global", _IDS)
     if options.read.ocr and not is_installed():
-        raise BadOption("ocr", "tesseract is not installed")
+        raise BadOption("ocr", "tesseract, which reads images, is not installed here")
     if options.language != AUTO:
         TokeniserSettings.for_language(options.language)
 
@@ -153,7 +153,7 @@ class _Reading:
             return not retry
         if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
             return False
-        if known.read_options != self._label_rules.fingerprint:
+        if not self._label_rules.is_current(known):
             return False
         self._recorder.leave(known)
         return True

@@ -18,13 +18,14 @@ from lpisearch.settings import ReadOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lpisearch.records import Document
+    from lpisearch.records import Document, Source
 
 _SPLITS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 _SPLITS |= {"dev": "dev", "validation": "validation", "valid": "validation", "unused": "unused"}
 _LABEL_FILE_SUFFIXES = (".csv", ".tsv")
 _KEY_COLUMNS = ("path", "id", "file", "filename", "document", "name")
 _LABEL_COLUMNS = ("labels", "label", "categories", "category", "topics", "topic", "class")
+_OCR = "+"  # between the fingerprint of the other options and the languages
 _FIRST_OPTIONS = {"format", "labels", "split", "id_field", "title_field", "text_field"}
 _DEFAULTS = ReadOptions()
 
@@ -67,10 +68,23 @@ class LabelRules:
             for name, value in asdict(self.options).items()
             if name in _FIRST_OPTIONS or value != getattr(_DEFAULTS, name)
         }
-        facts.pop("max_document_bytes", None)
+        for name in ("max_document_bytes", "ocr"):
+            facts.pop(name, None)
         given = sorted((key, entry.labels, entry.split) for key, entry in self.given.items())
         text = json.dumps([facts, given], sort_keys=True)
-        return blake2b(text.encode(), digest_size=8).hexdigest()
+        digest = blake2b(text.encode(), digest_size=8).hexdigest()
+        return f"{digest}{_OCR}{self.options.ocr}" if self.options.ocr else digest
+
+    def is_current(self, source: Source) -> bool:
+        """Tell whether a file need not be read again for the options of this run.
+
+        What was read by optical recognition stays so in a run without it; a run with it reads the
+        PDF files that were read without.
+        """
+        then, _, ocr = source.read_options.partition(_OCR)
+        asked = self.options.ocr
+        same_ocr = not asked or ocr == asked or source.format != "pdf"
+        return then == self.fingerprint.partition(_OCR)[0] and same_ocr
 
     def apply(self, document: Document, ids: tuple[str, ...], relative: str) -> Document:
         """Return the document with the labels and the split that it is to have."""

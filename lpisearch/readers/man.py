@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _REQUEST = re.compile(r"[.'][ \t]*([^\s\\]{1,20})(.*)")
 _BEGINNINGS = (b".TH ", b".Dd", b".Dt", b".so ")
+_NAME_HEADINGS = {"NAME", "NOM", "NOMBRE", "BEZEICHNUNG", "NOME"}
 _HEADINGS = {"SH", "SS", "Sh", "Ss"}
 _BREAKS = {"PP", "P", "LP", "Pp", "IP", "TP", "TQ", "HP", "br", "sp", "It", "Bl", "El", "nf", "Bd"}
 # Fonts, in turn or alone, and words that the macros of mdoc mark: their arguments are text.
@@ -57,12 +58,12 @@ class _Page:
     """Gathers a page line by line."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = [""]
+        # Pieces of lines: a paragraph may have very many.
+        self._lines: list[list[str]] = [[]]
         self._headings: list[tuple[int, str]] = []
         self._facts: dict[str, Any] = {}
-        self._name = ""
         self._utility = ""
-        self._in_name = False
+        self._name_at = -1
         self._ignored_until = ""
         self._wants_heading = False
 
@@ -70,10 +71,10 @@ class _Page:
         """Give the lines of the text, and which of them are headings."""
         for line in text.replace("\\\n", "").split("\n"):
             self._take(line)
-        name = " ".join(self._name.replace(" \\- ", " – ").split())
-        self._facts["title"] = name or self._facts.pop("page", "")
-        self._facts.pop("page", None)
-        return self._lines, self._headings, self._facts
+        lines = [" ".join(pieces) for pieces in self._lines]
+        page = self._facts.pop("page", "")
+        named = lines[self._name_at + 1] if 0 <= self._name_at < len(lines) - 1 else ""
+        return lines, self._headings, {**self._facts, "title": named or page}
 
     def _take(self, line: str) -> None:
         if self._ignored_until:
@@ -117,14 +118,15 @@ class _Page:
             self._wants_heading = True
             return
         self._break()
-        self._in_name = heading.upper() in {"NAME", "NOM", "NOMBRE", "BEZEICHNUNG", "NOME"}
+        if heading.upper() in _NAME_HEADINGS:
+            self._name_at = len(self._lines) - 1
         self._headings.append((len(self._lines) - 1, heading))
-        self._lines[-1] = heading
-        self._lines.append("")
+        self._lines[-1] = [heading]
+        self._lines.append([])
 
     def _break(self) -> None:
         if self._lines[-1]:
-            self._lines.append("")
+            self._lines.append([])
 
     def _add(self, text: str) -> None:
         if self._wants_heading and text:
@@ -134,9 +136,7 @@ class _Page:
         if not text.strip():
             self._break()
             return
-        self._lines[-1] = f"{self._lines[-1]} {text.strip()}".strip()
-        if self._in_name and len(self._lines) == self._headings[-1][0] + 2:
-            self._name = self._lines[-1]
+        self._lines[-1].append(text.strip())
 
 
 def _said(name: str, rest: str) -> str:

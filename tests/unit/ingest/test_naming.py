@@ -13,7 +13,7 @@ from lpisearch.ingest.naming import (
     split_folder,
     top_folder,
 )
-from lpisearch.records import Document
+from lpisearch.records import Document, Source
 from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
@@ -162,3 +162,24 @@ def test_the_fingerprint_follows_what_shapes_documents() -> None:
         LabelRules(ReadOptions(), {"a": GivenLabels(("y",))}),
     ]
     assert len({plain, *(one.fingerprint for one in changed)}) == 7
+
+
+@pytest.mark.parametrize(
+    ("read_with", "asked", "format_", "current"),
+    [
+        ("", "", "pdf", True),
+        ("", "eng", "pdf", False),
+        ("", "eng", "text", True),
+        ("eng", "", "pdf", True),
+        ("eng", "eng", "pdf", True),
+        ("eng", "deu", "pdf", False),
+    ],
+)
+def test_what_was_recognised_stays(
+    read_with: str, asked: str, format_: str, *, current: bool
+) -> None:
+    """Only PDF files are read again for optical recognition, and none for want of it."""
+    then = LabelRules(ReadOptions(ocr=read_with)).fingerprint
+    source = Source(1, "/a", "/", format_, 1, 1, then)
+    assert LabelRules(ReadOptions(ocr=asked)).is_current(source) is current
+    assert LabelRules(ReadOptions(ocr=asked, labels="none")).is_current(source) is False

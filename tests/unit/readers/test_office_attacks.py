@@ -1,4 +1,4 @@
-"""What a hostile DOCX, ODT or EPUB may try, against each of the three."""
+"""What a hostile file of an office or an EPUB may try, against each format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers import docx, epub, odt
+from lpisearch.readers import docx, epub, odp, ods, odt, pptx, xlsx
 from lpisearch.readers.base import SourceFile
 from lpisearch.records import Document
 from lpisearch.settings import MEBIBYTE, ReadOptions
@@ -42,6 +42,39 @@ _FORMATS = {
     ),
     "odt": _Format(
         odt.READER, "content.xml", {"content.xml": "<body><text><p>MARK</p></text></body>"}
+    ),
+    "pptx": _Format(
+        pptx.READER,
+        "ppt/slides/slide1.xml",
+        {
+            "_rels/.rels": '<R><r Type="x/officeDocument" Target="ppt/p.xml"/></R>',
+            "ppt/p.xml": '<p xmlns:r="r"><sldIdLst><sldId r:id="a"/></sldIdLst></p>',
+            "ppt/_rels/p.xml.rels": '<R><r Id="a" Type="x/slide" Target="slides/slide1.xml"/></R>',
+            "ppt/slides/slide1.xml": "<s><sp><txBody><p><r><t>MARK</t></r></p></txBody></sp></s>",
+        },
+    ),
+    "xlsx": _Format(
+        xlsx.READER,
+        "xl/s.xml",
+        {
+            "_rels/.rels": '<R><r Type="x/officeDocument" Target="xl/w.xml"/></R>',
+            "xl/w.xml": '<w xmlns:r="r"><sheets><sheet name="One" r:id="a"/></sheets></w>',
+            "xl/_rels/w.xml.rels": '<R><r Id="a" Type="x/worksheet" Target="s.xml"/></R>',
+            "xl/s.xml": '<s><row><c t="inlineStr"><is><t>MARK</t></is></c></row></s>',
+        },
+    ),
+    "ods": _Format(
+        ods.READER,
+        "content.xml",
+        {
+            "content.xml": '<b><spreadsheet><table name="One"><table-row><table-cell><p>MARK</p>'
+            "</table-cell></table-row></table></spreadsheet></b>"
+        },
+    ),
+    "odp": _Format(
+        odp.READER,
+        "content.xml",
+        {"content.xml": "<b><presentation><page><p>MARK</p></page></presentation></b>"},
     ),
     "epub": _Format(
         epub.READER,
