@@ -93,11 +93,12 @@ def measure(name: str, folder: Path) -> Measured:
     seconds = processor_seconds() - before
     report = json.loads(output) if process.returncode == 0 else {}
     named = [each for each in report.get("failures", []) if each["path"] == str(path)]
-    documents_of_it = report.get("added", 0) - 1
+    documents_of_it = report.get("added", 0) - 1  # the honest note is one
     well = (
         process.returncode == 0
         and seconds <= MOST_SECONDS
         and peak <= MOST_BYTES
+        and documents_of_it >= 0
         and (bool(named) or documents_of_it > 0)
     )
     outcome = told(documents_of_it, named, report.get("failed", 0))

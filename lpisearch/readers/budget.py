@@ -12,7 +12,7 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.limits import MOST_DIFFERENT_WORDS, MOST_PROBLEMS
+from lpisearch.readers.limits import MOST_DIFFERENT_WORDS, MOST_PROBLEMS, MOST_REMARKS
 from lpisearch.readers.streams import over_limit
 from lpisearch.records import Document, Problem
 
@@ -36,11 +36,15 @@ def within_budget(
     ReaderError
         Far more records of the file are bad than good, or its one document is too large.
     """
-    documents = problems = 0
+    documents = problems = remarks = 0
     for item in items:
         if isinstance(item, Problem):
-            yield item
             problems += not item.warning
+            remarks += item.warning
+            if not item.warning or remarks < MOST_REMARKS:
+                yield item
+            elif remarks == MOST_REMARKS:
+                yield Problem("more of the same may follow, which is not listed", warning=True)
             if problems > MOST_PROBLEMS and problems > documents:
                 raise ReaderError(
                     f"was given up {_place(item)}: {problems:,} records cannot be read"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from lpisearch.settings import MEBIBYTE, ReadOptions
 
-READING_SECONDS = 45.0
+READING_SECONDS = 40.0
 """Processor time for reading a small file."""
 
 STORING_SECONDS = 10.0
@@ -29,6 +29,9 @@ USUAL_DOCUMENT_BYTES = ReadOptions().max_document_bytes
 
 IN_PROCESS_BYTES = MEBIBYTE
 """A plain file of a simple format up to this size is read without a worker."""
+
+MOST_REMARKS = 1000
+"""So many warnings of one file are passed on, and one that there are more."""
 
 MOST_PROBLEMS = 10_000
 """A file is given up after so many records that cannot be read, unless more can."""

@@ -8,7 +8,13 @@ import pytest
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader
 from lpisearch.readers.budget import document_bytes, has_too_many_words, within_budget
-from lpisearch.readers.limits import MEMORY_BYTES, MOST_DIFFERENT_WORDS, MOST_PROBLEMS, memory_bytes
+from lpisearch.readers.limits import (
+    MEMORY_BYTES,
+    MOST_DIFFERENT_WORDS,
+    MOST_PROBLEMS,
+    MOST_REMARKS,
+    memory_bytes,
+)
 from lpisearch.records import Document, Problem
 from lpisearch.settings import MEBIBYTE, ReadOptions
 
@@ -57,12 +63,14 @@ def test_a_file_of_bad_records_is_given_up() -> None:
 
 
 def test_a_file_with_more_good_records_is_read_to_its_end() -> None:
-    """However many of them are bad; remarks do not count."""
+    """However many of them are bad; remarks do not count, and are listed up to a number."""
     good = Document("a", "b")
     mixed: list[Document | Problem] = [good, good, _BAD] * (MOST_PROBLEMS + 1)
     assert _passed(mixed) == mixed
     remarks: list[Document | Problem] = [Problem("odd", warning=True)] * (MOST_PROBLEMS + 2)
-    assert _passed(remarks) == remarks
+    passed = _passed([*remarks, good])
+    assert passed[:-2] == remarks[: MOST_REMARKS - 1]
+    assert passed[-1] == good
 
 
 @pytest.mark.parametrize(
