@@ -146,7 +146,7 @@ class SQLiteChanges:
 
     def _insert_tokens(self, tokens: Mapping[int, str]) -> None:
         values = [
-            {"document_id": key, "tokens": joined, "checksum": checksum(key, joined)}
+            {"document_id": key, "tokens": joined, "checksum": checksum(TOKENS.name, key, joined)}
             for key, joined in tokens.items()
         ]
         if values:

@@ -31,7 +31,7 @@ Cell = str | int | float | bytes | None
 
 
 def checksum(*cells: Cell) -> bytes:
-    """Return the checksum of a row."""
+    """Return the checksum of a row: of the name of its table, and of its cells."""
     return blake2b(b"\0".join(map(_bytes, cells)), digest_size=_BYTES).digest()
 
 
@@ -41,7 +41,7 @@ def with_checksum(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
         as_json(values[name]) if isinstance(table.c[name].type, JSON) else values[name]
         for name in _covered(table)
     )
-    return {**values, _COLUMN: checksum(*cells)}
+    return {**values, _COLUMN: checksum(table.name, *cells)}
 
 
 def as_json(value: object) -> str:
@@ -84,7 +84,9 @@ def differs(table: Table) -> str:
 def checksum_in_sql(table: Table, **other: str) -> str:
     """Return the checksum of a row as an expression; `other` is to stand for some of its cells."""
     named = ((name, other.get(name, f"{table.name}.{name}")) for name in _covered(table))
-    return f"{FUNCTION}({', '.join(_cell(table, name, cell) for name, cell in named)})"
+    # With the name of the table: a page of another one is a difference, too.
+    cells = (_cell(table, name, cell) for name, cell in named)
+    return f"{FUNCTION}({', '.join([repr(table.name), *cells])})"
 
 
 def schema_digest(connection: Connection) -> str:

@@ -81,5 +81,5 @@ class SQLiteCorpus:
 
 def _compare(keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
     """Refuse tokens that are not as they were written: nothing is to be learned from them."""
-    if list(map(checksum, keys, tokens)) != checksums:
+    if [checksum(TOKENS.name, *row) for row in zip(keys, tokens, strict=True)] != checksums:
         raise DamagedCell("tokens are not as they were written")

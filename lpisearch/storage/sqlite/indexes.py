@@ -55,6 +55,6 @@ class SQLiteIndexes:
 
 def _entry(row: dict[str, Any]) -> IndexEntry:
     stated = row.pop("checksum")
-    if checksum(*row.values()) != stated:
+    if checksum(INDEXES.name, *row.values()) != stated:
         raise DamagedCell(f"what is kept of the index “{row['name']}” is not as it was written")
     return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})

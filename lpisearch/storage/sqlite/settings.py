@@ -32,7 +32,7 @@ class SQLiteSettings:
         if found is None:
             return None
         stored, stated = found
-        if checksum(name, stored) != stated:
+        if checksum(SETTINGS.name, name, stored) != stated:
             raise DamagedCell(f"the setting “{name}” is not as it was written")
         return cast("dict[str, Any]", json.loads(stored))
 
