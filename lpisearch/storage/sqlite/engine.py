@@ -196,7 +196,8 @@ def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
         return LibraryUnwritable(path, "the disk is full")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
         return LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+    # FTS5 calls it a plain error where what it keeps of itself is damaged.
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or "invalid fts5" in reason:
         return LibraryDamaged(path, reason)
     return None
 

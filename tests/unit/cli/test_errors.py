@@ -180,3 +180,13 @@ def test_the_path_comes_from_the_environment(
     assert notes.is_dir()
     monkeypatch.setenv("LPISEARCH_DB", str(library))
     assert CliRunner().invoke(app, ["status"]).stdout == cli("status").stdout
+
+
+def test_a_damaged_full_text_index_is_stated(
+    cli: Cli, notes: Path, sql: Callable[..., list[Any]]
+) -> None:
+    """What FTS5 keeps of itself may be damaged too: no verb calls that unexpected."""
+    assert notes.is_dir()
+    sql("UPDATE documents_fts_config SET v = 0 WHERE k = 'version'")
+    for words in (("doctor",), ("doctor", "--repair"), ("query", "ships")):
+        assert "unexpected" not in cli(*words).stderr
