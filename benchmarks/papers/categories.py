@@ -64,8 +64,9 @@ class Categories:
                 notes.append(f"{row.split()[0]}: {setting}")
             for label in self.columns:
                 own = [each[by]["accuracy"] for each in self._of(results, row, label)]
-                if own:
-                    here[row, label] = averaged([each[setting] for each in own])
+                found = [each[setting] for each in own if setting in each]
+                if found:
+                    here[row, label] = averaged(found)
         name = {"knn": "k", "svm": "C"}.get(by)
         said = (f"{name}, the best for the Baseline: {', '.join(notes)}.",) if name else ()
         title = f"{_TITLES[by]}, accuracy in %: paper / measured / difference"
@@ -124,7 +125,9 @@ class Categories:
 
     def _best(self, results: Results, row: str, by: str) -> str:
         own = [each[by]["accuracy"] for each in self._of(results, row, BASELINE)]
-        settings = own[0] if own else {"": 0}
+        if not own:  # not measured yet
+            return ""
+        settings: dict[str, float] = own[0]
         return max(settings, key=lambda setting: fmean(each[setting] for each in own))
 
 

@@ -102,7 +102,7 @@ def _averages(known: dict[str, Any]) -> Iterator[dict[str, Cell]]:
     for report in _AVERAGED:
         for (row, column), found in _cells(known.get(report), f"{report}-AC").items():
             if row == AVERAGE and found["paper"] is not None:
-                error = found["measured_spread"]
+                error = found.get("measured_spread")
                 yield {
                     "table": report,
                     "method": column,
@@ -110,7 +110,7 @@ def _averages(known: dict[str, Any]) -> Iterator[dict[str, Cell]]:
                     "measured": round(found["measured"], 1),
                     "error": None if error is None else round(error, 1),
                     "difference": round(found["difference"], 1),
-                    "draws": found["draws"],
+                    "draws": found.get("draws"),
                 }
 
 
