@@ -12,7 +12,7 @@ import pytest
 from lpisearch.cli import index as command
 from lpisearch.cli.words import spoken
 from lpisearch.projections.registry import METHODS
-from lpisearch.records import Filter
+from lpisearch.records import Filter, IndexPlan
 from lpisearch.settings import IndexOptions
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
         "index --name n --method olpi --dims 7 --neighbours 3 --labels use --weighting tf --seed 9 "
         "--where label=sea --where label=sky --where path=s*=* --where split=train --wait 2 --json"
     )
-    monkeypatch.setattr("lpisearch.indexes.planning.plan_index", lambda *_words: None)
+    plan = IndexPlan(documents=40, words=400, terms=58, memory_mb=1.0, seconds=1.0)
+    monkeypatch.setattr("lpisearch.indexes.planning.plan_index", lambda *_words: plan)
     done = cli(*words.split())
     assert (done.exit_code, done.stdout) == (130, "")
     (options,) = seen
