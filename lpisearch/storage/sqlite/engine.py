@@ -86,14 +86,18 @@ class Database:
     writable: bool
 
     @classmethod
-    def connect(cls, path: Path, *, writable: bool) -> Database:
-        """Connect to the file, creating an empty one if it is to be written."""
-        _refuse_other_files(path)
+    def connect(cls, path: Path, *, writable: bool, partial: Path | None = None) -> Database:
+        """Connect to the file, creating an empty one if it is to be written.
+
+        With `partial` the file is there, for now, and errors name the place that it is made for.
+        """
+        file = partial or path
+        _refuse_other_files(file)
         if writable:
-            _refuse_hard_links(path)
+            _refuse_hard_links(file)
         engine = create_engine(
             "sqlite://",
-            creator=lambda: _connect(path, writable=writable),
+            creator=lambda: _connect(file, writable=writable),
             poolclass=StaticPool if writable else NullPool,
             json_serializer=as_json,
         )

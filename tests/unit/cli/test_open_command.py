@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,9 +37,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Return the commands that would have been started."""
     commands: list[list[str]] = []
 
-    def start(command: list[str], **given: Any) -> None:
+    def start(command: list[str], **given: Any) -> SimpleNamespace:
         assert "shell" not in given
         commands.append(list(command))
+        return SimpleNamespace(poll=lambda: 0)  # it has ended
 
     monkeypatch.setattr("lpisearch.cli.opener.subprocess.Popen", start)
     monkeypatch.setattr(opener, "_viewer", lambda: ())
