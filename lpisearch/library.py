@@ -101,6 +101,13 @@ def method_names() -> list[str]:
     return list(CATALOGUE)
 
 
+def classifier_names() -> list[str]:
+    """Return the names of the classifiers that `Library.classify` takes."""
+    from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS
+
+    return [AUTO, *CLASSIFIERS]
+
+
 def graph_names() -> list[str]:
     """Return the names of the graphs that `Library.index` takes."""
     from lpisearch.graphs.registry import GRAPHS
@@ -224,6 +231,7 @@ class Library:
         *,
         options: IndexOptions | None = None,
         on_stage: Callable[[str], None] = lambda _stage: None,
+        on_step: Callable[[int, int], None] = lambda _done, _total: None,
         **given: Unpack[IndexFields],
     ) -> IndexReport:
         """Build a subspace index and put it in use; the one before stays in use until then.
@@ -236,6 +244,8 @@ class Library:
             All the rest.
         on_stage
             Called with the name of each stage as it begins.
+        on_step
+            Called with how many documents a stage has done, and of how many, where it knows.
         **given
             Fields of `IndexOptions` by name, such as `dims=100`; they go before the options.
 
@@ -247,7 +257,8 @@ class Library:
         from lpisearch.indexes.build import build_index
 
         wanted = replace(options or IndexOptions(), **given)
-        return build_index(self.path, replace(wanted, method=method or wanted.method), on_stage)
+        wanted = replace(wanted, method=method or wanted.method)
+        return build_index(self.path, wanted, on_stage, on_step)
 
     # Asking.
 

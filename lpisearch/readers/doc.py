@@ -64,4 +64,10 @@ def _converted(data: bytes, command: tuple[str, ...]) -> str:
     return clean(done.stdout.decode(errors="replace")).replace("\f", "\n").strip()
 
 
-READER = Reader(name="doc", suffixes=(".doc", ".dot"), read=read, isolated=True)
+READER = Reader(
+    name="doc",
+    suffixes=(".doc", ".dot"),  # RTF and HTML are called so too, and graphs for Graphviz
+    read=read,
+    owns=lambda head: head.startswith(_OLE),
+    isolated=True,
+)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from lpisearch.indexes.scoring.explanation import Explainer
 from lpisearch.records import Answer
 from lpisearch.search.hits import as_hits
-from lpisearch.search.notes import CHANGED, about_words, why_no_index
+from lpisearch.search.notes import CHANGED, about_words, why_no_index, why_none
 from lpisearch.search.passages import Passages
 from lpisearch.search.rankings import by_index, by_occurrences, by_table, ranks_anything
 from lpisearch.search.sorting import select_sorted
+from lpisearch.search.written import written_forms
 from lpisearch.terms.forms import surface_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lpisearch.indexes.opening import Reading
     from lpisearch.indexes.scoring.engine import Engine
@@ -82,6 +83,7 @@ class View:
             about_words(request, by),
             self.reading.behind(),
             CHANGED if changed else "",
+            "" if hits else why_none(self.snapshot, options),
         )
         return Answer(hits, by, tuple(filter(None, notes)), request.unknown)
 
@@ -107,10 +109,18 @@ class View:
         if self.engine is None:
             return None
         explainer = Explainer(self.engine.index, request.counts)
-        query_forms = surface_forms(text, self.tokeniser)
+        index, query_forms = self.engine.index, surface_forms(text, self.tokeniser)
+        others: dict[str, str] = {}
+
+        def other_forms(stems: Iterable[str]) -> dict[str, str]:
+            if unknown := [stem for stem in sorted(stems) if stem not in others]:
+                forms = written_forms(index, self.snapshot, unknown)
+                others.update({stem: forms.get(stem, stem) for stem in unknown})
+            return others
 
         def explain(place: int, document: Details) -> Explanation:
             tokens, said = passages.explained(place, document)
-            return explainer.of(tokens, query_forms, surface_forms(said, self.tokeniser))
+            forms = surface_forms(said, self.tokeniser)
+            return explainer.of(tokens, query_forms, forms, other_forms)
 
         return explain

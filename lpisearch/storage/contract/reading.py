@@ -130,8 +130,11 @@ class Corpus(Protocol):
     def content_hashes(self, wanted: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that passes a filter, in order of keys."""
 
-    def size(self, wanted: Filter) -> tuple[int, int]:
-        """Return how many documents pass a filter, and the characters of their tokens."""
+    def size(self, wanted: Filter, long: int = 0) -> tuple[int, int, int]:
+        """Return how many documents pass a filter, and the characters of their tokens.
+
+        Third, the characters of those documents that have `long` or more.
+        """
 
     def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
         """Return how many documents pass a filter, and the sum of their keys: cheap to compare."""

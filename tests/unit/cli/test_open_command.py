@@ -86,7 +86,7 @@ def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
     """No answer yet, no such hit, no such document: each with what to do next."""
     assert "There is no answer to open a hit of." in cli("open", "1").stderr
     cli("query", "ships", "--by", "lexical")
-    assert "has no hit 3: it has only 1, 2." in cli("open", "3").stderr
+    assert "has no hit 3: it has those from 1 to 2." in cli("open", "3").stderr
     cli("similar", "b.txt")
     assert "No document is called" in cli("open", "nothing").stderr
 

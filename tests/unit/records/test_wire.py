@@ -127,7 +127,7 @@ _FORMS: dict[str, tuple[Any, str]] = {
     ),
     "plan": (
         wire.plan_record(records.IndexPlan(1, 2, 3, 4.0, 5.0)),
-        "documents words terms memory_mb seconds",
+        "documents words terms memory_mb seconds stages",
     ),
     "index": (
         wire.index_record(_BUILT),
