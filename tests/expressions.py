@@ -7,12 +7,14 @@ again and again: what matches its beginning, up to each of its parts, and what g
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
 from collections import deque
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import regex  # type: ignore[import-untyped]
@@ -34,6 +36,41 @@ def compiled_expressions() -> dict[str, Any]:
             for name, value in vars(importlib.import_module(module.name)).items():
                 found |= {f"{module.name}.{where}": each for where, each in _within(name, value)}
     return found
+
+
+def inline_expressions() -> tuple[dict[str, Any], set[str]]:
+    """Return the expressions written within functions, and the functions that make some.
+
+    The first are by module and line; what is made of what a person or a file says has no text
+    that could be read here.
+    """
+    written: dict[str, Any] = {}
+    made: set[str] = set()
+    for module in pkgutil.walk_packages(lpisearch.__path__, "lpisearch."):
+        path = Path(str(module.module_finder.path), f"{module.name.rpartition('.')[2]}.py")  # type: ignore[union-attr]
+        if path.exists():
+            for function, call in _calls_within(ast.parse(path.read_bytes())):
+                pattern = call.args[0] if call.args else None
+                if isinstance(pattern, ast.Constant):
+                    written[f"{module.name}:{call.lineno}"] = re.compile(pattern.value)
+                else:
+                    made.add(f"{module.name}.{function}")
+    return written, made
+
+
+def _calls_within(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the calls of `re` and `regex` within functions, each with the function's name."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(called := node.func, ast.Attribute)
+                    and isinstance(called.value, ast.Name)
+                    and called.value.id in {"re", "regex"}
+                    and called.attr != "escape"
+                ):
+                    yield function.name, node
 
 
 def _within(name: str, value: object) -> Iterator[tuple[str, Any]]:

@@ -10,13 +10,20 @@ same on every run. What is promised of each: read or refused within 60 s of proc
 from __future__ import annotations
 
 import gzip
+import io
 import random
+import zipfile
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING
+
+from tests.office import opendocument, presentation, workbook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    Content = Callable[[float], Iterator[bytes]]
 
 _PIECE_BYTES = 256_000
 
@@ -104,6 +111,53 @@ def _unpackable(size: int) -> bytes:
     return random.Random(1).randbytes(size)  # noqa: S311 - to be the same in each run
 
 
+def _zipped(parts: Callable[[float], dict[str, Iterator[bytes]]], padding: int = 0) -> Content:
+    """Give an archive of these parts; padding that does not pack is a part of its own."""
+
+    def content(share: float) -> Iterator[bytes]:
+        with (
+            SpooledTemporaryFile(_PIECE_BYTES) as made,
+            zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for name, pieces in parts(share).items():
+                with archive.open(zipfile.ZipInfo(name), "w") as part:
+                    for piece in pieces:
+                        part.write(piece)
+            archive.writestr("padding", _unpackable(int(padding * share)))
+            archive.close()
+            made.seek(0)
+            while piece := made.read(_PIECE_BYTES):
+                yield piece
+
+    return content
+
+
+def _parts_of(maker: Callable[[], bytes]) -> dict[str, Iterator[bytes]]:
+    with zipfile.ZipFile(io.BytesIO(maker())) as archive:
+        return {each: iter([archive.read(each)]) for each in archive.namelist()}
+
+
+def _office(maker: Callable[[], bytes], name: str, part: Content) -> Content:
+    """Give an honest office file of which one part is made anew."""
+    return _zipped(lambda share: _parts_of(maker) | {name: part(share)}, _UNDER)
+
+
+def _sheet(piece: bytes, size: float) -> Content:
+    head = b'<worksheet xmlns="%s"><sheetData>' % _SPREADSHEET
+    end = b"</sheetData></worksheet>"
+    return _office(workbook, "xl/worksheets/sheet1.xml", _repeated(piece, size, head, end))
+
+
+def _body(name: bytes, piece: bytes, size: float) -> Content:
+    """Give an OpenDocument file whose body is a piece over and over."""
+    with zipfile.ZipFile(io.BytesIO(opendocument("@"))) as archive:
+        head, tail = archive.read("content.xml").split(b"@")
+    head, tail = head + b"<office:%s>" % name, b"</office:%s>" % name + tail
+    return _office(lambda: opendocument(""), "content.xml", _repeated(piece, size, head, tail))
+
+
+_RELATIONS = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_SPREADSHEET = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _MAIL = b"From: a@b.c\nSubject: s\n"
 _TABLE = b"text,name\n"
 _SMART = b".I 1\n.W\nfirst\n"
@@ -265,5 +319,156 @@ HOSTILE: dict[str, HostileFile] = {
     ),
     "texts.trec": HostileFile(
         "a document of 5 million texts", _repeated(b"<TEXT>", 3e7, b"<DOC><DOCNO>1", b"</DOC>")
+    ),
+    "macros.man": HostileFile(
+        "macros that call themselves, and each other",
+        _repeated(b".de A\n.A\n.B\n..\n.de B\n.A\n..\n.A\n", 3e7, b".TH A 1\n.so a.man\n"),
+    ),
+    "strings.man": HostileFile(
+        "strings that hold themselves", _repeated(b".ds a \\*a\\*a\n\\*a\n", 3e7, b".TH A 1\n")
+    ),
+    "aliases.yaml": HostileFile(
+        "each key ten times the one before (a billion laughs)",
+        _numbered("a{0}: &a{0} [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n", 500_000),
+    ),
+    "front-matter.md": HostileFile(
+        "64 kB of nested lists in the front matter",
+        _repeated(b"- ", 6.3e4, b"---\n", b"\n---\ntext\n"),
+    ),
+    "nesting.yaml": HostileFile("15 million lists in lists", _repeated(b"- ", 3e7)),
+    "nesting.rst": HostileFile("30 MB of lists in lists", _repeated(b"   * a\n\n", 3e7)),
+    "directives.rst": HostileFile("3 million directives", _repeated(b".. a:: \n", 3e7, b"a\n")),
+    "nesting.org": HostileFile("30 MB of stars", _repeated(b"*", 3e7, b"a\n", b" b\n")),
+    "emphasis.org": HostileFile("30 MB of marks", _repeated(b" *a/b=", 3e7)),
+    "drawers.org": HostileFile("drawers that do not end", _repeated(b":LOGBOOK:\n", 3e7, b"a\n")),
+    "attributes.xml": HostileFile(
+        "an element with 3 million attributes",
+        lambda share: (
+            piece
+            for part in (_numbered(' a{0}="1"', 2_500_000, "<r"), lambda _: iter([b">a</r>"]))
+            for piece in part(share)
+        ),
+    ),
+    "namespace.xml": HostileFile(
+        "a million elements of a namespace whose name has a megabyte",
+        lambda share: (
+            piece
+            for part in (
+                _repeated(b"a", 1e6, b'<r xmlns="', b'">'),
+                _repeated(b"<b/>", 4e6, b"", b"a</r>"),
+            )
+            for piece in part(share)
+        ),
+    ),
+    "titles.xml": HostileFile(
+        "2 million headings", _repeated(b"<title>a</title>", 3e7, b"<r>", b"</r>")
+    ),
+    "escapes.rtf": HostileFile("7 million bytes by number", _repeated(b"\\'e9", 3e7, b"{\\rtf1 ")),
+    "unicode.rtf": HostileFile(
+        "characters whose stand-ins are left out", _repeated(b"\\uc9\\u233 ?", 3e7, b"{\\rtf1 ")
+    ),
+    "open-documents.trec": HostileFile(
+        "documents that do not end", _repeated(b"<DOC><DOCNO>1", 3e7, b"<DOC><DOCNO>1</DOCNO>a")
+    ),
+    "documents-padded.trec.gz": HostileFile(
+        "60 MB of documents of a letter, padded",
+        _repeated(b"<DOC><DOCNO>1</DOCNO>a</DOC>", 6e7),
+        _UNDER,
+    ),
+    "page-padded.xml.gz": HostileFile(
+        "30 MB of elements, padded", _repeated(b"<a>b</a>", 3e7, b"<r>", b"</r>"), _UNDER
+    ),
+    "keys-padded.yaml.gz": HostileFile("30 MB of keys, padded", _repeated(b"a: b\n", 3e7), _UNDER),
+    "text-padded.rtf.gz": HostileFile(
+        "30 MB of paragraphs, padded", _repeated(b"a\\par ", 3e7, b"{\\rtf1 "), _UNDER
+    ),
+    "cells.xlsx": HostileFile(
+        "60 MB of cells",
+        _sheet(b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>', 6e7),
+    ),
+    "strings.xlsx": HostileFile(
+        "a shared string of 60 MB",
+        _office(
+            workbook,
+            "xl/sharedStrings.xml",
+            _repeated(b"a ", 6e7, b"<sst><si><t>", b"</t></si></sst>"),
+        ),
+    ),
+    "shared.xlsx": HostileFile(
+        "a million cells that share a string of a megabyte",
+        _zipped(
+            lambda share: (
+                _parts_of(workbook)
+                | {
+                    "xl/sharedStrings.xml": _repeated(
+                        b"a ", 1e6, b"<sst><si><t>", b"</t></si></sst>"
+                    )(share),
+                    "xl/worksheets/sheet1.xml": _repeated(
+                        b'<c t="s"><v>0</v></c>', 2.1e7, b"<w><row>", b"</row></w>"
+                    )(share),
+                }
+            ),
+            _UNDER,
+        ),
+    ),
+    "sheets.xlsx": HostileFile(
+        "a million sheets that are one",
+        _office(
+            workbook,
+            "xl/workbook.xml",
+            _repeated(
+                b'<sheet name="a" r:id="r1"/>',
+                2.7e7,
+                b'<workbook xmlns:r="%s">' % _RELATIONS,
+                b"</workbook>",
+            ),
+        ),
+    ),
+    "nesting.xlsx": HostileFile("rows within each other", _sheet(b"<row>", 6e7)),
+    "slides.pptx": HostileFile(
+        "a million slides that are one",
+        _office(
+            presentation,
+            "ppt/presentation.xml",
+            _repeated(
+                b'<p:sldId r:id="r1"/>',
+                2e7,
+                b'<p:p xmlns:p="p" xmlns:r="%s">' % _RELATIONS,
+                b"</p:p>",
+            ),
+        ),
+    ),
+    "shapes.pptx": HostileFile(
+        "shapes within each other",
+        _office(
+            presentation,
+            "ppt/slides/slide1.xml",
+            _repeated(
+                b"<sp><txBody><p><t>a</t></p></txBody>", 6e7, b"<sld>", b"</sp>" * 9 + b"</sld>"
+            ),
+        ),
+    ),
+    "repeated.ods": HostileFile(
+        "cells that say they are repeated a million times",
+        _body(
+            b"spreadsheet",
+            b'<table:table><table:table-row table:number-rows-repeated="1048576"><table:table-cell '
+            b'table:number-columns-repeated="16384"><text:p>a</text:p></table:table-cell>'
+            b"</table:table-row></table:table>",
+            6e7,
+        ),
+    ),
+    "spaces.odp": HostileFile(
+        "characters that say they are a billion spaces",
+        _body(
+            b"presentation",
+            b'<draw:page><text:p>a<text:s text:c="1000000000"/></text:p></draw:page>',
+            6e7,
+        ),
+    ),
+    "nesting.odt": HostileFile("paragraphs within each other", _body(b"text", b"<text:p>a", 6e7)),
+    "garbage.doc": HostileFile(
+        "a file of Word of which the first bytes alone are right",
+        _repeated(b"\xff\x00\x01\xfe", 3e7, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNEXPECTED = 1
+_LEAST_MEMORY = 280e6
+"""With less, OpenBLAS ends a process without a word or tries again for ever as it is loaded."""
 _LONGEST = 2000
 
 
@@ -55,6 +58,8 @@ class Verbs(VerbGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb; turn what it raises into a message and an exit status."""
         with _stated(ctx):
+            if _address_space() < _LEAST_MEMORY:
+                raise MemoryError
             done = super().invoke(ctx)
             sys.stdout.flush()  # while it can still be said that nobody takes it
             return done
@@ -110,6 +115,16 @@ def _short(text: str) -> str:
 def _is_usage(error: BaseException) -> bool:
     """Tell Typer's own errors (a wrong option), which it prints itself."""
     return hasattr(error, "exit_code")
+
+
+def _address_space() -> float:
+    """Return how many bytes of addresses this process may have."""
+    try:
+        import resource
+    except ImportError:
+        return math.inf
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return math.inf if limit == resource.RLIM_INFINITY else limit
 
 
 app = typer.Typer(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch import storage
 from lpisearch.errors import BadOption, LibraryNotFound
 from lpisearch.files import sweep_copies
+from lpisearch.settings import is_own_place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,8 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
         target /= library.name
     if target.exists():
         raise BadOption("target", f"{target} exists already, and a backup never replaces a file")
+    if is_own_place(target, library):
+        raise BadOption("target", f"{target} would be part of the library itself")
     return storage.back_up(library, target)
 
 

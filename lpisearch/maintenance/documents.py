@@ -12,7 +12,7 @@ from lpisearch.errors import BadOption, LibraryUnwritable
 from lpisearch.files import mode_of, refuse_others, whole_file
 from lpisearch.records import Filter
 from lpisearch.records.wire import document_record, json_text
-from lpisearch.settings import ENTRY_SORTS
+from lpisearch.settings import ENTRY_SORTS, is_own_place
 from lpisearch.storage import open_store, writer_lock
 from lpisearch.wording import nearest
 
@@ -98,7 +98,7 @@ def export_documents(
     FileInTheWay
         The file is there and is no export; `force` replaces it.
     BadOption
-        The file is the library itself.
+        The place belongs to the library itself.
     LibraryError
     """
     if isinstance(target, Path):
@@ -112,8 +112,8 @@ def export_documents(
 
 
 def _check_target(target: Path, library: Path, *, force: bool) -> None:
-    if target.exists() and library.exists() and target.samefile(library):
-        raise BadOption("target", f"{target} is the library itself")
+    if is_own_place(target, library):
+        raise BadOption("target", f"{target} is part of the library itself")
     if not force:
         refuse_others(target, "an export", _is_export)
 

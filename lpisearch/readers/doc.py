@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from lpisearch.readers.encoding import clean
 from lpisearch.readers.streams import NO_TEXT
 from lpisearch.readers.text import first_line_title
 from lpisearch.records import Document
+from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _CONVERTERS = (("antiword", "-m", "UTF-8.txt", "-w", "0"), ("catdoc", "-d", "utf-8", "-w"))
-_SECONDS = 30
+# Two converters one after the other must not take what a file may take: see `limits`.
+_SECONDS = 25
+_PROCESSOR_SECONDS = 10
+_MEMORY_BYTES = 128 * MEBIBYTE
 
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
@@ -51,17 +56,30 @@ def _converted(data: bytes, command: tuple[str, ...]) -> str:
         path = Path(folder) / "file.doc"
         path.write_bytes(data)
         try:
-            done = subprocess.run(  # noqa: S603 (a fixed command, no shell)
+            done = subprocess.run(  # noqa: S603 (a fixed command, no shell; one thread)
                 [*command, str(path)],
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
                 check=True,
                 timeout=_SECONDS,
                 env={**os.environ, "HOME": folder},
+                preexec_fn=_limit_itself if os.name == "posix" else None,
             )
         except (OSError, subprocess.SubprocessError):
             return ""
     return clean(done.stdout.decode(errors="replace")).replace("\f", "\n").strip()
+
+
+def _limit_itself() -> None:
+    """Bound a converter before it begins: it would outlive a worker that is ended."""
+    import resource
+
+    for kind, most in (
+        (resource.RLIMIT_CPU, _PROCESSOR_SECONDS),
+        (resource.RLIMIT_AS, _MEMORY_BYTES),
+    ):
+        with suppress(OSError, ValueError):  # macOS refuses some limits
+            resource.setrlimit(kind, (most, most))
 
 
 READER = Reader(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from lpisearch.settings import MEBIBYTE, ReadOptions
 
-READING_SECONDS = 40.0
+READING_SECONDS = 30.0
 """Processor time for reading a small file."""
 
 STORING_SECONDS = 10.0

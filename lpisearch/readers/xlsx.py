@@ -32,6 +32,7 @@ _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NO_DATE_SIGNS = re.compile(r'"[^"]*"|\[[^][]*\]|\\.')
 _DATE_SIGNS = re.compile(r"[ymdhs]", re.IGNORECASE)
 _DAYS = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}  # noqa: DTZ001 (no zone)
+_MOST_DIGITS = 20
 _TRUTH = {"0": "FALSE", "1": "TRUE"}
 
 
@@ -88,7 +89,9 @@ class _Workbook:
             return _text(cell)
         stated = next((each.text or "" for each in cell if local_name(each) == "v"), "")
         if kind == "s":
-            at = int(stated) if stated.isdecimal() else len(self._strings)
+            # Python turns no number of thousands of digits into an integer.
+            is_place = stated.isdecimal() and len(stated) < _MOST_DIGITS
+            at = int(stated) if is_place else len(self._strings)
             return self._strings[at] if at < len(self._strings) else ""
         if kind == "b":
             return _TRUTH.get(stated, stated)

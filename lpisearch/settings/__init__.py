@@ -30,6 +30,7 @@ from lpisearch.settings.ingesting import (
 )
 from lpisearch.settings.paths import (
     index_folder,
+    is_own_place,
     own_paths,
     real_path,
     shipped_folder,
@@ -57,6 +58,7 @@ __all__ = [
     "SweepOptions",
     "TopicOptions",
     "index_folder",
+    "is_own_place",
     "own_paths",
     "real_path",
     "shipped_folder",

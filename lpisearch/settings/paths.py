@@ -40,3 +40,12 @@ def own_paths(library: Path) -> list[Path]:
     settings = library.with_name(FILE_BESIDE)
     copies = library.parent.glob(f"{escape(library.name)}.before-*")
     return [library, *beside, index_folder(library), settings, *copies]
+
+
+def is_own_place(target: Path, library: Path) -> bool:
+    """Tell whether a place is one of a library's files, or of its indexes, there or not yet."""
+    place = real_path(target)
+    real = real_path(library)
+    if place in own_paths(real) or place.is_relative_to(index_folder(library)):
+        return True
+    return target.exists() and library.exists() and target.samefile(library)

@@ -167,7 +167,7 @@ def test_few_files_are_no_damage(indexed: Path, program: Program) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold to this limit")
-@pytest.mark.parametrize("megabytes", [40, 60])
+@pytest.mark.parametrize("megabytes", [40, 60, 200])
 def test_little_memory_is_stated(indexed: Path, program: Program, megabytes: int) -> None:
     """A process that gets no more memory says so in one line, also while it is being loaded."""
     assert indexed.exists()

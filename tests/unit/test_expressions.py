@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.expressions import compiled_expressions, hostile_units, way_of_use
+from lpisearch.ingest.ignore_patterns import IgnorePatterns
+from lpisearch.readers.charsets import _SCRIPTS
+from lpisearch.readers.values import split_labels
+from lpisearch.storage.globs import Glob
+from lpisearch.terms.phrases import WrittenPhrase
+from tests.expressions import (
+    compiled_expressions,
+    hostile_units,
+    inline_expressions,
+    way_of_use,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 EXPRESSIONS = compiled_expressions()
+INLINE, MAKERS = inline_expressions()
 _LENGTH = 3000
 _QUICK_SECONDS = 0.003
 """So many characters in less are no stall, at whatever rate they grow: the others are grown."""
@@ -65,6 +77,60 @@ def test_an_expression_takes_time_in_proportion(name: str) -> None:
     """No text made for an expression takes more than its share of time as it grows."""
     expression = EXPRESSIONS[name]
     assert _stalls(expression, way_of_use(name, expression)) is None
+
+
+@pytest.mark.parametrize("name", sorted(INLINE))
+def test_an_expression_within_a_function_takes_time_in_proportion(name: str) -> None:
+    """The same of those that are written where they are used."""
+    assert _stalls(INLINE[name], INLINE[name].findall) is None
+
+
+# What a person or a file says becomes part of these: the worst that can be said, and on what.
+_MADE: dict[str, tuple[Callable[[str], object], ...]] = {
+    "lpisearch.terms.phrases._pattern": (
+        WrittenPhrase("a a a a").count,
+        WrittenPhrase("a-a-a").count,
+        WrittenPhrase("中 a 中").count,
+    ),
+    "lpisearch.storage.globs.means": (
+        Glob("*a" * 20 + "b").means,
+        Glob("*?*?[ab]*" * 10).means,
+        Glob("[" * 100).means,
+        lambda text: Glob(f"[{text}]").means("a"),
+    ),
+    "lpisearch.ingest.ignore_patterns._segment": (
+        lambda text: _PATTERNS.verdict(f"/x/{text}", is_folder=False),
+    ),
+    "lpisearch.readers.values.split_labels": (partial(split_labels, separators=";,|^-]"),),
+    "lpisearch.readers.charsets._usual_share": tuple(
+        re.compile(f"[{script}\\W]+").findall
+        for script in _SCRIPTS.values()
+        if isinstance(script, str)
+    ),
+}
+_PATTERNS = IgnorePatterns.of("/x", ["*a*a*a*a*b", "**/*a*/**/*b", "[[[[", "*[ab]*[ab]*[ab]c"])
+# These are compiled once, and are among `EXPRESSIONS`, or take nothing but names of files.
+_ELSEWHERE = {
+    "lpisearch.terms.folding._marks",
+    "lpisearch.terms.characters.compiled",
+    "lpisearch.terms.characters._patterns",
+    "lpisearch.files._sweep",
+}
+
+
+def test_every_maker_of_expressions_is_known_here() -> None:
+    """An expression that a function makes is looked at below, or said why not."""
+    assert set(_MADE) | _ELSEWHERE == MAKERS
+
+
+@pytest.mark.parametrize("name", sorted(_MADE))
+def test_a_made_expression_takes_time_in_proportion(name: str) -> None:
+    """Whatever becomes part of an expression, it is not slow on any text."""
+    for search in _MADE[name]:
+        assert _stalls(_PLAIN, search) is None
+
+
+_PLAIN = re.compile("a*b[ab;] -")
 
 
 def test_a_quadratic_expression_is_found_out() -> None:

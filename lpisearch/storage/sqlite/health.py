@@ -193,6 +193,9 @@ class SQLiteHealth:
         """Let a file be read again; its documents know its path."""
         named = select(DOCUMENTS.c.path).where(DOCUMENTS.c.source_id == key).distinct().limit(2)
         paths = list(self.connection.execute(named).scalars())
+        if not paths:  # it may be a row of another table: a file of no document is found anew
+            self.connection.execute(delete(SOURCES).where(SOURCES.c.id == key))
+            return
         values = {"root": "", "format": "", "read_options": "", "read_at": ""} | _UNREAD
         if len(paths) == 1:
             values |= {"path": paths[0], "root": os.path.dirname(paths[0])}  # noqa: PTH120 (a string)

@@ -141,8 +141,22 @@ def test_force_replaces_all_but_the_library_itself(cli: Cli, precious: dict[str,
     for name in (library, link):
         done = cli("docs", "export", name, "--force")
         assert done.exit_code == 2
-        assert "is the library itself" in done.stderr
+        assert "is part of the library itself" in done.stderr
     assert library.read_bytes().startswith(b"SQLite format 3")
+
+
+@pytest.mark.parametrize("name", ["shelf.db-wal", "shelf.db.lock", "lpisearch.toml", "*/new"])
+def test_no_verb_takes_a_place_of_the_library(cli: Cli, shelf: Path, name: str) -> None:
+    """What SQLite, the lock and the settings will be called is no name for an export or a copy."""
+    assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
+    folder = shelf.with_suffix(".index")
+    name = name.replace("shelf.db", shelf.name).replace("*", folder.name)
+    place = shelf.parent / name
+    for words in (("docs", "export"), ("docs", "export", "--force"), ("db", "backup")):
+        done = cli(*words, place)
+        assert done.exit_code == 2
+        assert "part of the library itself" in done.stderr
+        assert not place.exists()
 
 
 def test_an_empty_export_is_replaced(cli: Cli, shelf: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,6 +58,14 @@ def test_the_second_converter_is_asked(
     converter("catdoc", "exit 0")
     with pytest.raises(ReaderError, match="has no text"):
         _read(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are other there")
+def test_a_converter_has_limits(tmp_path: Path, converter: Callable[[str, str], None]) -> None:
+    """A converter that hangs ends with its time, and has less memory than a reader."""
+    converter("antiword", "exit 1")
+    converter("catdoc", "echo $(ulimit -t) s, $(ulimit -v) kB")
+    assert _read(tmp_path).text == "10 s, 131072 kB"
 
 
 def test_without_a_converter(tmp_path: Path, converter: Callable[[str, str], None]) -> None:
