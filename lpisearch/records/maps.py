@@ -23,7 +23,7 @@ class DocumentMap:
 
     Attributes
     ----------
-    ids
+    ids, titles
         Of the documents that have a place.
     places
         A point for each (documents x 2), float32; the middle of all is 0, and none is farther
@@ -45,6 +45,7 @@ class DocumentMap:
     """
 
     ids: tuple[str, ...]
+    titles: tuple[str, ...]
     places: NDArray[np.float32]
     topics: NDArray[np.int32]
     labels: NDArray[np.int32]

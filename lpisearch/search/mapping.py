@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.session import Session
     from lpisearch.search.clusters import Clusters
     from lpisearch.settings import TopicOptions
+    from lpisearch.storage import Snapshot
 
     Floats = NDArray[np.floating[Any]]
 
@@ -62,6 +63,7 @@ def map_documents(
     rows = index.document_rows.tolist()
     with session.store.reading() as snapshot:
         names = snapshot.documents.ids()
+        titles = _titles(snapshot, rows)
         given = snapshot.labels.by_key(Filter())
     there = [row in names for row in rows]
     shown = np.flatnonzero((clustering.assignments != NO_TOPIC) & np.array(there, np.bool_))
@@ -71,6 +73,7 @@ def map_documents(
     label_names, labels = _first_labels([given.get(rows[at], []) for at in shown.tolist()])
     return DocumentMap(
         ids=tuple(names[rows[at]] for at in shown.tolist()),
+        titles=tuple(titles.get(rows[at], "") for at in shown.tolist()),
         places=places,
         topics=clustering.assignments[shown].astype(np.int32),
         labels=labels,
@@ -80,6 +83,14 @@ def map_documents(
         rule=RULES[projection],
         unplaced=_unplaced(clustering),
     )
+
+
+def _titles(snapshot: Snapshot, rows: list[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for start in range(0, len(rows), _BLOCK):
+        details = snapshot.documents.details(rows[start : start + _BLOCK], 0)
+        found |= {row: each.title for row, each in details.items()}
+    return found
 
 
 def _unplaced(clustering: Clusters) -> int:
@@ -126,6 +137,7 @@ def _neighbours(vectors: Floats, topics: NDArray[np.integer], seed: int) -> Floa
 
 def _tsne(vectors: Floats, beginning: Floats, seed: int) -> Floats:
     from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
     spread = beginning.std(axis=0).max() or 1.0
     layout = TSNE(
@@ -136,8 +148,10 @@ def _tsne(vectors: Floats, beginning: Floats, seed: int) -> Floats:
         random_state=seed,
         n_jobs=1,
     )
-    # Of unit vectors, the squared distance is twice what the cosine lacks to 1.
-    return np.asarray(layout.fit_transform(vectors), np.float32)
+    # Of unit vectors, the squared distance is twice what the cosine lacks to 1. One thread: it
+    # waits for the others at every step, which on a busy machine takes longer than the work.
+    with threadpool_limits(limits=1):
+        return np.asarray(layout.fit_transform(vectors), np.float32)
 
 
 def _centred(places: Floats) -> NDArray[np.float32]:
