@@ -76,6 +76,8 @@ if TYPE_CHECKING:
         Document,
         Entry,
         Explanation,
+        Facets,
+        FacetValue,
         Filter,
         Finding,
         Hit,
@@ -145,6 +147,8 @@ __all__ = [
     "Entry",
     "EvaluateOptions",
     "Explanation",
+    "FacetValue",
+    "Facets",
     "FileInTheWay",
     "Filter",
     "Finding",
@@ -212,7 +216,8 @@ _HOMES = {
     "lpisearch.library": "Library",
     "lpisearch.records": """
         Answer Classification Dimension DimensionReport Document Entry Explanation
-        Filter Finding Hit IndexPlan IndexReport IngestReport LabelReport LabelShare
+        FacetValue Facets Filter Finding Hit IndexPlan IndexReport IngestReport
+        LabelReport LabelShare
         Passage PredictedLabel PredictionReport Report Section Suggestion Table
         Topic TopicReport
     """,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Answer,
         DimensionReport,
         DocumentMap,
+        Facets,
         Finding,
         IndexPlan,
         IndexReport,
@@ -264,6 +265,7 @@ class Library:
         index: str | None = None,
         sort: str | None = None,
         explain: bool = False,
+        facets: bool = False,
         like: Sequence[str] = (),
         unlike: Sequence[str] = (),
         options: SearchOptions | None = None,
@@ -287,6 +289,8 @@ class Library:
             or "path".
         explain
             Say of each hit which words make it near.
+        facets
+            Count by label, split, folder, format and date all that may be found.
         like, unlike
             Ids of documents that the question moves towards, or away from.
         options
@@ -303,6 +307,7 @@ class Library:
         ['first.txt']
         """
         wanted = _search_options(options, k, by, label, index, sort=sort, explain=explain)
+        wanted = replace(wanted, facets=facets or wanted.facets)
         return self._searcher().search(text, wanted, like=like, unlike=unlike)
 
     query = search
@@ -367,6 +372,25 @@ class Library:
             return searcher.similar(name, wanted)
         except DocumentNotFound:
             return searcher.similar(first_document(name), wanted)
+
+    def facets(self, where: Filter | None = None) -> Facets:
+        """Count documents by label, split, folder, format and date.
+
+        Parameters
+        ----------
+        where
+            Only those that pass it.
+
+        Examples
+        --------
+        >>> [(each.name, each.count) for each in library.facets().formats]
+        [('text/plain', 2)]
+        """
+        return self._searcher().facets(where or Filter())
+
+    def state(self) -> str:
+        """Return a mark of the library as it is: while it is the same, so are all answers."""
+        return self._searcher().state()
 
     def batch(
         self,

@@ -34,6 +34,7 @@ from lpisearch.records.documents import (
 )
 from lpisearch.records.evaluation import Cell, Figure, Report, Series, Table, plain
 from lpisearch.records.explanations import Explanation, Pair, SharedTopic
+from lpisearch.records.facets import Facets, FacetValue
 from lpisearch.records.indexes import (
     BuiltIndex,
     IndexPlan,
@@ -72,6 +73,8 @@ __all__ = [
     "DocumentWrite",
     "Entry",
     "Explanation",
+    "FacetValue",
+    "Facets",
     "FailedFile",
     "Figure",
     "Filter",

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from lpisearch.records.documents import Document, Entry, Finding, IngestReport
     from lpisearch.records.evaluation import Figure, Report, Table
     from lpisearch.records.explanations import Explanation
+    from lpisearch.records.facets import Facets
     from lpisearch.records.indexes import IndexPlan, IndexReport
     from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
 
 _FIRST_ROWS = {"retrieval": "runs"}  # the name of a first table's rows; "rows" for the others
 _SHARE_DIGITS = 6
+_COUNTED = ("labels", "predicted", "splits", "folders", "formats", "dates")
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
@@ -104,6 +106,15 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "hits": [hit_record(hit) for hit in answer.hits],
         "notes": list(answer.notes),
         "suggestions": [_value(each) for each in answer.suggestions],
+        **({} if answer.facets is None else {"facets": facets_record(answer.facets)}),
+    }
+
+
+def facets_record(facets: Facets) -> dict[str, Any]:
+    """Return what a set of documents consists of."""
+    counted = {name: list(getattr(facets, name)) for name in _COUNTED}
+    return _fields(facets) | {
+        name: [each._asdict() for each in values] for name, values in counted.items()
     }
 
 
