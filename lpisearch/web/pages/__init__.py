@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from starlette.routing import BaseRoute, Route
 
-from lpisearch.web.pages.front import front
+from lpisearch.web.pages.reasons import why
+from lpisearch.web.pages.searching import search
 
-ROUTES: list[BaseRoute] = [Route("/", front, name="front")]
+ROUTES: list[BaseRoute] = [
+    Route("/", search, name="search"),
+    Route("/why", why),
+]

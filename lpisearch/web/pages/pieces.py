@@ -73,9 +73,7 @@ def shares(values: Sequence[float]) -> list[Share]:
     least, most = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     scale = 100 / ((most - least) or 1.0)
     return [
-        Share(
-            round((min(value, 0.0) - least) * scale, 2), round(abs(value) * scale, 2), value < 0
-        )
+        Share(round((min(value, 0.0) - least) * scale, 2), round(abs(value) * scale, 2), value < 0)
         for value in values
     ]
 
