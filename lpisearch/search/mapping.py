@@ -132,14 +132,24 @@ def _neighbours(vectors: Floats, topics: NDArray[np.integer], seed: int) -> Floa
         shares /= shares.sum(axis=1, keepdims=True)
         places[start : start + _BLOCK] = np.einsum("ij,ijk->ik", shares, laid[nearest])
     places[chosen] = laid
-    return places
+    return _lying(places)
+
+
+def _lying(places: Floats) -> Floats:
+    """Turn a picture whose directions mean nothing so that it is wider than high."""
+    apart = places - places.mean(axis=0)
+    _, axes = np.linalg.eigh(apart.T.astype(np.float64) @ apart)
+    axes = axes[:, ::-1]
+    largest = np.abs(axes).argmax(axis=0)
+    axes *= np.where(axes[largest, [0, 1]] < 0, -1.0, 1.0)  # a fixed sign
+    return apart @ axes.astype(np.float32)
 
 
 def _tsne(vectors: Floats, beginning: Floats, seed: int) -> Floats:
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    spread = beginning.std(axis=0).max() or 1.0
+    spread = np.maximum(beginning.std(axis=0), 1e-12)  # both directions alike
     layout = TSNE(
         perplexity=min(_PERPLEXITY, (len(vectors) - 1) / 3),
         init=np.asarray(beginning / spread * 1e-4, np.float32),
