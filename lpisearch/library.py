@@ -352,9 +352,19 @@ class Library:
         by: str | None = None,
         label: str | Sequence[str] = (),
         index: str | None = None,
+        files: bool = True,
         options: SearchOptions | None = None,
     ) -> Answer:
         """Find documents that are like one: of the library by id or path, any other, or a file.
+
+        Parameters
+        ----------
+        document
+            By its id or path, or any other document.
+        k, by, label, index, options
+            As for `search`.
+        files
+            Whether a name that no document has may be that of a file, which is read.
 
         Examples
         --------
@@ -371,6 +381,8 @@ class Library:
         try:
             return searcher.similar(name, wanted)
         except DocumentNotFound:
+            if not files:
+                raise
             return searcher.similar(first_document(name), wanted)
 
     def facets(self, where: Filter | None = None) -> Facets:
@@ -800,6 +812,17 @@ class Library:
         from lpisearch.maintenance.documents import show_document
 
         return show_document(self._session, name)
+
+    def is_source(self, path: str) -> bool:
+        """Tell whether a file is one that was brought in, by the path that it had."""
+        with self._session.reading() as snapshot:
+            return path in snapshot.sources.known()
+
+    def writer(self) -> str:
+        """Return who is writing to the library now; "" if nobody is."""
+        from lpisearch.storage import writer_of
+
+        return writer_of(self.path)
 
     def delete(self, *names: str) -> int:
         """Remove documents by id or path, all or none; return how many."""

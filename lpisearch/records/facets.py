@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
-class FacetValue(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FacetValue:
     """One value, and how many documents have it.
 
     Attributes

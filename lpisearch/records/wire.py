@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _FIRST_ROWS = {"retrieval": "runs"}  # the name of a first table's rows; "rows" for the others
 _SHARE_DIGITS = 6
-_COUNTED = ("labels", "predicted", "splits", "folders", "formats", "dates")
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
@@ -112,10 +111,7 @@ def answer_record(answer: Answer) -> dict[str, Any]:
 
 def facets_record(facets: Facets) -> dict[str, Any]:
     """Return what a set of documents consists of."""
-    counted = {name: list(getattr(facets, name)) for name in _COUNTED}
-    return _fields(facets) | {
-        name: [each._asdict() for each in values] for name, values in counted.items()
-    }
+    return _fields(facets)
 
 
 def run_record(run: Run) -> dict[str, Any]:

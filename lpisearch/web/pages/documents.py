@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.web.pages import pieces
 from lpisearch.web.pages.files import is_given_out
 from lpisearch.web.pages.rendering import apology, render
+from lpisearch.web.pages.writing import back_to, refuse_read_only
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
@@ -216,6 +216,7 @@ def _page(found: Document, marks: Sequence[Mark]) -> str:
 
 async def change_labels(request: Request) -> Response:
     """Give a document labels, or take them away, and show it again."""
+    refuse_read_only(request)
     async with request.form() as form:
         name, query = str(form.get("id", "")), str(form.get("q", ""))
         add = tuple(filter(None, (part.strip() for part in str(form.get("add", "")).split(","))))
@@ -227,4 +228,4 @@ async def change_labels(request: Request) -> Response:
         except LpiSearchError as error:
             return await run_in_threadpool(apology, request, error)
     asked = {"id": name} | ({"q": query} if query else {})
-    return RedirectResponse(f"/document?{urlencode(asked)}#labels", status_code=303)
+    return back_to(f"/document?{urlencode(asked)}#labels")

@@ -63,10 +63,10 @@ def test_a_value_of_a_facet_is_a_filter(opened: Library) -> None:
     facets = answer.facets
     assert facets is not None
     for name, field in _COLUMNS.items():
-        for value, _, count in getattr(facets, name):
-            where = Filter(**{field: (value,) if field == "labels" else value})
+        for each in getattr(facets, name):
+            where = Filter(**{field: (each.value,) if field == "labels" else each.value})
             options = lpisearch.SearchOptions(by="lexical", where=where, k=1000)
-            assert len(opened.search("morning letter", options=options)) == count
+            assert len(opened.search("morning letter", options=options)) == each.count
 
 
 def test_folders_are_those_next_below_the_common_one(
