@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("all", "similarity", "classify", "cluster")
 _COLUMNS = 72
+_NONE = "\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,11 @@ def _table(said: Mapping[str, Any]) -> ShownTable:
     best = {name: _best(table, name) for name in numeric if more_is_better(name)}
     rows = tuple(
         tuple(
-            (_cell(row, name), name in numeric, bool(best.get(name)) and row.get(name) == best[name])
+            (
+                _cell(row, name),
+                name in numeric,
+                bool(best.get(name)) and row.get(name) == best[name],
+            )
             for name in columns
         )
         for row in table.rows
@@ -89,9 +94,11 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
     return f"{text} ± {shown(name, spread)}" if text and spread is not None else text
 
 
-def _best(table: Table, name: str) -> float | None:
+def _best(table: Table, name: str) -> str:
+    """Return the largest value as it is shown; one that none is, where they are all alike."""
     values = [row[name] for row in table.rows if isinstance(row.get(name), (int, float))]
-    return max(values) if len({shown(name, value) for value in values}) > 1 else None
+    texts = {shown(name, value) for value in values}
+    return shown(name, max(values)) if len(texts) > 1 else _NONE
 
 
 def _figure(said: Mapping[str, Any]) -> tuple[str, str]:

@@ -35,5 +35,3 @@ def is_given_out(shared: WebState, document: Document) -> bool:
     except Refused:
         return False
     return True
-
-

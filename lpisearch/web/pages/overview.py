@@ -89,9 +89,7 @@ async def _content(sent: UploadFile | Any, most: int) -> bytes:
     return content
 
 
-def _judged(
-    library: Library, text: str, name: str, content: bytes | None
-) -> Classification | None:
+def _judged(library: Library, text: str, name: str, content: bytes | None) -> Classification | None:
     if content is None:
         return library.classify(text, k=_SHOWN_LABELS) if text.strip() else None
     plain = PurePosixPath(name.replace("\\", "/")).name[-_LONGEST_NAME:]

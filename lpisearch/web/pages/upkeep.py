@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -76,7 +77,7 @@ def library_page(request: Request) -> Response:
     return render(
         request,
         "library.html",
-        status=status,
+        held=status,
         writer=writer,
         jobs=shown_jobs(shared),
         roots=shared.settings.roots,
@@ -156,7 +157,7 @@ async def upload(request: Request) -> Response:
 
 def _save(shared: WebState, sent: list[UploadFile]) -> None:
     for each in sent:
-        save_upload(shared, each.filename or "", iter(lambda: each.file.read(_PIECE), b""))
+        save_upload(shared, each.filename or "", iter(partial(each.file.read, _PIECE), b""))
 
 
 def _begin_ingest(request: Request, labels: str, paths: tuple[str, ...], *, uploads: bool) -> None:

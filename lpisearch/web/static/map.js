@@ -12,7 +12,7 @@
 
   const state = { points: null, data: null, by: "topic", only: 0, lit: [], picked: [], hover: -1, chosen: -1, line: null };
   const view = { scale: 1, x: 0, y: 0 };
-  let width = 0, height = 0, ratio = 1, colours = null, image = null, words = null;
+  let width = 0, height = 0, ratio = 1, whole = 1, colours = null, image = null, words = null;
 
   // Colours come from the style, so that the theme is one.
   const read = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -35,10 +35,13 @@
   const onScreen = (i) => [state.points.x[i] * view.scale + view.x, state.points.y[i] * view.scale + view.y];
   const onMap = (x, y) => [(x - view.x) / view.scale, (y - view.y) / view.scale];
   const fit = () => {
-    const margin = 26;
-    view.scale = Math.max(40, Math.min(width, height) - 2 * margin);
-    view.x = (width - view.scale) / 2;
-    view.y = (height - view.scale) / 2;
+    const margin = 34;
+    const [left, top, right, bottom] = state.points ? state.points.bounds : [0, 0, 1, 1];
+    view.scale = Math.max(40, Math.min(
+      (width - 2 * margin) / Math.max(right - left, 0.05), (height - 2 * margin) / Math.max(bottom - top, 0.05)));
+    whole = view.scale;
+    view.x = width / 2 - (view.scale * (left + right)) / 2;
+    view.y = height / 2 - (view.scale * (top + bottom)) / 2;
   };
 
   // How much of each pixel a disc covers, as [dx, dy, cover of 256].
@@ -56,7 +59,7 @@
   const radius = () => {
     const size = state.points.size;
     const usual = size > 50000 ? 0.9 : size > 10000 ? 1.25 : size > 2000 ? 1.9 : size > 500 ? 2.6 : 3.6;
-    return ratio * Math.min(5, usual * (view.scale / Math.max(1, Math.min(width, height))) ** 0.4);
+    return ratio * Math.min(5, usual * (view.scale / whole) ** 0.4);
   };
 
   const paintPoints = () => {
@@ -175,7 +178,7 @@
   };
 
   const zoom = (factor, x = width / 2, y = height / 2) => {
-    const least = 0.5 * Math.min(width, height), most = 400 * Math.min(width, height);
+    const least = 0.5 * whole, most = 400 * whole;
     const scale = Math.max(least, Math.min(most, view.scale * factor));
     view.x = x - ((x - view.x) * scale) / view.scale;
     view.y = y - ((y - view.y) * scale) / view.scale;
@@ -406,6 +409,7 @@
     state.by = form.elements.colour.value;
     if (state.by === "label" && !data.labels.length) state.by = "topic";
     state.chosen = data.chosen ?? -1;
+    fit();
     words = state.points.middles(data.topics.length);
     const left = data.unplaced ? ` ${data.unplaced.toLocaleString("en")} without a known word are not on it.` : "";
     one("rule").textContent = `${data.documents.toLocaleString("en")} documents.${left} ${data.rule}`;

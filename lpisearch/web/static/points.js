@@ -15,6 +15,13 @@ window.LpisearchPoints = class {
       this.topic[i] = all[at + 2];
       this.label[i] = all[at + 3];
     }
+    this.bounds = this.size ? [1, 1, 0, 0] : [0, 0, 1, 1];
+    for (let i = 0; i < this.size; i += 1) {
+      this.bounds[0] = Math.min(this.bounds[0], this.x[i]);
+      this.bounds[1] = Math.min(this.bounds[1], this.y[i]);
+      this.bounds[2] = Math.max(this.bounds[2], this.x[i]);
+      this.bounds[3] = Math.max(this.bounds[3], this.y[i]);
+    }
     this.order = this.#scattered();
     this.#fillGrid();
   }
