@@ -27,15 +27,18 @@ if TYPE_CHECKING:
     from lpisearch.records import (
         Answer,
         DimensionReport,
+        DocumentMap,
         Facets,
         Finding,
         IndexPlan,
         IndexReport,
         IngestReport,
         LabelReport,
+        Mark,
         PredictedLabel,
         PredictionReport,
         Progress,
+        Reason,
         Report,
         Run,
         TopicReport,
@@ -308,6 +311,38 @@ class Library:
         return self._searcher().search(text, wanted, like=like, unlike=unlike)
 
     query = search
+
+    def reason(
+        self,
+        text: str,
+        document: str,
+        *,
+        options: SearchOptions | None = None,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+    ) -> Reason:
+        """Say why a search finds a document where it does: its score as an exact sum.
+
+        Examples
+        --------
+        >>> reason = library.reason("letter", "first.txt", options=SearchOptions(by="lexical"))
+        >>> [leg.name for leg in reason.legs]
+        ['words']
+        """
+        chosen = options or SearchOptions()
+        return self._searcher().reason(text, document, chosen, like=like, unlike=unlike)
+
+    def marks(
+        self, text: str, *parts: str, options: SearchOptions | None = None
+    ) -> list[tuple[Mark, ...]]:
+        """Return where words of a query, and near words, are in each of some texts.
+
+        Examples
+        --------
+        >>> [(mark.start, mark.end) for mark in library.marks("letters", "a letter")[0]]
+        [(2, 8)]
+        """
+        return self._searcher().marks(text, parts, options or SearchOptions())
 
     def similar(
         self,
@@ -583,6 +618,39 @@ class Library:
         from lpisearch.settings import TopicOptions
 
         return find_topics(self._session, TopicOptions(number, terms, documents, seed, index))
+
+    def map(
+        self,
+        projection: str = "neighbours",
+        *,
+        number: int | None = None,
+        seed: int = 0,
+        index: str = "default",
+    ) -> DocumentMap:
+        """Place all documents in a plane, with their topics and labels.
+
+        Parameters
+        ----------
+        projection
+            "neighbours" keeps near documents together; "plane" is a linear projection.
+        number
+            Of topics; None reads it off the spectrum of the index.
+        seed
+            Of every random choice.
+        index
+            The name of the index.
+
+        Examples
+        --------
+        >>> drawn = library.map("plane")
+        >>> drawn.places.shape == (len(drawn.ids), 2)
+        True
+        """
+        from lpisearch.search.mapping import map_documents
+        from lpisearch.settings import TopicOptions
+
+        options = TopicOptions(number, seed=seed, index=index)
+        return map_documents(self._session, options, projection)
 
     def dimensions(
         self,

@@ -41,6 +41,7 @@ from lpisearch.records.indexes import (
     IndexReport,
 )
 from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
+from lpisearch.records.maps import NO_LABEL, NO_TOPIC, DocumentMap, Leg, Mark, Reason
 from lpisearch.records.stored import (
     UNFINISHED,
     DamagedDocument,
@@ -53,6 +54,8 @@ from lpisearch.records.stored import (
 )
 
 __all__ = [
+    "NO_LABEL",
+    "NO_TOPIC",
     "SECTION_KINDS",
     "UNFINISHED",
     "Answer",
@@ -66,6 +69,7 @@ __all__ = [
     "DimensionReport",
     "DimensionWord",
     "Document",
+    "DocumentMap",
     "DocumentWrite",
     "Entry",
     "Explanation",
@@ -81,12 +85,15 @@ __all__ = [
     "IngestReport",
     "LabelReport",
     "LabelShare",
+    "Leg",
+    "Mark",
     "Pair",
     "Passage",
     "PredictedLabel",
     "PredictionReport",
     "Problem",
     "Progress",
+    "Reason",
     "Report",
     "Run",
     "Section",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lpisearch.indexes.opening import OpenIndex
     from lpisearch.indexes.session import Session
-    from lpisearch.records import Answer, Document, Facets, Filter, Run
+    from lpisearch.records import Answer, Document, Facets, Filter, Mark, Reason, Run
     from lpisearch.storage import Snapshot
 
 DEFAULTS = SearchOptions()
@@ -78,6 +78,40 @@ class Searcher:
 
                 request = moved_by_documents(view, request, like, unlike)
             return view.answer(request, options, text)
+
+    def reason(
+        self,
+        text: str,
+        name: str,
+        options: SearchOptions = DEFAULTS,
+        *,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+    ) -> Reason:
+        """Say why `search`, asked the same, finds a document where it does.
+
+        Raises
+        ------
+        BadOption, IndexNotFound, DocumentNotFound, SeveralDocuments
+        """
+        from lpisearch.search.likeness import moved_by_documents
+        from lpisearch.search.reasons import reason_of
+
+        with self._view(options) as view:
+            request = request_of(view, text, options.where)
+            if like or unlike:
+                request = moved_by_documents(view, request, like, unlike)
+            return reason_of(view, request, name, options, text)
+
+    def marks(
+        self, text: str, parts: Sequence[str], options: SearchOptions = DEFAULTS
+    ) -> list[tuple[Mark, ...]]:
+        """Return for each of some texts the words that have to do with a query."""
+        from lpisearch.search.marking import marks
+
+        with self._view(options) as view:
+            request = request_of(view, text, options.where)
+            return [marks(view, request, part) for part in parts]
 
     def similar(self, document: str | Document, options: SearchOptions = DEFAULTS) -> Answer:
         """Find documents that are like one, without that one itself.
