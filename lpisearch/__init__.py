@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lpisearch.client import RemoteLibrary, connect
     from lpisearch.errors import (
         BadOption,
         BadPreference,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
         PreferencesUnwritable,
         ReaderError,
         ReportUnwritable,
+        ServerRefused,
+        ServerUnreachable,
         SeveralDocuments,
         SeveralNames,
         SubspaceError,
@@ -188,11 +191,14 @@ __all__ = [
     "PreferencesUnwritable",
     "ReadOptions",
     "ReaderError",
+    "RemoteLibrary",
     "Report",
     "ReportUnwritable",
     "RetrievalOptions",
     "SearchOptions",
     "Section",
+    "ServerRefused",
+    "ServerUnreachable",
     "SeveralDocuments",
     "SeveralNames",
     "SimilarityOptions",
@@ -201,17 +207,20 @@ __all__ = [
     "Table",
     "Topic",
     "TopicReport",
+    "connect",
     "open",
 ]
 
 _HOMES = {
+    "lpisearch.client": "RemoteLibrary connect",
     "lpisearch.errors": """
         BadOption BadPreference ClassifierNotFound DocumentDamaged DocumentNotFound
         FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
         IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode NothingThere
         NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable ReaderError
-        ReportUnwritable SeveralDocuments SeveralNames SubspaceError
+        ReportUnwritable ServerRefused ServerUnreachable SeveralDocuments SeveralNames
+        SubspaceError
     """,
     "lpisearch.library": "Library",
     "lpisearch.records": """

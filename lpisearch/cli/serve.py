@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpisearch.cli.render import note
+from lpisearch.errors import LpiSearchError
 from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
 from lpisearch.settings.serving import DEFAULT_HOST, DEFAULT_PORT, ServeSettings
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
+    from lpisearch.web.jobs.job import Job
 
 
 def serve(
@@ -36,28 +38,58 @@ def serve(
             help="Files below it may be brought in and given out (repeatable).",
         ),
     ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="A name by which it may be called, beside localhost and addresses (repeatable).",
+        ),
+    ] = None,
     token: Annotated[
         str,
         typer.Option(
-            "--token", metavar="TEXT", help="What requests must show.", envvar="LPISEARCH_TOKEN"
+            "--token",
+            metavar="TEXT",
+            help="What requests must show; better set as LPISEARCH_TOKEN, which others cannot see.",
+            envvar="LPISEARCH_TOKEN",
         ),
     ] = "",
 ) -> None:
     """Open the library in a browser, and to programs as a JSON API."""
-    from lpisearch.web.server import serve as run
-
+    try:
+        from lpisearch.web.server import serve as run
+    except ModuleNotFoundError as error:
+        raise WebUnavailable from error
     with ExitStack() as stack:
-        roots = tuple(root or ())
+        roots = tuple(path.expanduser() for path in root or ())
         library = context.obj.library
         if demo:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             library = stack.enter_context(_sample(folder))
             roots = (*roots, shipped_folder("sample_corpus"))
-        settings = ServeSettings(host, port, read_only, roots, token)
-        note(f"Serving {library.path.name} at http://{host}:{port}/  (Ctrl-C ends it)")
-        if open_:
-            typer.launch(f"http://{host}:{port}/")
-        run(library, settings)
+        settings = ServeSettings(host, port, read_only, roots, token, tuple(name or ()))
+
+        def on_start(address: str, interrupted: list[Job]) -> None:
+            for job in interrupted:
+                note(
+                    f"The job “{job.kind}” of {job.asked_at} had not finished when the server "
+                    "ended. What it finished is kept; start it again for the rest"
+                )
+            guarded = " Requests must show the token." if token else ""
+            note(f"Serving {library.path.name} at {address}  (Ctrl-C ends it).{guarded}")
+            if open_:
+                typer.launch(address)
+
+        for job in run(library, settings, on_start):
+            note(f"The job “{job.kind}” did not finish; the next start names it")
+
+
+class WebUnavailable(LpiSearchError):
+    """The libraries that serve pages are not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("Serving needs more libraries.", "pip install 'lpisearch[web]'")
 
 
 def _sample(folder: Path) -> Library:

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.web.problems import API, Refused, problem, problem_of, refusal, status_of
-from lpisearch.web.words import spoken
+from lpisearch.web.words import spoken, wants_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ def _refused(request: Request, error: Exception) -> Response:
 def _of_library(request: Request, error: Exception) -> Response:
     assert isinstance(error, LpiSearchError)  # noqa: S101 (as it was registered)
     if request.url.path.startswith(API):
-        return problem_of(error)
+        return problem_of(error, python=wants_python(request.headers))
     return refusal(request.url.path, status_of(error), spoken(error.message))
 
 

@@ -87,10 +87,10 @@ def problem(
     return Response(json_text(said), status, dict(headers or {}), MEDIA_TYPE)
 
 
-def problem_of(error: LpiSearchError) -> Response:
+def problem_of(error: LpiSearchError, *, python: bool = False) -> Response:
     """Return what the library refused, with what to do next."""
-    status, more = status_of(error), facts_of(error)
-    return problem(status, str(spoken(error.what)), **more)
+    more = facts_of(error, python=python)
+    return problem(status_of(error), spoken(error.what, python=python), **more)
 
 
 def status_of(error: LpiSearchError) -> int:
@@ -98,12 +98,12 @@ def status_of(error: LpiSearchError) -> int:
     return next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), _CONFLICT)
 
 
-def facts_of(error: LpiSearchError) -> dict[str, Any]:
+def facts_of(error: LpiSearchError, *, python: bool = False) -> dict[str, Any]:
     """Return the type of an error, the fields that it names, and what to do next."""
     slug = _CAPITAL.sub("-", type(error).__name__).lower()
     facts: dict[str, Any] = {"type": f"{_KIND}{slug}"}
     if error.next_step:
-        facts["next"] = spoken(error.next_step)[:_LONGEST]
+        facts["next"] = spoken(error.next_step, python=python)[:_LONGEST]
     named: Sequence[str] = getattr(error, "fields", ())
     return facts | ({"fields": list(named)} if named else {})
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lpisearch.messages import Call, Message, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PYTHON = "words=python"
+"""The value of the header `Prefer` by which a client asks for the words of Python."""
 
 _CALLS = {
     "index": "POST /api/v1/jobs/index",
@@ -18,19 +24,24 @@ _CALLS = {
 }
 
 
-def spoken(text: str) -> str:
-    """Return a text as the API says it."""
-    return text.said(_word) if isinstance(text, Message) else text
+def wants_python(headers: Mapping[str, str]) -> bool:
+    """Tell whether calls are to be said as Python has them: our own client asks so."""
+    return headers.get("prefer", "").strip().lower() == PYTHON
 
 
-def spoken_value(value: Any) -> Any:
-    """Return a JSON value with every text in it as the API says it."""
+def spoken(text: str, *, python: bool = False) -> str:
+    """Return a text as the API says it, or as Python does."""
+    return text.said(_word) if isinstance(text, Message) and not python else str(text)
+
+
+def spoken_value(value: Any, *, python: bool = False) -> Any:
+    """Return a JSON value with every text in it said so."""
     if isinstance(value, str):
-        return spoken(value)
+        return spoken(value, python=python)
     if isinstance(value, dict):
-        return {name: spoken_value(each) for name, each in value.items()}
+        return {name: spoken_value(each, python=python) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [spoken_value(each) for each in value]
+        return [spoken_value(each, python=python) for each in value]
     return value
 
 

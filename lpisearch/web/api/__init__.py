@@ -6,8 +6,10 @@ and the OpenAPI description are made from these rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from lpisearch.records.wire import json_text
@@ -19,7 +21,6 @@ from lpisearch.web.api.reading_page import page_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.routing import BaseRoute
 
     from lpisearch.web.api.table import Endpoint
@@ -31,22 +32,24 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 
-def _described(_request: Request) -> Response:
-    from starlette.responses import Response
+@cache
+def described() -> dict[str, Any]:
+    """Return the OpenAPI description."""
+    return description(ENDPOINTS)
 
-    return Response(json_text(description(ENDPOINTS), indent=1), media_type="application/json")
+
+def _openapi(_request: Request) -> Response:
+    return Response(json_text(described(), indent=1), media_type="application/json")
 
 
 def _page(_request: Request) -> Response:
-    from starlette.responses import HTMLResponse
-
-    return HTMLResponse(page_of(description(ENDPOINTS)))
+    return HTMLResponse(page_of(described()))
 
 
 def _routes() -> list[BaseRoute]:
     made: list[BaseRoute] = [
         Route("/", _page, name="description"),
-        Route("/openapi.json", _described, name="openapi"),
+        Route("/openapi.json", _openapi, name="openapi"),
         Route("/jobs/{id}/events", job_events, name="jobEvents"),
     ]
     made += [

@@ -27,7 +27,7 @@ from lpisearch.web.api.params import read_params
 from lpisearch.web.api.table import Asked, Endpoint, Reply
 from lpisearch.web.problems import Refused
 from lpisearch.web.state import state_of
-from lpisearch.web.words import spoken_value
+from lpisearch.web.words import spoken_value, wants_python
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -50,12 +50,13 @@ def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         if endpoint.writes and state.read_only:
             raise Refused(403, _READ_ONLY)
         in_path = {name: str(value) for name, value in request.path_params.items()}
+        python = wants_python(request.headers)
         values = read_params(endpoint.params, request.query_params, in_path)
         if endpoint.body == FILE:
             async with _spooled(request) as file:
-                return await _answered(endpoint, Asked(state, values, file=file))
+                return await _answered(endpoint, Asked(state, values, file=file, python=python))
         body = await _body(endpoint, request)
-        asked = Asked(state, values, body)
+        asked = Asked(state, values, body, python=python)
         if endpoint.lasts:
             return await _lasting(endpoint, asked, request.headers)
         return await _answered(endpoint, asked)
@@ -73,7 +74,8 @@ def _made(endpoint: Endpoint, asked: Asked) -> Response:
     if isinstance(answer, Response):
         return answer
     reply = answer if isinstance(answer, Reply) else Reply(answer, endpoint.status)
-    return Response(_encoded(reply.value), reply.status, dict(reply.headers), endpoint.media_type)
+    content = _encoded(reply.value, asked)
+    return Response(content, reply.status, dict(reply.headers), endpoint.media_type)
 
 
 async def _lasting(endpoint: Endpoint, asked: Asked, headers: Mapping[str, str]) -> Response:
@@ -81,7 +83,7 @@ async def _lasting(endpoint: Endpoint, asked: Asked, headers: Mapping[str, str])
     state = asked.state
     mark = await state.in_thread(state.library.state)
     etag = _etag(endpoint, asked, mark)
-    said = {"ETag": etag, "Cache-Control": "private, no-cache"}
+    said = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Prefer"}
     if _names(headers.get("if-none-match", ""), etag):
         return Response(status_code=304, headers=said)
     make = partial(state.in_thread, partial(_whole, endpoint, asked))
@@ -90,16 +92,17 @@ async def _lasting(endpoint: Endpoint, asked: Asked, headers: Mapping[str, str])
 
 
 def _whole(endpoint: Endpoint, asked: Asked) -> bytes:
-    return _encoded(endpoint.call(asked))
+    return _encoded(endpoint.call(asked), asked)
 
 
-def _encoded(value: Any) -> bytes:
-    return json_text(spoken_value(value)).encode("utf-8", "replace")
+def _encoded(value: Any, asked: Asked) -> bytes:
+    return json_text(spoken_value(value, python=asked.python)).encode("utf-8", "replace")
 
 
 def _etag(endpoint: Endpoint, asked: Asked, mark: str) -> str:
     """Return a mark of an answer: of the state of the library, the program and the question."""
-    said = json.dumps([__version__, mark, endpoint.name, asked.values], sort_keys=True)
+    known = [__version__, mark, endpoint.name, asked.python, asked.values]
+    said = json.dumps(known, sort_keys=True)
     return f'"{hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]}"'
 
 

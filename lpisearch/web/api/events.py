@@ -52,5 +52,5 @@ async def _events(jobs: Jobs, job: Job) -> AsyncIterator[str]:
 
 
 def _event(kind: str, job: Job) -> str:
-    data = json_text(spoken_value(job.record(brief=True)))
+    data = json_text(spoken_value(job.record(brief=True), python=job.python))
     return f"id: {job.version}\nevent: {kind}\ndata: {data}\n\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ _CONVERTER = re.compile(r"\{(\w+):\w+\}")
 _FILE = "file"
 
 
-@cache
 def description(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
     """Return the OpenAPI description of endpoints."""
     paths: dict[str, dict[str, Any]] = {}

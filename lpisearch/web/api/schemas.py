@@ -109,6 +109,19 @@ _WRITTEN: dict[str, Any] = {
         },
         optional=("facets",),
     ),
+    "Runs": _object(
+        {
+            "runs": _list(
+                _object(
+                    {
+                        "query": _TEXT,
+                        "hits": _list(_object({"rank": _INTEGER, "id": _TEXT, "score": _NUMBER})),
+                    }
+                )
+            ),
+            "notes": _TEXTS,
+        }
+    ),
     "Entry": _object(_ENTRY | {"predicted": _list(ref("PredictedLabel"))}),
     "Listing": _object({"documents": _list(ref("Entry")), "total": _INTEGER}),
     "Document": _object(

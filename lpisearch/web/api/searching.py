@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.records import Document
 from lpisearch.records.wire import (
     answer_record,
     classification_record,
-    dimensions_record,
     facets_record,
+    run_record,
     topics_record,
 )
-from lpisearch.settings import DimensionOptions
+from lpisearch.settings import SearchOptions
 from lpisearch.settings.serving import ServeLimits
 from lpisearch.web.api.asking import FILTER, INDEX, SEARCH, SIMILAR, filter_of, options_of
 from lpisearch.web.api.table import Endpoint, Param
@@ -22,7 +22,8 @@ from lpisearch.web.problems import Refused
 if TYPE_CHECKING:
     from lpisearch.web.api.table import Asked
 
-_MOST_TEXT = ServeLimits().text_characters
+_LIMITS = ServeLimits()
+_MOST_TEXT, _MOST_QUERIES = _LIMITS.text_characters, 1000
 _CLASSIFIERS = ("auto", "centroid", "knn", "map-svm", "svm", "svm+centroid", "svm+map-svm")
 _ID = Param("id", "An id or a path", required=True)
 
@@ -33,6 +34,22 @@ class Text:
 
     text: str
     title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question of many."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToAnswer:
+    """Many questions, and how each is to be answered."""
+
+    queries: tuple[Query, ...]
+    options: SearchOptions = field(default_factory=SearchOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,27 @@ def similar_to_text(asked: Asked) -> dict[str, Any]:
     return answer_record(asked.library.similar(document, options=options_of(asked.values)))
 
 
+def similar_to_file(asked: Asked) -> dict[str, Any]:
+    """Find what is like the first document of a file."""
+    from lpisearch.web.api.received import named_file
+
+    with named_file(asked.file, asked.values["name"]) as file:
+        return answer_record(asked.library.similar(file, options=options_of(asked.values)))
+
+
+def batch(asked: Asked) -> dict[str, Any]:
+    """Answer many questions."""
+    body: ToAnswer = asked.body
+    if len(body.queries) > _MOST_QUERIES:
+        raise Refused(413, f"At most {_MOST_QUERIES} queries.")
+    if body.options.k > _LIMITS.depth or body.options.offset > _LIMITS.depth:
+        raise Refused(422, f"k and offset are at most {_LIMITS.depth:,}.")
+    notes: list[str] = []
+    asking = ((query.id, query.text[: _LIMITS.query_characters]) for query in body.queries)
+    runs = asked.library.batch(asking, options=body.options, on_note=notes.append)
+    return {"runs": [run_record(run) for run in runs], "notes": notes}
+
+
 def facets(asked: Asked) -> dict[str, Any]:
     """Count documents."""
     return facets_record(asked.library.facets(filter_of(asked.values)))
@@ -75,11 +113,6 @@ def facets(asked: Asked) -> dict[str, Any]:
 def topics(asked: Asked) -> dict[str, Any]:
     """Find topics."""
     return topics_record(asked.library.topics(**asked.values))
-
-
-def dimensions(asked: Asked) -> dict[str, Any]:
-    """Show the dimensions of a sparse map."""
-    return dimensions_record(asked.library.dimensions(DimensionOptions(**asked.values)))
 
 
 def classify(asked: Asked) -> dict[str, Any]:
@@ -111,8 +144,9 @@ def _check_length(text: str) -> None:
         raise Refused(413, f"A text may have {_MOST_TEXT:,} characters.")
 
 
+_NAME = Param("name", "What the file is called: its ending tells the format", required=True)
 _JUDGING = (
-    Param("name", "What the file is called: its ending tells the format", required=True),
+    _NAME,
     Param("k", "How many labels", "integer", 5, least=0, most=1000),
     Param("classifier", "Which judges", default="auto", choices=_CLASSIFIERS),
     INDEX,
@@ -124,11 +158,6 @@ _TOPICS = (
     Param("documents", "How many documents of each", "integer", 3, least=0, most=100),
     Param("seed", "Of every random choice", "integer", 0, least=0, most=2**32 - 1),
     INDEX,
-)
-_DIMENSIONS = (
-    Param("method", "One whose dimensions have few words each", required=True),
-    Param("dims", "How many dimensions", "integer", 10, least=1, most=200),
-    *_TOPICS[1:],
 )
 ENDPOINTS = (
     Endpoint("GET", "/search", "search", search, "Find documents", "Answer", SEARCH, lasts=True),
@@ -142,16 +171,19 @@ ENDPOINTS = (
         *("Find documents that are like a text", "Answer", SIMILAR, Text),
     ),
     Endpoint(
+        *("POST", "/similar/file", "similarToFile", similar_to_file),
+        *("Find documents that are like a file", "Answer", (_NAME, *SIMILAR), "file"),
+    ),
+    Endpoint(
+        *("POST", "/batch", "batch", batch, "Answer many questions, in which no sign is special"),
+        *("Runs", (), ToAnswer),
+    ),
+    Endpoint(
         *("GET", "/facets", "facets", facets, "Count documents", "Facets", FILTER), lasts=True
     ),
     Endpoint(
         *("GET", "/topics", "topics", topics, "Find what the library is about", "TopicReport"),
         _TOPICS,
-        lasts=True,
-    ),
-    Endpoint(
-        *("GET", "/dimensions", "dimensions", dimensions, "Show the dimensions of a sparse map"),
-        *("DimensionReport", _DIMENSIONS),
         lasts=True,
     ),
     Endpoint(

@@ -68,12 +68,15 @@ class Asked:
         Of the kind that the endpoint takes; None without one.
     file
         What was sent in place of JSON, on disk for as long as the request lasts.
+    python
+        Whether calls are to be said as Python has them.
     """
 
     state: WebState
     values: Mapping[str, Any]
     body: Any = None
     file: Path | None = None
+    python: bool = False
 
     @property
     def library(self) -> Library:

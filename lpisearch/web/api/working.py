@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.records.wire import (
+    dimensions_record,
     full_report_record,
     index_record,
     ingest_record,
@@ -18,6 +19,7 @@ from lpisearch.settings import (
     CategoriesOptions,
     ClassifyOptions,
     ClusterOptions,
+    DimensionOptions,
     EvaluateOptions,
     IndexOptions,
     IngestOptions,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from lpisearch.web.jobs.running import Work
 
 _MOST_DOCUMENT, _MOST_REPEATS, _WAIT_SECONDS = 256 * MEBIBYTE, 1000, 600.0
+_MOST_DIMENSIONS = 200
 _FIELD = re.compile(r"[\w -]{0,100}")
 _LANGUAGES = re.compile(r"[A-Za-z_]*(\+[A-Za-z_]+)*", re.ASCII)
 _ID = Param("id", "Of the job", in_path=True)
@@ -202,8 +205,21 @@ def evaluate(asked: Asked) -> Reply:
     return _started(asked, "evaluate", {"what": body.what}, work, writes=False)
 
 
+def dimensions(asked: Asked) -> Reply:
+    """Begin to show the dimensions of a sparse map, which may have to be learned."""
+    options: DimensionOptions = asked.body
+    if not 0 < options.dims <= _MOST_DIMENSIONS:
+        raise Refused(422, f"dims is from 1 to {_MOST_DIMENSIONS}.")
+
+    def work(job: Job) -> Any:
+        on_stage = partial(_tell_stage, job)
+        return dimensions_record(asked.library.dimensions(options, on_stage=on_stage))
+
+    return _started(asked, "dimensions", {"method": options.method}, work, writes=False)
+
+
 def _started(asked: Asked, kind: str, said: dict[str, Any], work: Work, *, writes: bool) -> Reply:
-    job = asked.state.jobs.start(kind, said, work, writes=writes)
+    job = asked.state.jobs.start(kind, said, work, writes=writes, python=asked.python)
     return Reply(job.record(), 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
 
@@ -254,6 +270,11 @@ ENDPOINTS = (
     Endpoint(
         *("POST", "/jobs/evaluate", "evaluate", evaluate, "Begin to measure", "Job"),
         *((), ToEvaluate),
+        status=202,
+    ),
+    Endpoint(
+        *("POST", "/jobs/dimensions", "dimensions", dimensions),
+        *("Begin to show the dimensions of a sparse map", "Job", (), DimensionOptions),
         status=202,
     ),
     Endpoint(

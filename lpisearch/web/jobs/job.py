@@ -51,6 +51,10 @@ class Job:
         Why it failed, as RFC 9457 has it.
     version
         How often it has changed.
+    is_unwanted
+        Whether somebody wants it to end.
+    python
+        Whether who asked wants calls to be said as Python has them.
     """
 
     id: str
@@ -65,6 +69,7 @@ class Job:
     problem: dict[str, Any] | None = None
     version: int = 0
     is_unwanted: bool = False
+    python: bool = False
 
     def change(self, **values: Any) -> None:
         """Change some of it."""

@@ -13,7 +13,7 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.web.jobs.job import DONE, FAILED, RUNNING, STOPPED, WAITING, Job, Stopped, now
 from lpisearch.web.jobs.kept import interrupted, jobs_file, keep
 from lpisearch.web.problems import Refused, facts_of, status_of
-from lpisearch.web.words import spoken, spoken_value
+from lpisearch.web.words import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,9 @@ class Jobs:
         """Whether the server is ending."""
         return self._closing.is_set()
 
-    def start(self, kind: str, asked: dict[str, Any], work: Work, *, writes: bool) -> Job:
+    def start(
+        self, kind: str, asked: dict[str, Any], work: Work, *, writes: bool, python: bool = False
+    ) -> Job:
         """Take a job; it is done when those before it are.
 
         Raises
@@ -61,7 +63,7 @@ class Jobs:
         with self._changed:
             if self._closing.is_set() or len(self._waiting[writes]) >= MOST_WAITING:
                 raise Refused(503, "Too many jobs wait, or the server is ending.")
-            job = Job(secrets.token_hex(8), kind, asked)
+            job = Job(secrets.token_hex(8), kind, asked, python=python)
             self._jobs[job.id] = job
             self._waiting[writes].append((job, work))
             self._forget()
@@ -128,6 +130,10 @@ class Jobs:
             self._changed.wait_for(self._is_idle, seconds)
             return [job for job in self._jobs.values() if job.is_under_way]
 
+    def announce_end(self) -> None:
+        """Say that the server ends: no job is begun, and nobody need wait to be told of one."""
+        self._closing.set()
+
     def _is_idle(self) -> bool:
         return not any(job.state == RUNNING for job in self._jobs.values())
 
@@ -162,11 +168,13 @@ class Jobs:
     def _done(self, job: Job, work: Work) -> dict[str, Any]:
         """Do a job; return how it ended."""
         try:
-            return {"result": spoken_value(work(job)), "state": DONE}
+            return {"result": work(job), "state": DONE}
         except Stopped:
             return {"state": STOPPED}
         except LpiSearchError as error:
-            said = {"status": status_of(error), "detail": spoken(error.what), **facts_of(error)}
+            facts = facts_of(error, python=job.python)
+            detail = spoken(error.what, python=job.python)
+            said = {"status": status_of(error), "detail": detail, **facts}
             return {"state": FAILED, "problem": said}
         except Refused as error:
             return {"state": FAILED, "problem": {"status": error.status, "detail": error.detail}}

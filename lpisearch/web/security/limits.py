@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lpisearch.settings.serving import ServeLimits
 
-UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/upload"
+UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/api/v1/similar/file", "/upload"
 """Where a body may be as large as an upload: there, and below."""
 _ADDRESSES = 10_000
 
