@@ -89,6 +89,9 @@ class Documents(Protocol):
     def ids(self) -> dict[int, str]:
         """Return the id of every document, by key."""
 
+    def traits(self) -> list[tuple[int, str, str, str, str]]:
+        """Return key, split, date, path and media type of every document, in order of keys."""
+
 
 class Labels(Protocol):
     """Labels and splits. Labels are those that people gave, unless `predicted` is in the name."""

@@ -30,6 +30,7 @@ from lpisearch.errors import (
 from lpisearch.storage.globs import glob_of
 from lpisearch.storage.sqlite.checksums import FUNCTION, as_json, checksum
 from lpisearch.storage.sqlite.descriptors import Connection, close_when_idle
+from lpisearch.storage.sqlite.marks import marking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,7 +145,7 @@ class Database:
         """
         with stated_errors(self.path):
             self._synchronise("FULL" if durable else _SYNCHRONOUS)
-            with self.engine.begin() as connection:
+            with self.engine.begin() as connection, marking(connection):
                 yield connection
 
     def _synchronise(self, level: str) -> None:

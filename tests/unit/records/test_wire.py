@@ -156,6 +156,14 @@ def test_each_form_is_json_of_these_names(name: str) -> None:
     assert json.loads(json.dumps(form, allow_nan=False)) == form
 
 
+def test_facets() -> None:
+    """A value has what a filter takes, what a person reads, and how many there are."""
+    counted = records.Facets(2, labels=(records.FacetValue("x", "x", 2),), period="year")
+    said = wire.facets_record(counted)
+    assert said["labels"] == [{"value": "x", "name": "x", "count": 2}]
+    assert (said["total"], said["period"], said["dates"]) == (2, "year", [])
+
+
 def test_every_form_is_looked_at() -> None:
     """No form is without a test of its names."""
     forms = {name for name in vars(wire) if name.endswith("_record")}
