@@ -2,30 +2,44 @@
 
 In: anything that keeps the contract `RowBlocks`: a matrix in memory (`InMemory`), or files on disk
 (`lpisearch.compute.shards`). Out: products with blocks of columns, in one pass over the rows each,
-which hold one block and what they return. Sums are taken in the order of the rows, and threads
-share out columns: the bits depend neither on threads nor on where the rows lie, but on the blocks.
+which hold a few blocks and what they return. Sums are taken in the order of the rows: the bits
+depend neither on threads nor on where the rows lie, but on the blocks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from lpisearch.compute.threads import map_threads, one_blas_thread
+from lpisearch.compute.spread import map_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     Floats = NDArray[np.floating[Any]]
 
-# Columns that one thread multiplies by.
+T = TypeVar("T")
+
+# Columns that are multiplied together: they stay in the processor's cache.
 PANEL = 40
 BLOCK_ROWS = 8192
+
+
+class Part(Protocol):
+    """Some rows that follow each other: small, and to be read where it is worked on."""
+
+    @property
+    def start(self) -> int:
+        """The number of its first row."""
+
+    def rows(self) -> csr_array:
+        """Read them."""
 
 
 class RowBlocks(Protocol):
@@ -39,8 +53,19 @@ class RowBlocks(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """Of the weights."""
 
-    def blocks(self) -> Iterator[csr_array]:
-        """Give the rows in order, some at a time; every pass gives the same blocks."""
+    def parts(self) -> Sequence[Part]:
+        """Return the rows in order, some to each part; always the same parts."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Slice:
+    """Some rows of a matrix in memory."""
+
+    start: int
+    matrix: csr_array
+
+    def rows(self) -> csr_array:
+        return self.matrix
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,66 +93,99 @@ class InMemory:
         """Of the weights."""
         return np.dtype(self.matrix.dtype)
 
-    def blocks(self) -> Iterator[csr_array]:
-        """Give the rows in order, some at a time."""
-        for start in range(0, self.shape[0], self.block_rows):
-            yield self.matrix[start : start + self.block_rows]
+    def parts(self) -> Sequence[Part]:
+        """Return the rows in order, some to each part."""
+        starts = range(0, self.shape[0], self.block_rows)
+        return [_Slice(at, rows_of(self.matrix, at, at + self.block_rows)) for at in starts]
+
+
+def rows_of(matrix: csr_array, start: int, stop: int) -> csr_array:
+    """Return some rows of a matrix without copying them."""
+    from scipy.sparse import csr_array
+
+    bounds = matrix.indptr[start : stop + 1]
+    own = slice(int(bounds[0]), int(bounds[-1]))
+    parts = (matrix.data[own], matrix.indices[own], bounds - bounds[0])
+    some: csr_array = csr_array(parts, shape=(len(bounds) - 1, matrix.shape[1]), copy=False)
+    some.has_sorted_indices = matrix.has_sorted_indices
+    return some
+
+
+def blocks(rows: RowBlocks) -> Iterator[csr_array]:
+    """Give the rows in order, those of a part at a time."""
+    for part in rows.parts():
+        yield part.rows()
+
+
+def map_blocks(work: Callable[[csr_array, int], T], rows: RowBlocks) -> Iterator[T]:
+    """Call `work` for the rows of each part and the number of its first row; results in order."""
+    return map_parts(_OnRows(work), rows.parts())
 
 
 def times(rows: RowBlocks, V: Floats) -> Iterator[Floats]:
     """Give X V, the rows of each block in turn: all of it need not fit into memory."""
-    panels = _panels(V)
-    for block in rows.blocks():
-        yield np.concatenate(_images(block, panels), axis=1)
+    return map_blocks(_Times(V), rows)
 
 
 def transposed_times(rows: RowBlocks, U: Floats) -> Floats:
-    """Return Xᵀ U. Of U, which may be mapped from a file, the rows of one block are read a time."""
-    totals = _zeros(rows, U.shape[1])
-    cuts = _cuts(U.shape[1])
-    start = 0
-    for block in rows.blocks():
-        stop = start + block.shape[0]
-        part = np.asarray(U[start:stop], rows.dtype)
-        _add(totals, block.T, [np.ascontiguousarray(part[:, cut]) for cut in cuts])
-        start = stop
-    return np.concatenate(totals, axis=1)
+    """Return Xᵀ U. Of U, which may be mapped from a file, the rows of a few blocks are read."""
+    return _sum(map_blocks(_TransposedTimes(U), rows), rows, U.shape[1])
 
 
 def gram_times(rows: RowBlocks, V: Floats) -> Floats:
     """Return Xᵀ (X V) in one pass, without X V."""
-    panels = _panels(V)
-    totals = _zeros(rows, V.shape[1])
-    for block in rows.blocks():
-        _add(totals, block.T, _images(block, panels))
-    return np.concatenate(totals, axis=1)
+    return _sum(map_blocks(_GramTimes(V), rows), rows, V.shape[1])
 
 
-def _cuts(n_columns: int) -> list[slice]:
-    edges = np.linspace(0, n_columns, -(-n_columns // PANEL) + 1).astype(int)
-    return list(map(slice, edges[:-1], edges[1:]))
+@dataclass(frozen=True, eq=False, slots=True)
+class _OnRows:
+    """Reads the rows of a part where it is worked on."""
+
+    work: Callable[[csr_array, int], Any]
+
+    def __call__(self, part: Part) -> Any:
+        return self.work(part.rows(), part.start)
 
 
-def _panels(V: Floats) -> list[Floats]:
-    return [np.ascontiguousarray(V[:, cut]) for cut in _cuts(V.shape[1])]
+@dataclass(frozen=True, eq=False, slots=True)
+class _Times:
+    V: Floats
+
+    def __call__(self, block: csr_array, start: int) -> Floats:
+        del start
+        return _product(block, self.V)
 
 
-def _zeros(rows: RowBlocks, n_columns: int) -> list[Floats]:
-    sizes = [cut.stop - cut.start for cut in _cuts(n_columns)]
-    return [np.zeros((rows.shape[1], size), rows.dtype) for size in sizes]
+@dataclass(frozen=True, eq=False, slots=True)
+class _TransposedTimes:
+    U: Floats
+
+    def __call__(self, block: csr_array, start: int) -> Floats:
+        own = np.asarray(self.U[start : start + block.shape[0]], block.dtype)
+        return _product(block.T, own)
 
 
-def _images(block: csr_array, panels: list[Floats]) -> list[Floats]:
-    """Multiply a block by every panel."""
-    with one_blas_thread():
-        return map_threads(lambda panel: np.asarray(block @ panel), panels)
+@dataclass(frozen=True, eq=False, slots=True)
+class _GramTimes:
+    V: Floats
+
+    def __call__(self, block: csr_array, start: int) -> Floats:
+        del start
+        return _product(block.T, _product(block, self.V))
 
 
-def _add(totals: list[Floats], transposed: Any, images: list[Floats]) -> None:
-    """Add the products of a transposed block to the totals, in place."""
+def _product(block: Any, V: Floats) -> Floats:
+    """Multiply, some columns at a time."""
+    edges = np.linspace(0, V.shape[1], -(-V.shape[1] // PANEL) + 1).astype(int)
+    out = np.empty((block.shape[0], V.shape[1]), np.result_type(block.dtype, V.dtype))
+    for first, last in pairwise(edges.tolist()):
+        out[:, first:last] = block @ np.ascontiguousarray(V[:, first:last])
+    return out
 
-    def add(total: Floats, image: Floats) -> None:
-        total += transposed @ image
 
-    with one_blas_thread():
-        map_threads(add, totals, images)
+def _sum(parts: Iterator[Floats], rows: RowBlocks, n_columns: int) -> Floats:
+    """Add up in the order of the rows."""
+    total = np.zeros((rows.shape[1], n_columns), rows.dtype)
+    for part in parts:
+        total += part
+    return total

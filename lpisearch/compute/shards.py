@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -125,28 +126,55 @@ class Shards:
         """Documents x terms."""
         return sum(rows for rows, _ in self.sizes), self.n_terms
 
-    def blocks(self) -> Iterator[csr_array]:
-        """Give each shard in turn.
+    def parts(self) -> Sequence[Shard]:
+        """Return the shards in order."""
+        starts = accumulate((rows for rows, _ in self.sizes), initial=0)
+        return [
+            Shard(self.folder, number, start, (*size, self.n_terms), self.dtype)
+            for number, (start, size) in enumerate(zip(starts, self.sizes, strict=False))
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Some rows in files: they keep the contract `lpisearch.compute.row_blocks.Part`.
+
+    Attributes
+    ----------
+    folder, number
+        Where they lie.
+    start
+        The number of the first row.
+    size
+        Rows, entries, columns.
+    dtype
+        Of the weights.
+    """
+
+    folder: Path
+    number: int
+    start: int
+    size: tuple[int, int, int]
+    dtype: np.dtype[Any]
+
+    def rows(self) -> csr_array:
+        """Map the files into memory, until what is returned is let go.
 
         Raises
         ------
         ShardsDamaged
             A file is missing, cut short or of another size.
         """
-        for number in range(len(self.sizes)):
-            yield self._shard(number)
-
-    def _shard(self, number: int) -> csr_array:
         from scipy.sparse import csr_array
 
-        rows, entries = self.sizes[number]
+        rows, entries, columns = self.size
         expected = {"indptr": rows + 1, "indices": entries, "data": entries}
-        arrays = {name: self._array(number, name, size) for name, size in expected.items()}
+        arrays = {name: self._array(name, size) for name, size in expected.items()}
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        return csr_array(parts, shape=(rows, self.n_terms), copy=False)
+        return csr_array(parts, shape=(rows, columns), copy=False)
 
-    def _array(self, number: int, name: str, size: int) -> NDArray[Any]:
-        path = _path(self.folder, number, name)
+    def _array(self, name: str, size: int) -> NDArray[Any]:
+        path = _path(self.folder, self.number, name)
         try:
             # A file without entries cannot be mapped.
             found: NDArray[Any] = np.load(path, mmap_mode="r" if size else None, allow_pickle=False)
