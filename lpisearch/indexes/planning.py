@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes.checking import check_options
+from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
 from lpisearch.messages import Message, Option, call
-from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EXACT_DOCUMENTS, LANDMARKS
+from lpisearch.projections.catalogue import CATALOGUE, EXACT_DOCUMENTS, LANDMARKS
 from lpisearch.records import Filter, IndexPlan
 from lpisearch.storage import open_store
 from lpisearch.terms.vocabulary import VocabularyLimits
@@ -16,16 +17,23 @@ from lpisearch.terms.vocabulary import VocabularyLimits
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpisearch.settings import IndexSpec
+    from lpisearch.settings import IndexOptions, IndexSpec
 
+# As many as are chosen by the spectrum at most: projections/choices.py, which needs SciPy.
+MOST_DIMENSIONS = 300
 _NAME = re.compile(r"[\w.][\w.-]*")
 _LONGEST_NAME = 100  # in bytes: it becomes part of a folder's name
 _CHARACTERS_A_WORD = 7
 
-
+# From so many documents on a build is long enough to be kept in files as it goes.
+FILES_FROM = 50_000
 _BASE_MEGABYTES = 210
 _BYTES_A_NUMBER = 4  # float32
 _BYTES_A_WORD = 65
+# In files: of the words of a sample, of a document (its key, hash and label), of a term.
+_BYTES_A_SAMPLED_WORD = 65
+_BYTES_A_DOCUMENT = 700
+_BYTES_A_TERM = 1500
 _BASE_SECONDS = 2
 _SECONDS_A_WORD = 0.25e-6
 _SECONDS_A_WORD_AND_DIMENSION = 0.004e-6
@@ -33,9 +41,18 @@ _SECONDS_A_PAIR = 2e-9
 _SECONDS_A_KERNEL = 80e-9
 _SECONDS_A_LANDMARK = 300e-9
 _BYTES_A_KERNEL = 17  # its matrix and the factor of it
+_LEAST_LEARNED_FROM = 2500
 
 
-def plan_index(library: Path, options: IndexSpec) -> IndexPlan:
+class _Size(NamedTuple):
+    """How large a library is."""
+
+    documents: int
+    words: int
+    terms: int
+
+
+def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
     """Say what building an index will take.
 
     Raises
@@ -50,28 +67,68 @@ def plan_index(library: Path, options: IndexSpec) -> IndexPlan:
         found = snapshot.lexical.count_terms(limits.smallest_df(documents))
         terms = min(found, limits.max_terms or found)
     _refuse_too_few(documents, options)
-    words = characters // _CHARACTERS_A_WORD
-    return IndexPlan(documents, words, terms, *_estimates(documents, words, terms, options))
+    return _within(_Size(documents, characters // _CHARACTERS_A_WORD, terms), options)
 
 
-def _estimates(documents: int, words: int, terms: int, options: IndexSpec) -> tuple[float, float]:
-    """Return megabytes and seconds."""
+def _within(size: _Size, options: IndexOptions) -> IndexPlan:
+    """Choose memory or files, and how many documents to learn from, by the memory there is.
+
+    Raises
+    ------
+    BadOption
+        It is less than any build of this library takes.
+    """
+    limit = None if options.memory is None else options.memory / 1e6
+    most, needs = MOST_LEADERS, _megabytes(size, options, MOST_LEADERS, in_files=False)
+    in_files = size.documents >= FILES_FROM if limit is None else needs > limit
+    if in_files:
+        needs = _megabytes(size, options, most, in_files=True)
+    while limit is not None and needs > limit:
+        if most // 2 < _LEAST_LEARNED_FROM:
+            raise BadOption("memory", f"this build takes at least {needs:,.0f} MB")
+        most //= 2
+        needs = _megabytes(size, options, most, in_files=True)
+    return IndexPlan(*size, needs, _seconds(size, options, most), most, in_files)
+
+
+def _dimensions(documents: int, options: IndexSpec) -> int:
     method = CATALOGUE[options.method]
-    cost = method.cost
     own = method.usual_dimensions(documents)
-    most = min(DIMENSIONS, documents - 1) if isinstance(own, str) else own
-    dims = (options.dims or most) + cost.more_dimensions
-    arrays = cost.blocks * (documents + terms) * dims * _BYTES_A_NUMBER
-    seconds = words * (_SECONDS_A_WORD + cost.rounds * dims * _SECONDS_A_WORD_AND_DIMENSION)
+    most = min(MOST_DIMENSIONS, documents - 1) if isinstance(own, str) else own
+    return (options.dims or most) + method.cost.more_dimensions
+
+
+def _megabytes(size: _Size, options: IndexSpec, most: int, *, in_files: bool) -> float:
+    """Estimate the most memory that is held at a time."""
+    method = CATALOGUE[options.method]
+    dims = _dimensions(size.documents, options)
+    sampled = method.has_graph and method.is_linear and options.graph != "label"
+    learned_from = min(size.documents, most) if sampled else size.documents
+    needs = method.cost.blocks * (learned_from + size.terms) * dims * _BYTES_A_NUMBER
+    if method.has_kernel:
+        needs += _with_kernels(size.documents) ** 2 * _BYTES_A_KERNEL
+    if in_files:
+        drawn = min(size.documents, DRAWN_A_LEADER * most if sampled else size.documents)
+        needs += size.words * drawn / size.documents * _BYTES_A_SAMPLED_WORD
+        needs += size.documents * _BYTES_A_DOCUMENT + size.terms * _BYTES_A_TERM
+    else:
+        needs += size.words * _BYTES_A_WORD + size.documents * dims * _BYTES_A_NUMBER
+    return _BASE_MEGABYTES + needs / 1e6
+
+
+def _seconds(size: _Size, options: IndexSpec, most: int) -> float:
+    """Estimate the time."""
+    documents, words, _ = size
+    method = CATALOGUE[options.method]
+    dims = _dimensions(documents, options)
+    seconds = words * (_SECONDS_A_WORD + method.cost.rounds * dims * _SECONDS_A_WORD_AND_DIMENSION)
     if method.has_graph:
-        seconds += documents**2 * _SECONDS_A_PAIR
+        seconds += min(documents, most) ** 2 * _SECONDS_A_PAIR
     if method.has_kernel:
         side = _with_kernels(documents)
         each = _SECONDS_A_KERNEL if side == documents else _SECONDS_A_LANDMARK
         seconds += documents * side * each
-        arrays += side**2 * _BYTES_A_KERNEL
-    megabytes = _BASE_MEGABYTES + (words * _BYTES_A_WORD + arrays) / 1e6
-    return megabytes, _BASE_SECONDS + seconds
+    return _BASE_SECONDS + seconds
 
 
 def _with_kernels(documents: int) -> int:

@@ -21,6 +21,11 @@ class IndexPlan:
         At most so many become columns of the matrix.
     memory_mb, seconds
         Estimates, from the words and the method.
+    learned_from
+        A map is learned from so many documents at most.
+    in_files
+        Whether what is worked out is kept in files meanwhile, not in memory: a build that is
+        killed goes on from them.
     """
 
     documents: int
@@ -28,6 +33,8 @@ class IndexPlan:
     terms: int
     memory_mb: float
     seconds: float
+    learned_from: int = 20_000
+    in_files: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +51,10 @@ class BuiltIndex:
         Connected parts of the graph, and documents without a neighbour; None without a graph.
     learned_from
         How many documents the map was learned from: of near-duplicates one, of very many a sample.
+    graph_recall
+        Of the exact nearest neighbours of some documents: the share that the graph joins
+        ("edges"), the share of their cosines that these are ("weight"), and how many documents
+        were looked at ("sample"; 0 of a graph that is exact by its making). None of other graphs.
     unknown_rate
         Share of the corpus' words that are not in the vocabulary, being too rare.
     classifier
@@ -60,6 +71,7 @@ class BuiltIndex:
     components: int | None = None
     isolated: int | None = None
     learned_from: int = 0
+    graph_recall: dict[str, float] | None = None
     unknown_rate: float = 0.0
     classifier: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
@@ -97,6 +109,8 @@ class IndexReport(BuiltIndex):
         the safe value, there being too little to learn from.
     passages
         How many passages long documents have.
+    resumed
+        The steps that an earlier run, which was killed, had finished.
     """
 
     name: str
@@ -107,3 +121,4 @@ class IndexReport(BuiltIndex):
     folder: str
     calibration: dict[str, Any] = field(default_factory=dict)
     passages: int = 0
+    resumed: list[str] = field(default_factory=list)
