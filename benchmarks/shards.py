@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from scipy.sparse import csr_array, vstack
 
+from lpisearch.compute.row_blocks import blocks
 from lpisearch.compute.shards import Shards, ShardWriter
 from lpisearch.projections.least_squares import ridge
 from lpisearch.projections.streamed_ridge import streamed_ridge
@@ -91,7 +92,7 @@ def _measure(kind: str, folder: Path) -> None:
 
 
 def _copies(rows: Shards) -> Iterator[csr_array]:
-    return (block.copy() for block in rows.blocks())
+    return (block.copy() for block in blocks(rows))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ Number = TypeVar("Number", int, float)
 *_OTHERS, _LAST = method_names()
 _METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
 _LEARN = "Which documents"
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def index(
@@ -125,6 +126,12 @@ def index(
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
     ] = 30.0,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Take no more memory than this, such as 4G: by files, or a sample."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
@@ -149,6 +156,7 @@ def index(
         seed=seed,
         learn_predicted=learn_predicted,
         wait_seconds=wait,
+        memory=None if memory is None else _bytes(memory),
     )
     library = context.obj.library
     plan = library.plan(options)
@@ -171,11 +179,30 @@ def _number(option: str, text: str, kind: type[Number]) -> Number | None:
         raise BadOption(option, f"“{text}” is neither auto nor a number") from None
 
 
+def _bytes(text: str) -> int:
+    """Read a size such as 4G, 500M or 1.5g."""
+    from lpisearch.errors import BadOption
+
+    number, unit = text[:-1], text[-1:].upper()
+    try:
+        size = float(number) * _UNITS[unit]
+    except (ValueError, KeyError):
+        size = -1.0
+    if not 0 < size < float("inf"):
+        raise BadOption("memory", f"“{text}” is not a size, such as 500M or 4G")
+    return int(size)
+
+
 def _render_plan(plan: IndexPlan) -> None:
     note(
         f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms: "
-        f"needs about {plan.memory_mb:,.0f} MB and {plan.seconds:,.0f} s"
+        f"needs about {plan.memory_mb:,.0f} MB and {plan.seconds:,.0f} s{_how(plan)}"
     )
+
+
+def _how(plan: IndexPlan) -> str:
+    """Say that a build is kept in files: what is killed is not lost."""
+    return "; kept in files, a build that ends early is gone on with" if plan.in_files else ""
 
 
 def _render(report: IndexReport, *, json: bool) -> None:
@@ -192,6 +219,7 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("terms", report.terms),
         ("learned from", f"{report.learned_from:,} documents"),
         ("graph", _graph(report)),
+        *([("gone on after", ", ".join(report.resumed))] if report.resumed else []),
         ("semantic weight", semantic_weight(report.calibration)),
         ("unknown words", f"{report.unknown_rate:.1%}"),
         ("classifier", _classifier(report.classifier)),
@@ -209,7 +237,15 @@ def _graph(report: IndexReport) -> str:
     if report.components is None:
         return "none"
     parts = "one connected part" if report.components == 1 else f"{report.components:,} parts"
-    return f"{parts}, {report.isolated:,} documents without a neighbour"
+    return f"{parts}, {report.isolated:,} documents without a neighbour{_kept(report)}"
+
+
+def _kept(report: IndexReport) -> str:
+    """Say how much of the exact neighbours is there, where that is not all by its making."""
+    kept = report.graph_recall
+    if not kept or not kept["sample"]:
+        return ""
+    return f", {kept['edges']:.1%} of the nearest and {kept['weight']:.1%} of their weight"
 
 
 def _classifier(facts: dict[str, Any] | None) -> str:

@@ -2,30 +2,44 @@
 
 In: anything that keeps the contract `RowBlocks`: a matrix in memory (`InMemory`), or files on disk
 (`lpisearch.compute.shards`). Out: products with blocks of columns, in one pass over the rows each,
-which hold one block and what they return. Sums are taken in the order of the rows, and threads
-share out columns: the bits depend neither on threads nor on where the rows lie, but on the blocks.
+which hold a few blocks and what they return. Sums are taken in the order of the rows: the bits
+depend neither on threads nor on where the rows lie, but on the blocks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from lpisearch.compute.threads import map_threads, one_blas_thread
+from lpisearch.compute.spread import map_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     Floats = NDArray[np.floating[Any]]
 
-# Columns that one thread multiplies by.
+T = TypeVar("T")
+
+# Columns that are multiplied together: they stay in the processor's cache.
 PANEL = 40
 BLOCK_ROWS = 8192
+
+
+class Part(Protocol):
+    """Some rows that follow each other: small, and to be read where it is worked on."""
+
+    @property
+    def start(self) -> int:
+        """The number of its first row."""
+
+    def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
+        """Read them, or only those with these numbers, counted from the first one."""
 
 
 class RowBlocks(Protocol):
@@ -39,8 +53,19 @@ class RowBlocks(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """Of the weights."""
 
-    def blocks(self) -> Iterator[csr_array]:
-        """Give the rows in order, some at a time; every pass gives the same blocks."""
+    def parts(self) -> Sequence[Part]:
+        """Return the rows in order, some to each part; always the same parts."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Slice:
+    """Some rows of a matrix in memory."""
+
+    start: int
+    matrix: csr_array
+
+    def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
+        return self.matrix if chosen is None else self.matrix[chosen]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,66 +93,238 @@ class InMemory:
         """Of the weights."""
         return np.dtype(self.matrix.dtype)
 
-    def blocks(self) -> Iterator[csr_array]:
-        """Give the rows in order, some at a time."""
-        for start in range(0, self.shape[0], self.block_rows):
-            yield self.matrix[start : start + self.block_rows]
+    def parts(self) -> Sequence[Part]:
+        """Return the rows in order, some to each part."""
+        starts = range(0, self.shape[0], self.block_rows)
+        return [_Slice(at, rows_of(self.matrix, at, at + self.block_rows)) for at in starts]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Collected:
+    """Blocks of rows in memory that came one after the other.
+
+    Attributes
+    ----------
+    matrices
+        The blocks; each may end at the last column that it has.
+    n_terms
+        How many columns there are.
+    """
+
+    matrices: Sequence[csr_array]
+    n_terms: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents x terms."""
+        return sum(each.shape[0] for each in self.matrices), self.n_terms
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the weights."""
+        return np.dtype(self.matrices[0].dtype if self.matrices else np.float32)
+
+    def parts(self) -> Sequence[Part]:
+        """Return the blocks in order."""
+        starts = accumulate((each.shape[0] for each in self.matrices), initial=0)
+        wide = (widened(each, self.n_terms) for each in self.matrices)
+        return [_Slice(start, each) for start, each in zip(starts, wide, strict=False)]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Derived:
+    """Rows that are worked out from others, each by itself, whenever they are read.
+
+    Attributes
+    ----------
+    source
+        The others.
+    work
+        What makes a row of one of them.
+    n_terms
+        How many columns there are then.
+    """
+
+    source: RowBlocks
+    work: Callable[[csr_array], csr_array]
+    n_terms: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents x terms."""
+        return self.source.shape[0], self.n_terms
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the weights."""
+        return self.source.dtype
+
+    def parts(self) -> Sequence[Part]:
+        """Return the rows in order, in the parts of the others."""
+        return [_DerivedPart(part, self.work) for part in self.source.parts()]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _DerivedPart:
+    source: Part
+    work: Callable[[csr_array], csr_array]
+
+    @property
+    def start(self) -> int:
+        return self.source.start
+
+    def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
+        return self.work(self.source.rows(chosen))
+
+
+def whole(rows: RowBlocks) -> csr_array:
+    """Return all rows as one matrix in memory."""
+    return rows.matrix if isinstance(rows, InMemory) else _stacked(list(blocks(rows)), rows)
+
+
+def gather(rows: RowBlocks, numbers: NDArray[np.integer[Any]]) -> csr_array:
+    """Return the rows of these numbers, ascending, as one matrix in memory."""
+    starts = np.array([part.start for part in rows.parts()], np.int64)
+    cuts = np.append(np.searchsorted(numbers, starts), len(numbers)).tolist()
+    wanted = [
+        (part, numbers[first:last] - part.start)
+        for part, (first, last) in zip(rows.parts(), pairwise(cuts), strict=True)
+        if first < last
+    ]
+    return _stacked(list(map_parts(_read_chosen, wanted)), rows)
+
+
+class PickedRows:
+    """Rows in blocks that give some of theirs as a matrix does: `rows[numbers]`, ascending.
+
+    Parameters
+    ----------
+    rows
+        Where they lie.
+    sizes
+        How many entries each has.
+    """
+
+    def __init__(self, rows: RowBlocks, sizes: NDArray[np.integer[Any]]) -> None:
+        self.shape = rows.shape
+        self.indptr = np.append(0, np.cumsum(sizes, dtype=np.int64))
+        self._rows = rows
+
+    def __getitem__(self, numbers: NDArray[np.integer[Any]]) -> csr_array:
+        return gather(self._rows, numbers)
+
+
+def _read_chosen(wanted: tuple[Part, NDArray[np.integer[Any]]]) -> csr_array:
+    part, chosen = wanted
+    return part.rows(chosen)
+
+
+def _stacked(matrices: Sequence[csr_array], rows: RowBlocks) -> csr_array:
+    from scipy.sparse import csr_array, vstack
+
+    if not matrices:
+        return csr_array((0, rows.shape[1]), dtype=rows.dtype)
+    found: csr_array = csr_array(vstack(matrices, format="csr"))
+    return found
+
+
+def widened(matrix: csr_array, n_terms: int) -> csr_array:
+    """Return a matrix with more columns, to the right of its own; nothing is copied."""
+    from scipy.sparse import csr_array
+
+    parts = (matrix.data, matrix.indices, matrix.indptr)
+    wide: csr_array = csr_array(parts, shape=(matrix.shape[0], n_terms), copy=False)
+    wide.has_canonical_format = matrix.has_canonical_format
+    return wide
+
+
+def rows_of(matrix: csr_array, start: int, stop: int) -> csr_array:
+    """Return some rows of a matrix without copying them."""
+    from scipy.sparse import csr_array
+
+    bounds = matrix.indptr[start : stop + 1]
+    own = slice(int(bounds[0]), int(bounds[-1]))
+    parts = (matrix.data[own], matrix.indices[own], bounds - bounds[0])
+    some: csr_array = csr_array(parts, shape=(len(bounds) - 1, matrix.shape[1]), copy=False)
+    some.has_canonical_format = matrix.has_canonical_format
+    return some
+
+
+def blocks(rows: RowBlocks) -> Iterator[csr_array]:
+    """Give the rows in order, those of a part at a time."""
+    for part in rows.parts():
+        yield part.rows()
+
+
+def map_blocks(work: Callable[[csr_array, int], T], rows: RowBlocks) -> Iterator[T]:
+    """Call `work` for the rows of each part and the number of its first row; results in order."""
+    return map_parts(_OnRows(work), rows.parts())
 
 
 def times(rows: RowBlocks, V: Floats) -> Iterator[Floats]:
     """Give X V, the rows of each block in turn: all of it need not fit into memory."""
-    panels = _panels(V)
-    for block in rows.blocks():
-        yield np.concatenate(_images(block, panels), axis=1)
+    return map_blocks(_Times(V), rows)
 
 
 def transposed_times(rows: RowBlocks, U: Floats) -> Floats:
-    """Return Xᵀ U. Of U, which may be mapped from a file, the rows of one block are read a time."""
-    totals = _zeros(rows, U.shape[1])
-    cuts = _cuts(U.shape[1])
-    start = 0
-    for block in rows.blocks():
-        stop = start + block.shape[0]
-        part = np.asarray(U[start:stop], rows.dtype)
-        _add(totals, block.T, [np.ascontiguousarray(part[:, cut]) for cut in cuts])
-        start = stop
-    return np.concatenate(totals, axis=1)
+    """Return Xᵀ U. Of U, which may be mapped from a file, the rows of a few blocks are read."""
+    return _sum(map_blocks(_TransposedTimes(U), rows), rows, U.shape[1])
 
 
 def gram_times(rows: RowBlocks, V: Floats) -> Floats:
     """Return Xᵀ (X V) in one pass, without X V."""
-    panels = _panels(V)
-    totals = _zeros(rows, V.shape[1])
-    for block in rows.blocks():
-        _add(totals, block.T, _images(block, panels))
-    return np.concatenate(totals, axis=1)
+    return _sum(map_blocks(_GramTimes(V), rows), rows, V.shape[1])
 
 
-def _cuts(n_columns: int) -> list[slice]:
-    edges = np.linspace(0, n_columns, -(-n_columns // PANEL) + 1).astype(int)
-    return list(map(slice, edges[:-1], edges[1:]))
+@dataclass(frozen=True, eq=False, slots=True)
+class _OnRows:
+    """Reads the rows of a part where it is worked on."""
+
+    work: Callable[[csr_array, int], Any]
+
+    def __call__(self, part: Part) -> Any:
+        return self.work(part.rows(), part.start)
 
 
-def _panels(V: Floats) -> list[Floats]:
-    return [np.ascontiguousarray(V[:, cut]) for cut in _cuts(V.shape[1])]
+@dataclass(frozen=True, eq=False, slots=True)
+class _Times:
+    V: Floats
+
+    def __call__(self, block: csr_array, start: int) -> Floats:
+        del start
+        return _product(block, self.V)
 
 
-def _zeros(rows: RowBlocks, n_columns: int) -> list[Floats]:
-    sizes = [cut.stop - cut.start for cut in _cuts(n_columns)]
-    return [np.zeros((rows.shape[1], size), rows.dtype) for size in sizes]
+@dataclass(frozen=True, eq=False, slots=True)
+class _TransposedTimes:
+    U: Floats
+
+    def __call__(self, block: csr_array, start: int) -> Floats:
+        own = np.asarray(self.U[start : start + block.shape[0]], block.dtype)
+        return _product(block.T, own)
 
 
-def _images(block: csr_array, panels: list[Floats]) -> list[Floats]:
-    """Multiply a block by every panel."""
-    with one_blas_thread():
-        return map_threads(lambda panel: np.asarray(block @ panel), panels)
+@dataclass(frozen=True, eq=False, slots=True)
+class _GramTimes:
+    V: Floats
+
+    def __call__(self, block: csr_array, start: int) -> Floats:
+        del start
+        return _product(block.T, _product(block, self.V))
 
 
-def _add(totals: list[Floats], transposed: Any, images: list[Floats]) -> None:
-    """Add the products of a transposed block to the totals, in place."""
+def _product(block: Any, V: Floats) -> Floats:
+    """Multiply, some columns at a time."""
+    edges = np.linspace(0, V.shape[1], -(-V.shape[1] // PANEL) + 1).astype(int)
+    out = np.empty((block.shape[0], V.shape[1]), np.result_type(block.dtype, V.dtype))
+    for first, last in pairwise(edges.tolist()):
+        out[:, first:last] = block @ np.ascontiguousarray(V[:, first:last])
+    return out
 
-    def add(total: Floats, image: Floats) -> None:
-        total += transposed @ image
 
-    with one_blas_thread():
-        map_threads(add, totals, images)
+def _sum(parts: Iterator[Floats], rows: RowBlocks, n_columns: int) -> Floats:
+    """Add up in the order of the rows."""
+    total = np.zeros((rows.shape[1], n_columns), rows.dtype)
+    for part in parts:
+        total += part
+    return total

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from lpisearch.files import ANYONE, create
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,7 +40,9 @@ class ShardWriter:
     folder
         It is made if it is not there.
     n_terms
-        How many columns there are.
+        How many columns there are; None, if that is known at the end.
+    mode
+        Of the files, before the user's umask.
 
     Examples
     --------
@@ -49,17 +54,18 @@ class ShardWriter:
     (2, 3)
     """
 
-    def __init__(self, folder: Path, n_terms: int) -> None:
+    def __init__(self, folder: Path, n_terms: int | None = None, mode: int = ANYONE) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._n_terms = n_terms
+        self._mode = mode
         self._sizes: list[list[int]] = []
         self._dtype: str | None = None
 
     def add(self, rows: csr_array) -> None:
         """Write some rows as one shard."""
         dtype = np.dtype(rows.dtype).str
-        if rows.shape[1] != self._n_terms or self._dtype not in {None, dtype}:
+        if self._n_terms not in {None, rows.shape[1]} or self._dtype not in {None, dtype}:
             raise ValueError(
                 f"Rows of {rows.shape[1]} terms as {rows.dtype} do not go with those before: "
                 f"{self._n_terms} as {self._dtype or 'anything'}."
@@ -67,18 +73,20 @@ class ShardWriter:
         self._dtype = dtype
         for name, kind in _ARRAYS.items():
             array = np.asarray(getattr(rows, name), kind)
-            np.save(_path(self._folder, len(self._sizes), name), array, allow_pickle=False)
+            with create(_path(self._folder, len(self._sizes), name), self._mode) as stream:
+                np.save(stream, array, allow_pickle=False)
         self._sizes.append([int(rows.shape[0]), int(rows.nnz)])
 
-    def finish(self) -> Shards:
-        """Say that these are all, and give them to be read."""
+    def finish(self, n_terms: int | None = None) -> Shards:
+        """Say that these are all, and how many columns if that was not said; give them back."""
         contents = {
             "format": _FORMAT,
-            "terms": self._n_terms,
+            "terms": self._n_terms if n_terms is None else n_terms,
             "dtype": self._dtype or np.dtype(np.float32).str,
             "shards": self._sizes,
         }
-        (self._folder / _CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
+        with create(self._folder / _CONTENTS, self._mode) as stream:
+            stream.write(json.dumps(contents).encode())
         return Shards.open(self._folder)
 
 
@@ -126,28 +134,58 @@ class Shards:
         """Documents x terms."""
         return sum(rows for rows, _ in self.sizes), self.n_terms
 
-    def blocks(self) -> Iterator[csr_array]:
-        """Give each shard in turn.
+    def parts(self) -> Sequence[Shard]:
+        """Return the shards in order."""
+        starts = accumulate((rows for rows, _ in self.sizes), initial=0)
+        return [
+            Shard(self.folder, number, start, (*size, self.n_terms), self.dtype)
+            for number, (start, size) in enumerate(zip(starts, self.sizes, strict=False))
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Some rows in files: they keep the contract `lpisearch.compute.row_blocks.Part`.
+
+    Attributes
+    ----------
+    folder, number
+        Where they lie.
+    start
+        The number of the first row.
+    size
+        Rows, entries, columns.
+    dtype
+        Of the weights.
+    """
+
+    folder: Path
+    number: int
+    start: int
+    size: tuple[int, int, int]
+    dtype: np.dtype[Any]
+
+    def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
+        """Map the files into memory, until what is returned is let go; or copy some of the rows.
 
         Raises
         ------
         ShardsDamaged
             A file is missing, cut short or of another size.
         """
-        for number in range(len(self.sizes)):
-            yield self._shard(number)
-
-    def _shard(self, number: int) -> csr_array:
         from scipy.sparse import csr_array
 
-        rows, entries = self.sizes[number]
+        rows, entries, columns = self.size
         expected = {"indptr": rows + 1, "indices": entries, "data": entries}
-        arrays = {name: self._array(number, name, size) for name, size in expected.items()}
-        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        return csr_array(parts, shape=(rows, self.n_terms), copy=False)
+        arrays = {name: self._array(name, size) for name, size in expected.items()}
+        # With both kinds of numbers SciPy would make the terms wide, too.
+        starts = arrays["indptr"].astype(arrays["indices"].dtype, copy=False)
+        parts = (arrays["data"], arrays["indices"], starts)
+        found: csr_array = csr_array(parts, shape=(rows, columns), copy=False)
+        return found if chosen is None else found[chosen]
 
-    def _array(self, number: int, name: str, size: int) -> NDArray[Any]:
-        path = _path(self.folder, number, name)
+    def _array(self, name: str, size: int) -> NDArray[Any]:
+        path = _path(self.folder, self.number, name)
         try:
             # A file without entries cannot be mapped.
             found: NDArray[Any] = np.load(path, mmap_mode="r" if size else None, allow_pickle=False)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from lpisearch.errors import BadOption
 from lpisearch.files import mode_of
 from lpisearch.indexes.checking import with_typed_settings
-from lpisearch.indexes.learn import (
-    Corpus,
-    fit_subspace,
-    library_versions,
-)
+from lpisearch.indexes.counting import HASH_BYTES
+from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
+from lpisearch.indexes.learn import Corpus, fit_subspace, library_versions
 from lpisearch.indexes.planning import plan_index
+from lpisearch.indexes.projecting import MOST_LEADERS
 from lpisearch.indexes.stages import Stages, peak_megabytes
+from lpisearch.indexes.workspace import Kept, MemoryWorkspace
 from lpisearch.records import BuiltIndex, IndexReport
 from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
@@ -26,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.learn import Fitted
     from lpisearch.indexes.manifest import Manifest
-    from lpisearch.projections.base import DocumentTransformer
+    from lpisearch.indexes.workspace import Room, Workspace
+    from lpisearch.records import IndexPlan, TokenShard
     from lpisearch.settings import IndexOptions, IndexSpec
     from lpisearch.storage import Snapshot, Store
 
@@ -59,37 +63,62 @@ def build_index(
     """
     from lpisearch.indexes.folder import check_writable
 
-    plan_index(library, options)
+    plan = plan_index(library, options)
     check_writable(index_folder(library))
     stages = Stages(on_stage, on_step)
-    index = fit_index(library, with_typed_settings(options.spec), stages)
-    with (
-        stages.stage("writing"),
-        writer_lock(library, "index", options.wait_seconds),
-        open_store(library, writable=True) as store,
-    ):
-        folder = put_in_use(library, store, index)
-    return _report(index, stages, folder)
+    spec = with_typed_settings(options.spec)
+    with _workspace(library, spec, plan, stages) as workspace:
+        index = fit_index(library, spec, stages, workspace=workspace, most=plan.learned_from)
+        with (
+            stages.stage("writing"),
+            writer_lock(library, "index", options.wait_seconds),
+            open_store(library, writable=True) as store,
+        ):
+            files = workspace.files()
+            in_memory = {name: a for name, a in index.arrays.items() if name not in files}
+            in_files = {name: path for name, path in files.items() if name in index.arrays}
+            written = SubspaceIndex(index.manifest, in_memory)
+            folder = put_in_use(library, store, written, in_files)
+        return _report(index, stages, folder, workspace.resumed)
 
 
 def fit_index(
-    library: Path, spec: IndexSpec, stages: Stages, *, whole: bool = False
+    library: Path,
+    spec: IndexSpec,
+    stages: Stages,
+    *,
+    whole: bool = False,
+    workspace: Workspace | None = None,
+    most: int = MOST_LEADERS,
 ) -> SubspaceIndex:
-    """Work out an index in memory; nothing is written.
+    """Work out an index; nothing of the library is written.
 
     The library is opened only to read: others may write to it meanwhile. With `whole`, long
-    documents have no passages.
+    documents have no passages. Steps are kept by the workspace; in memory, if none is given. A
+    linear map is learned from at most so many documents.
 
     Raises
     ------
     BadOption, NothingToIndex, LibraryError
     """
+    workspace = workspace or MemoryWorkspace()
     with open_store(library) as store, _corpus(store, spec, stages) as documents:
-        fitted = fit_subspace(documents, spec, stages)
+        fitted = fit_subspace(documents, spec, stages, workspace, most)
         index = _as_index(fitted, documents, spec)
-        with stages.stage("calibrating"):
-            index = _calibrated(index, documents, spec.seed)
-        return index if whole else _with_passages(index, documents, stages)
+        calibrated = workspace.keep(
+            "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)
+        )
+        manifest = replace(index.manifest, calibration=calibrated.facts)
+        index = SubspaceIndex(manifest, index.arrays)
+        if whole:
+            return index
+        if not index.long_documents.size:
+            return SubspaceIndex(replace(manifest, passages=0), index.arrays)
+        placed = workspace.keep(
+            "passages", lambda room: _place_passages(index, documents, stages, room)
+        )
+        manifest = replace(manifest, passages=placed.facts["passages"])
+        return SubspaceIndex(manifest, index.arrays | placed.arrays)
 
 
 def put_in_use(
@@ -124,8 +153,6 @@ def _corpus(store: Store, spec: IndexSpec, stages: Stages) -> Iterator[Corpus]:
     """Give the documents as they are now, whatever is written meanwhile."""
     from lpisearch.classifiers.training import check_train
 
-    rows: list[int] = []
-    hashes: list[bytes] = []
     with store.reading() as snapshot:
         labels = _labels(snapshot, spec)
         if spec.labels == "use" and not labels:
@@ -134,18 +161,16 @@ def _corpus(store: Store, spec: IndexSpec, stages: Stages) -> Iterator[Corpus]:
         check_train(spec.train, set(splits.values()))
         pairs, ids = _pairs(spec, snapshot)
 
-        def shards() -> Iterator[list[str]]:
+        def shards() -> Iterator[TokenShard]:
             number, _ = snapshot.corpus.count_and_sum(spec.where)
+            done = 0
             for shard in snapshot.corpus.shards(spec.where):
-                rows.extend(shard.keys)
-                hashes.extend(shard.hashes)
-                yield shard.tokens
-                stages.on_step(len(rows), number)
+                yield shard
+                done += len(shard.keys)
+                stages.on_step(done, number)
 
         tokeniser = snapshot.settings.get(TOKENISER) or {}
-        yield Corpus(
-            shards(), rows, hashes, labels, splits, tokeniser, snapshot, pairs=pairs, ids=ids
-        )
+        yield Corpus(shards(), labels, splits, tokeniser, snapshot, pairs=pairs, ids=ids)
 
 
 def _pairs(
@@ -174,9 +199,9 @@ def _labels(snapshot: Snapshot, spec: IndexSpec) -> dict[int, list[str]]:
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
-    from lpisearch.indexes.index import SubspaceIndex
-
-    return SubspaceIndex(_manifest(fitted, documents, spec), _arrays(fitted, documents))
+    taken_in = np.zeros((len(fitted.keys), len(TAKEN_IN)), np.int32)
+    arrays = fitted.arrays | {"taken_in": taken_in}
+    return SubspaceIndex(_manifest(fitted, documents, spec), arrays)
 
 
 def _manifest(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> Manifest:
@@ -192,95 +217,96 @@ def _manifest(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> Manifest:
             "k1": weighting.k1,
             "b": weighting.b,
         },
-        result=_built(fitted, documents),
+        result=_built(fitted),
         folded={"documents": 0, "words": 0, "unknown": 0},
-        fingerprint=fingerprint(zip(documents.rows, documents.hashes, strict=True)),
+        fingerprint=fingerprint(_contents(fitted)),
         versions=library_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        placement=fitted.projection.placement,
+        placement=fitted.map_facts["placement"],
     )
 
 
-def _built(fitted: Fitted, documents: Corpus) -> BuiltIndex:
+def _contents(fitted: Fitted) -> Iterator[tuple[int, bytes]]:
+    """Yield key and content hash of each document."""
+    joined = fitted.hashes.tobytes()
+    for number, key in enumerate(fitted.keys.tolist()):
+        yield key, joined[number * HASH_BYTES : (number + 1) * HASH_BYTES]
+
+
+def _built(fitted: Fitted) -> BuiltIndex:
     """Gather what the build came to."""
-    projection = fitted.projection
-    alpha = projection.alpha_
+    facts = {name: each for name, each in fitted.map_facts.items() if name != "placement"}
     return BuiltIndex(
-        dims=projection.n_components_,
-        alpha=None if alpha is None else float(alpha),
-        documents=len(documents.rows),
+        documents=len(fitted.keys),
         terms=len(fitted.vocabulary),
-        components=projection.n_graph_components_,
-        isolated=projection.n_isolated_,
-        learned_from=fitted.learned_from,
         unknown_rate=round(fitted.unknown_rate, 6),
-        classifier=fitted.classifier.facts,
-        notes=list(fitted.notes),
+        classifier=fitted.classifier,
+        **facts,
     )
 
 
-def _arrays(fitted: Fitted, documents: Corpus) -> dict[str, Any]:
-    """Gather what is stored of the terms, the map, the classifier and the documents."""
-    from lpisearch.indexes.index import document_arrays, term_array
-    from lpisearch.indexes.scoring.document_terms import DocumentTerms
+@contextmanager
+def _workspace(
+    library: Path, spec: IndexSpec, plan: IndexPlan, stages: Stages
+) -> Iterator[Workspace]:
+    """Give what keeps the steps of a build: memory, or files for one that is long or large."""
+    from lpisearch.indexes.workspace import in_files
 
-    vocabulary, projection = fitted.vocabulary, fitted.projection
-    return {
-        "terms": term_array(vocabulary),
-        "document_frequencies": vocabulary.document_frequencies,
-        "idf": fitted.weighting.idf,
-        "term_factors": fitted.factors,
-        "scales": projection.scales_,
-        **_map_arrays(projection),
-        **fitted.classifier.arrays,
-        **fitted.postings.arrays(),
-        **DocumentTerms.of_postings(fitted.postings).arrays(),
-        **document_arrays(fitted.vectors, documents.rows, documents.hashes),
+    if not plan.in_files:
+        yield MemoryWorkspace()
+        return
+    with open_store(library) as store, store.reading() as snapshot:
+        key = _key(snapshot, spec, plan)
+    parent = index_folder(library)
+    with in_files(parent, spec.name, key, mode_of(library), stages.stage) as workspace:
+        yield workspace
+
+
+def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
+    """Return what tells a build from all others: what it is made from, and how."""
+    labels = sorted(_labels(snapshot, spec).items())
+    made = {
+        "spec": spec.as_dict(),
+        "learned_from": plan.learned_from,
+        "tokeniser": snapshot.settings.get(TOKENISER),
+        "documents": fingerprint(snapshot.corpus.content_hashes(spec.where)),
+        "splits": sorted(snapshot.labels.splits_by_key(spec.where).items()),
+        "labels": labels,
+        "versions": library_versions(),
     }
+    return sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
 
 
-def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int) -> SubspaceIndex:
+def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int, stages: Stages) -> Kept:
     """Learn from some of the documents how much the subspace counts beside the words."""
-    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.scoring.calibration import calibrate, sample_documents
 
-    places = sample_documents(index.postings.document_lengths, seed)
-    tokens = documents.snapshot.corpus.tokens([documents.rows[place] for place in places.tolist()])
-    calibration = calibrate(index, places, tokens, seed)
-    return SubspaceIndex(replace(index.manifest, calibration=calibration.facts()), index.arrays)
+    with stages.stage("calibrating"):
+        places = sample_documents(index.postings.document_lengths, seed)
+        keys = index.document_rows[places].tolist()
+        tokens = documents.snapshot.corpus.tokens(keys)
+        return Kept(facts=calibrate(index, places, tokens, seed).facts())
 
 
-def _with_passages(index: SubspaceIndex, documents: Corpus, stages: Stages) -> SubspaceIndex:
+def _place_passages(index: SubspaceIndex, documents: Corpus, stages: Stages, room: Room) -> Kept:
     """Place the passages of long documents by the map that is learned already."""
-    from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.passages import cut_documents, place_passages
     from lpisearch.terms.tokenisers import Tokenisers
 
-    if not index.long_documents.size:
-        return SubspaceIndex(replace(index.manifest, passages=0), index.arrays)
     with stages.stage("placing passages"):
         tokeniser = Tokenisers().of(documents.tokeniser)
-        long = {documents.rows[place]: place for place in index.long_documents.tolist()}
-        cut = cut_documents(documents.snapshot, tokeniser, long, stages.on_step)
-        passages = place_passages(index, cut)
-    manifest = replace(index.manifest, passages=len(passages))
-    return SubspaceIndex(manifest, index.arrays | passages.arrays())
+        places = index.long_documents
+        keys = index.document_rows[places].tolist()
+        long = dict(zip(keys, places.tolist(), strict=True))
+        passages = place_passages(
+            index, cut_documents(documents.snapshot, tokeniser, long, stages.on_step)
+        )
+        for name, array in passages.arrays().items():
+            room.put(name, array)
+    return Kept(facts={"passages": len(passages)})
 
 
-def _map_arrays(projection: DocumentTransformer) -> dict[str, Any]:
-    """Return what places a document: the loadings of a linear map, or what its rule takes."""
-    from lpisearch.indexes.manifest import PLACEMENT
-    from lpisearch.projections.embedding import Embedding
-
-    spectrum = projection.eigenvalues_
-    arrays = {} if spectrum is None else {"eigenvalues": spectrum}
-    if isinstance(projection, Embedding):
-        placement = projection.placement_arrays()
-        return arrays | {PLACEMENT + name: array for name, array in placement.items()}
-    return arrays | {"loadings": projection.components_.T}
-
-
-def _report(index: SubspaceIndex, stages: Stages, folder: Path) -> IndexReport:
+def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]) -> IndexReport:
     return IndexReport(
         name=index.manifest.name,
         method=index.manifest.method,
@@ -290,5 +316,6 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path) -> IndexReport:
         folder=str(folder),
         calibration=index.manifest.calibration,
         passages=index.manifest.passages or 0,
+        resumed=resumed,
         **index.manifest.result.as_dict(),
     )

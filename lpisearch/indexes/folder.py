@@ -13,7 +13,6 @@ import secrets
 import shutil
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from lpisearch.indexes.manifest import (
     folder_name,
     unreadable,
 )
+from lpisearch.indexes.workspace import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 _PARTIAL = ".partial-"
 # The folder may hold what others put there: only what is named as we name it is ours to remove.
 _OURS = re.compile(r".+-[0-9a-f]{12}")
-_BLOCK = 1 << 20
 
 
 def check_writable(parent: Path) -> None:
@@ -134,7 +133,7 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
     for name, facts in manifest.arrays.items():
         path = folder / f"{name}.npy"
         try:
-            changed = verify and _digest(path) != facts.sha256
+            changed = verify and file_digest(path) != facts.sha256
         except OSError as error:
             raise unreadable(folder, path.name, error) from error
         if changed:
@@ -184,20 +183,14 @@ def _link(source: Path, target: Path) -> ArrayFacts:
         os.link(source, target)
     except OSError:  # a file system without links
         shutil.copyfile(source, target)
+    with target.open("rb+") as stream:  # one that a build has just written is not on disk yet
+        os.fsync(stream.fileno())
     return _facts(target)
 
 
 def _facts(path: Path) -> ArrayFacts:
     array = np.load(path, mmap_mode="r", allow_pickle=False)
-    return ArrayFacts(array.dtype.str, array.shape, path.stat().st_size, _digest(path))
-
-
-def _digest(path: Path) -> str:
-    digest = sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+    return ArrayFacts(array.dtype.str, array.shape, path.stat().st_size, file_digest(path))
 
 
 def _write_bytes(path: Path, data: bytes, mode: int) -> None:

@@ -1,31 +1,43 @@
-"""Documents to a subspace: count, weigh, link neighbours, project. No database and no files."""
+"""Documents to a subspace, step by step: count, turn around, learn a map, place, learn labels.
+
+No database and no files of its own: what a step gives is kept by the workspace of the build, in
+memory or in files, and a step that an earlier run finished is not worked out again.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from lpisearch.compute.row_blocks import InMemory, PickedRows, map_blocks, whole
 from lpisearch.errors import NothingToIndex
-from lpisearch.indexes.projecting import Known, fit_projection, rows_of_pairs
+from lpisearch.indexes.counting import Counted, count_tokens
+from lpisearch.indexes.projecting import MOST_LEADERS, Known, fit_projection, rows_of_pairs
 from lpisearch.indexes.rebuild import rebuild_command
-from lpisearch.messages import Message, call
+from lpisearch.indexes.turning import turn_around
+from lpisearch.indexes.workspace import Kept, MemoryWorkspace
+from lpisearch.terms.weighting import Weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.classifiers.training import Learned
-    from lpisearch.indexes.postings import Postings
+    from lpisearch.compute.row_blocks import RowBlocks
+    from lpisearch.indexes.projecting import Projected
     from lpisearch.indexes.stages import Stages
-    from lpisearch.projections.base import DocumentTransformer
+    from lpisearch.indexes.workspace import Room, Workspace
+    from lpisearch.records import TokenShard
     from lpisearch.settings import IndexSpec
     from lpisearch.storage import Snapshot
     from lpisearch.terms.vocabulary import Vocabulary
-    from lpisearch.terms.weighting import Weighting
+
+# Where a method without a linear map has put the documents: it is not part of the index.
+_EMBEDDING = "fitted_places"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +47,7 @@ class Corpus:
     Attributes
     ----------
     shards
-        Lists of joined tokens, in the order of `rows`; read once.
-    rows, hashes
-        Keys and content hashes, filled while the shards are read.
+        Keys, content hashes and tokens of all documents; read once.
     labels, splits
         Of each document that has any, by key.
     tokeniser
@@ -50,9 +60,7 @@ class Corpus:
         Of the documents in pairs, by key.
     """
 
-    shards: Iterable[Sequence[str]]
-    rows: list[int]
-    hashes: list[bytes]
+    shards: Iterable[TokenShard]
     labels: dict[int, list[str]]
     splits: dict[int, str]
     tokeniser: dict[str, Any]
@@ -67,125 +75,241 @@ class Fitted:
 
     Attributes
     ----------
+    keys, hashes
+        Of each document: its key in the store, and its content hash (documents x bytes).
     vocabulary, weighting
         How tokens become a row of weights.
-    factors
-        Of each term: below 1 for boilerplate. The weighting has them already.
-    projection
-        The fitted estimator.
-    vectors
-        Documents as rows, scaled and at unit length.
-    learned_from
-        How many documents the map was learned from.
+    arrays
+        Of the terms, the map, the postings, the documents and the classifier, by their names in
+        an index.
+    map_facts
+        dims, alpha, components, isolated, learned_from, notes, graph_recall, placement.
     unknown_rate
         Share of the corpus' words that have no column.
     classifier
-        What was learned from the labels.
-    postings
-        The documents of every term, rare ones too.
-    notes
-        What is to be known of the map: an iteration that ended too early.
+        What is to be said of what was learned from the labels; None without labels.
     """
 
+    keys: NDArray[np.int64]
+    hashes: NDArray[np.uint8]
     vocabulary: Vocabulary
     weighting: Weighting
-    factors: NDArray[np.float32]
-    projection: DocumentTransformer
-    vectors: NDArray[np.float32]
-    learned_from: int
+    arrays: dict[str, NDArray[Any]]
+    map_facts: dict[str, Any]
     unknown_rate: float
-    classifier: Learned
-    postings: Postings
-    notes: tuple[str, ...]
+    classifier: dict[str, Any] | None
 
 
-def fit_subspace(corpus: Corpus, options: IndexSpec, stages: Stages) -> Fitted:
+def fit_subspace(
+    corpus: Corpus,
+    options: IndexSpec,
+    stages: Stages,
+    workspace: Workspace | None = None,
+    most: int = MOST_LEADERS,
+) -> Fitted:
     """Learn vocabulary, weighting and projection, and place the documents.
+
+    Parameters
+    ----------
+    corpus
+        The documents.
+    options
+        What is to be built.
+    stages
+        Times what is done.
+    workspace
+        Keeps what is done; memory, if not given.
+    most
+        A linear map is learned from so many documents at most.
 
     Raises
     ------
     NothingToIndex
         The documents do not tell anything apart.
     """
-    from lpisearch.classifiers.training import learn_classifier
-    from lpisearch.terms.weighting import Weighting, normalise_rows
-
-    with stages.stage("counting terms"):
-        counted, counts = _count(corpus)
+    build = _Build(corpus, options, stages, workspace or MemoryWorkspace(), most)
+    counted = Counted.of_kept(build.step("counting terms", build.count))
+    vocabulary, stays = counted.vocabulary()
+    turned = build.step(
+        "writing postings", lambda room: turn_around(counted, vocabulary.index, room)
+    )
     with stages.stage("weighting"):
-        weighting = Weighting.fit(counts, options.weighting, factors=counted.factors)
-        X = normalise_rows(weighting.apply(counts))
-        del counts
-    labels = [corpus.labels.get(row, []) for row in corpus.rows]
-    splits = [corpus.splits.get(row, "") for row in corpus.rows]
-    learned = labels if options.labels == "use" else None
-    pairs = rows_of_pairs(corpus.pairs, corpus.rows, corpus.ids)
-    projection, learned_from, notes = fit_projection(X, Known(learned, pairs), options, stages)
-    with stages.stage("placing documents"):
-        vectors = _vectors(projection, X, options)
+        known = counted.known_words(stays)
+        factors = counted.factors[stays]
+        mean_length = known / max(len(counted.keys), 1)
+        weighting = Weighting.of_frequencies(
+            vocabulary.document_frequencies,
+            len(counted.keys),
+            mean_length,
+            options.weighting,
+            factors,
+        )
+        rows = build.weighed(counted, stays, weighting)
+    learned = build.keep("map", lambda room: build.learn(rows, counted.keys, room))
+    placed = build.step("placing documents", lambda room: build.place(rows, learned, room))
+    labelled = build.keep("labels", lambda room: build.classify(rows, turned, counted.keys, room))
+    terms: dict[str, NDArray[Any]] = {
+        "terms": np.frombuffer(vocabulary.terms_as_bytes(), np.uint8),
+        "document_frequencies": vocabulary.document_frequencies,
+        "idf": weighting.idf,
+        "term_factors": factors,
+    }
+    documents: dict[str, NDArray[Any]] = {
+        "document_rows": counted.keys,
+        "content_hashes": counted.hashes,
+    }
+    of_map = {name: each for name, each in learned.arrays.items() if name != _EMBEDDING}
     return Fitted(
-        counted.vocabulary,
+        counted.keys,
+        counted.hashes,
+        vocabulary,
         weighting,
-        counted.factors,
-        projection,
-        vectors,
-        learned_from,
-        counted.unknown_rate,
-        learn_classifier(X, labels, splits, options, stages.stage),
-        counted.postings,
-        notes,
+        documents | terms | of_map | turned.arrays | placed.arrays | labelled.arrays,
+        learned.facts,
+        1 - known / max(counted.words, 1),
+        labelled.facts["classifier"],
     )
 
 
-class _Counted(NamedTuple):
-    """What counting gives: the columns of the subspace, and the postings of every term."""
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """The steps of one build."""
 
-    vocabulary: Vocabulary
-    factors: NDArray[np.float32]
-    postings: Postings
-    unknown_rate: float
+    corpus: Corpus
+    options: IndexSpec
+    stages: Stages
+    workspace: Workspace
+    most: int
 
+    def step(self, name: str, work: Callable[[Room], Kept]) -> Kept:
+        """Keep what a step gives, timed as a stage of the same name."""
 
-def _count(corpus: Corpus) -> tuple[_Counted, csr_array]:
-    """Count the terms of all documents; the counts are of those with a column alone."""
-    from lpisearch.indexes.postings import Postings
-    from lpisearch.terms.boilerplate import Edges
-    from lpisearch.terms.counts import count_all_terms, narrow
-    from lpisearch.terms.vocabulary import Vocabulary
+        def timed(room: Room) -> Kept:
+            with self.stages.stage(name):
+                return work(room)
 
-    edges = Edges()
-    terms, every = count_all_terms(edges.watch(corpus.shards))
-    vocabulary, stays = Vocabulary.choose(terms, every.matrix)
-    if not len(vocabulary):
-        raise NothingToIndex(
-            f"None of the {len(corpus.rows):,} documents has a word to index.",
-            Message(call("entries"), "  (is their language set? ", call("status"), ")"),
+        return self.workspace.keep(name, timed)
+
+    def keep(self, name: str, work: Callable[[Room], Kept]) -> Kept:
+        """Keep what a step gives, which times its own stages."""
+        return self.workspace.keep(name, work)
+
+    def count(self, room: Room) -> Kept:
+        """Count all tokens."""
+        return count_tokens(self.corpus.shards, room)
+
+    def weighed(
+        self, counted: Counted, stays: NDArray[np.bool_], weighting: Weighting
+    ) -> RowBlocks:
+        """Return weighted rows: worked out once in memory, or each time they are read."""
+        rows = counted.weighed(stays, weighting)
+        return InMemory(whole(rows)) if isinstance(self.workspace, MemoryWorkspace) else rows
+
+    def learn(self, rows: RowBlocks, keys: NDArray[np.int64], room: Room) -> Kept:
+        """Learn the map, or what places documents by a rule."""
+        corpus, options = self.corpus, self.options
+        numbers = keys.tolist()
+        learns_labels = options.labels == "use"
+        labels = [corpus.labels.get(key, []) for key in numbers] if learns_labels else None
+        pairs = rows_of_pairs(corpus.pairs, numbers, corpus.ids)
+        found = fit_projection(rows, Known(labels, pairs), options, self.stages, self.most)
+        for name, array in _map_arrays(found.projection).items():
+            room.put(name, array)
+        return Kept(facts=_map_facts(found))
+
+    def place(self, rows: RowBlocks, learned: Kept, room: Room) -> Kept:
+        """Write where the documents are: a method without a linear map knows it already."""
+        scales = np.asarray(learned.arrays["scales"])
+        shape = (rows.shape[0], len(scales))
+        if _EMBEDDING in learned.arrays:
+            blocks = iter([_scaled(learned.arrays[_EMBEDDING], scales)])
+        else:
+            work = _Place(np.ascontiguousarray(learned.arrays["loadings"]), scales)
+            blocks = map_blocks(work, rows)
+        room.fill("vectors", shape, np.float32, self._told_apart(blocks))
+        return Kept()
+
+    def classify(self, rows: RowBlocks, turned: Kept, keys: NDArray[np.int64], room: Room) -> Kept:
+        """Learn the labels."""
+        from lpisearch.classifiers.training import learn_classifier
+
+        numbers = keys.tolist()
+        labels = [self.corpus.labels.get(key, []) for key in numbers]
+        splits = [self.corpus.splits.get(key, "") for key in numbers]
+        X: Any = (
+            rows.matrix
+            if isinstance(rows, InMemory)
+            else PickedRows(rows, np.asarray(turned.arrays["distinct_terms"]))
         )
-    postings = Postings.build(terms, every.matrix, every.lengths, vocabulary.index)
-    counts = narrow(every.matrix, stays)
-    words = int(every.lengths.sum())
-    unknown = words - int(counts.sum(dtype=float))
-    factors = edges.factors(terms, every)[stays]
-    return _Counted(vocabulary, factors, postings, unknown / max(words, 1)), counts
+        learned = learn_classifier(X, labels, splits, self.options, self.stages.stage)
+        for name, array in learned.arrays.items():
+            room.put(name, array)
+        return Kept(facts={"classifier": learned.facts})
+
+    def _told_apart(self, blocks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
+        """Pass vectors on; refuse those that tell nothing apart."""
+        any_place = False
+        finite = True
+        for block in blocks:
+            any_place = any_place or bool(block.any())
+            finite = finite and bool(np.isfinite(block).all())
+            yield block
+        if not any_place or not finite:
+            raise NothingToIndex(
+                "The numbers of this subspace are too small or too large to tell documents apart.",
+                rebuild_command(replace(self.options, alpha=None)),
+            )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Place:
+    """Weighted rows to vectors."""
+
+    loadings: NDArray[np.floating[Any]]
+    scales: NDArray[np.floating[Any]]
+
+    def __call__(self, block: csr_array, start: int) -> NDArray[np.float32]:
+        del start
+        return _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
+
+
+def _scaled(places: Any, scales: Any) -> NDArray[np.float32]:
+    from lpisearch.indexes.index import scaled_rows
+
+    return scaled_rows(places, scales)
+
+
+def _map_arrays(projection: Any) -> dict[str, Any]:
+    """Return what places a document: the loadings of a linear map, or what its rule takes."""
+    from lpisearch.indexes.manifest import PLACEMENT
+    from lpisearch.projections.embedding import Embedding
+
+    spectrum = projection.eigenvalues_
+    arrays = {"scales": projection.scales_}
+    arrays |= {} if spectrum is None else {"eigenvalues": spectrum}
+    if isinstance(projection, Embedding):
+        placement = projection.placement_arrays()
+        arrays[_EMBEDDING] = projection.embedding_
+        return arrays | {PLACEMENT + name: array for name, array in placement.items()}
+    return arrays | {"loadings": projection.components_.T}
+
+
+def _map_facts(found: Projected) -> dict[str, Any]:
+    """Return what is to be said of a map."""
+    projection = found.projection
+    alpha = projection.alpha_
+    return {
+        "dims": projection.n_components_,
+        "alpha": None if alpha is None else float(alpha),
+        "components": projection.n_graph_components_,
+        "isolated": projection.n_isolated_,
+        "learned_from": found.learned_from,
+        "graph_recall": found.recall,
+        "notes": list(found.notes),
+        "placement": projection.placement,
+    }
 
 
 def library_versions() -> dict[str, str]:
     """Return the versions of what computes an index."""
     return {name: version(name) for name in ("lpisearch", "numpy", "scipy", "scikit-learn")}
-
-
-def _vectors(projection: DocumentTransformer, X: Any, options: IndexSpec) -> NDArray[np.float32]:
-    """Return where the fitted documents are: a method without a linear map knows it already."""
-    import numpy as np
-
-    from lpisearch.indexes.index import scaled_rows
-    from lpisearch.projections.embedding import Embedding
-
-    fitted = projection.embedding_ if isinstance(projection, Embedding) else projection.transform(X)
-    vectors = scaled_rows(fitted, projection.scales_)
-    if not vectors.any() or not np.isfinite(vectors).all():
-        raise NothingToIndex(
-            "The numbers of this subspace are too small or too large to tell documents apart.",
-            rebuild_command(replace(options, alpha=None)),
-        )
-    return vectors

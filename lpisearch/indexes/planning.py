@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes.checking import check_options
+from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
 from lpisearch.messages import Message, Option, call
-from lpisearch.projections.catalogue import CATALOGUE, DIMENSIONS, EXACT_DOCUMENTS, LANDMARKS
+from lpisearch.projections.catalogue import CATALOGUE, EXACT_DOCUMENTS, LANDMARKS
 from lpisearch.records import Filter, IndexPlan
 from lpisearch.storage import open_store
 from lpisearch.terms.cutting import LONG_DOCUMENT
@@ -17,17 +18,23 @@ from lpisearch.terms.vocabulary import VocabularyLimits
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpisearch.projections.catalogue import Method
-    from lpisearch.settings import IndexSpec
+    from lpisearch.settings import IndexOptions, IndexSpec
 
+# As many as are chosen by the spectrum at most: projections/choices.py, which needs SciPy.
+MOST_DIMENSIONS = 300
 _NAME = re.compile(r"[\w.][\w.-]*")
 _LONGEST_NAME = 100  # in bytes: it becomes part of a folder's name
 _CHARACTERS_A_WORD = 7
 
-
+# From so many documents on a build is long enough to be kept in files as it goes.
+FILES_FROM = 50_000
 _BASE_MEGABYTES = 210
 _BYTES_A_NUMBER = 4  # float32
 _BYTES_A_WORD = 65
+# In files: of the words of a sample, of a document (its key, hash and label), of a term.
+_BYTES_A_SAMPLED_WORD = 65
+_BYTES_A_DOCUMENT = 700
+_BYTES_A_TERM = 1500
 # Processor time on one core, in the stages of builds of 236 to 21,577 documents.
 _BASE_SECONDS = 1
 _SECONDS_A_WORD = 0.45e-6
@@ -41,9 +48,20 @@ _SECONDS_A_WORD_IN_PASSAGES = 2e-6
 _SECONDS_A_KERNEL = 80e-9
 _SECONDS_A_LANDMARK = 300e-9
 _BYTES_A_KERNEL = 17  # its matrix and the factor of it
+_LEAST_LEARNED_FROM = 2500
 
 
-def plan_index(library: Path, options: IndexSpec) -> IndexPlan:
+class _Size(NamedTuple):
+    """How much a library has of each."""
+
+    documents: int
+    words: int
+    terms: int
+    words_in_long: int = 0
+    labels: int = 0
+
+
+def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
     """Say what building an index will take.
 
     Raises
@@ -62,55 +80,83 @@ def plan_index(library: Path, options: IndexSpec) -> IndexPlan:
         terms = min(found, limits.max_terms or found)
     _refuse_too_few(documents, options)
     words, in_long = characters // _CHARACTERS_A_WORD, in_long // _CHARACTERS_A_WORD
-    sizes = _Sizes(documents, words, in_long, terms, labels, _dimensions(documents, options))
-    method = CATALOGUE[options.method]
-    stages = _seconds(sizes, method)
+    return _within(_Size(documents, words, terms, in_long, labels), options)
+
+
+def _within(size: _Size, options: IndexOptions) -> IndexPlan:
+    """Choose memory or files, and how many documents to learn from, by the memory there is.
+
+    Raises
+    ------
+    BadOption
+        It is less than any build of this library takes.
+    """
+    limit = None if options.memory is None else options.memory / 1e6
+    most, needs = MOST_LEADERS, _megabytes(size, options, MOST_LEADERS, in_files=False)
+    in_files = size.documents >= FILES_FROM if limit is None else needs > limit
+    if in_files:
+        needs = _megabytes(size, options, most, in_files=True)
+    while limit is not None and needs > limit:
+        if most // 2 < _LEAST_LEARNED_FROM:
+            raise BadOption("memory", f"this build takes at least {needs:,.0f} MB")
+        most //= 2
+        needs = _megabytes(size, options, most, in_files=True)
+    stages = _seconds(size, options, most)
     seconds = _BASE_SECONDS + sum(stages.values())
-    return IndexPlan(documents, words, terms, _megabytes(sizes, method), seconds, stages)
-
-
-class _Sizes(NamedTuple):
-    """What there is of each."""
-
-    documents: int
-    words: int
-    words_in_long: int
-    terms: int
-    labels: int
-    dims: int
+    return IndexPlan(*size[:3], needs, seconds, most, in_files, stages)
 
 
 def _dimensions(documents: int, options: IndexSpec) -> int:
     method = CATALOGUE[options.method]
     own = method.usual_dimensions(documents)
-    most = min(DIMENSIONS, documents - 1) if isinstance(own, str) else own
+    most = min(MOST_DIMENSIONS, documents - 1) if isinstance(own, str) else own
     return (options.dims or most) + method.cost.more_dimensions
 
 
-def _megabytes(sizes: _Sizes, method: Method) -> float:
-    arrays = method.cost.blocks * (sizes.documents + sizes.terms) * sizes.dims * _BYTES_A_NUMBER
+def _learned_from(size: _Size, options: IndexSpec, most: int) -> int:
+    method = CATALOGUE[options.method]
+    sampled = method.has_graph and method.is_linear and options.graph != "label"
+    return min(size.documents, most) if sampled else size.documents
+
+
+def _megabytes(size: _Size, options: IndexSpec, most: int, *, in_files: bool) -> float:
+    """Estimate the most memory that is held at a time."""
+    method = CATALOGUE[options.method]
+    dims = _dimensions(size.documents, options)
+    learned_from = _learned_from(size, options, most)
+    needs = method.cost.blocks * (learned_from + size.terms) * dims * _BYTES_A_NUMBER
     if method.has_kernel:
-        arrays += _with_kernels(sizes.documents) ** 2 * _BYTES_A_KERNEL
-    return _BASE_MEGABYTES + (sizes.words * _BYTES_A_WORD + arrays) / 1e6
+        needs += _with_kernels(size.documents) ** 2 * _BYTES_A_KERNEL
+    if in_files:
+        drawn = min(size.documents, DRAWN_A_LEADER * learned_from)
+        needs += size.words * drawn / size.documents * _BYTES_A_SAMPLED_WORD
+        needs += size.documents * _BYTES_A_DOCUMENT + size.terms * _BYTES_A_TERM
+    else:
+        needs += size.words * _BYTES_A_WORD + size.documents * dims * _BYTES_A_NUMBER
+    return _BASE_MEGABYTES + needs / 1e6
 
 
-def _seconds(sizes: _Sizes, method: Method) -> dict[str, float]:
+def _seconds(size: _Size, options: IndexSpec, most: int) -> dict[str, float]:
     """Return the seconds of each stage of a build, by its name."""
-    documents, words, cells = sizes.documents, sizes.words, sizes.documents * sizes.dims
-    projecting = cells * _SECONDS_A_DOCUMENT_AND_DIMENSION
-    projecting += words * method.cost.rounds * sizes.dims * _SECONDS_A_WORD_AND_DIMENSION
+    method = CATALOGUE[options.method]
+    dims = _dimensions(size.documents, options)
+    documents = _learned_from(size, options, most)
+    words = size.words * documents / size.documents
+    projecting = documents * dims * _SECONDS_A_DOCUMENT_AND_DIMENSION
+    projecting += words * method.cost.rounds * dims * _SECONDS_A_WORD_AND_DIMENSION
     if method.has_kernel:
         side = _with_kernels(documents)
         each = _SECONDS_A_KERNEL if side == documents else _SECONDS_A_LANDMARK
         projecting += documents * side * each
     linking = documents * _SECONDS_A_DOCUMENT_LINKED + documents**2 * _SECONDS_A_PAIR
     return {
-        "counting terms": words * _SECONDS_A_WORD,
+        "counting terms": size.words * _SECONDS_A_WORD,
         "linking neighbours": linking if method.has_graph else 0.0,
         "projecting": projecting,
-        "learning labels": words * sizes.labels * _SECONDS_A_WORD_AND_LABEL,
-        "calibrating": words * _SECONDS_A_WORD_CALIBRATED,
-        "placing passages": sizes.words_in_long * _SECONDS_A_WORD_IN_PASSAGES,
+        "placing documents": size.words * dims * _SECONDS_A_WORD_AND_DIMENSION,
+        "learning labels": size.words * size.labels * _SECONDS_A_WORD_AND_LABEL,
+        "calibrating": size.words * _SECONDS_A_WORD_CALIBRATED,
+        "placing passages": size.words_in_long * _SECONDS_A_WORD_IN_PASSAGES,
     }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lpisearch.terms.vocabulary import Vocabulary
 
-_MOST = np.iinfo(np.uint16).max
+MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
 NEW = -1  # the place of a document that the postings do not have yet
 
@@ -85,14 +85,7 @@ class Postings:
         order = sorted(present, key=terms.__getitem__)
         by_term = by_term[:, order]
         names = [terms[column] for column in order]
-        lines = [f"{name}\n".encode() for name in names]
-        known = [columns.get(name, NO_COLUMN) for name in names]
-        return cls(
-            lexicon=np.frombuffer(b"".join(lines), np.uint8),
-            lexicon_starts=_running_total([len(line) for line in lines]),
-            lexicon_columns=np.array(known, np.int32),
-            **_entries(by_term, lengths),
-        )
+        return cls(**lexicon_arrays(names, columns), **_entries(by_term, lengths))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is to be stored, by name."""
@@ -184,12 +177,22 @@ class Postings:
         return self.lexicon_starts.data
 
 
+def lexicon_arrays(names: Sequence[str], columns: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+    """Return what is stored of the terms themselves, which are sorted."""
+    lines = [f"{name}\n".encode() for name in names]
+    return {
+        "lexicon": np.frombuffer(b"".join(lines), np.uint8),
+        "lexicon_starts": _running_total([len(line) for line in lines]),
+        "lexicon_columns": np.array([columns.get(name, NO_COLUMN) for name in names], np.int32),
+    }
+
+
 def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
     by_term.sort_indices()
     return {
         "posting_starts": by_term.indptr.astype(np.int64),
         "posting_places": by_term.indices.astype(np.int32),
-        "posting_counts": np.minimum(by_term.data, _MOST).astype(np.uint16),
+        "posting_counts": np.minimum(by_term.data, MOST).astype(np.uint16),
         "document_lengths": np.asarray(lengths, np.int32),
     }
 

@@ -21,6 +21,11 @@ class IndexPlan:
         At most so many become columns of the matrix.
     memory_mb, seconds
         Estimates, from the words and the method.
+    learned_from
+        A map is learned from so many documents at most.
+    in_files
+        Whether what is worked out is kept in files meanwhile, not in memory: a build that is
+        killed goes on from them.
     stages
         The seconds of each stage, in the order in which they come.
     """
@@ -30,6 +35,8 @@ class IndexPlan:
     terms: int
     memory_mb: float
     seconds: float
+    learned_from: int = 20_000
+    in_files: bool = False
     stages: dict[str, float] = field(default_factory=dict)
 
 
@@ -47,6 +54,10 @@ class BuiltIndex:
         Connected parts of the graph, and documents without a neighbour; None without a graph.
     learned_from
         How many documents the map was learned from: of near-duplicates one, of very many a sample.
+    graph_recall
+        Of the exact nearest neighbours of some documents: the share that the graph joins
+        ("edges"), the share of their cosines that these are ("weight"), and how many documents
+        were looked at ("sample"; 0 of a graph that is exact by its making). None of other graphs.
     unknown_rate
         Share of the corpus' words that are not in the vocabulary, being too rare.
     classifier
@@ -63,6 +74,7 @@ class BuiltIndex:
     components: int | None = None
     isolated: int | None = None
     learned_from: int = 0
+    graph_recall: dict[str, float] | None = None
     unknown_rate: float = 0.0
     classifier: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
@@ -100,6 +112,8 @@ class IndexReport(BuiltIndex):
         the safe value, there being too little to learn from.
     passages
         How many passages long documents have.
+    resumed
+        The steps that an earlier run, which was killed, had finished.
     """
 
     name: str
@@ -110,3 +124,4 @@ class IndexReport(BuiltIndex):
     folder: str
     calibration: dict[str, Any] = field(default_factory=dict)
     passages: int = 0
+    resumed: list[str] = field(default_factory=list)

@@ -96,9 +96,12 @@ class IndexOptions(IndexSpec):
     ----------
     wait_seconds
         How long to wait for another process that is writing.
+    memory
+        How many bytes of memory the build may take; None leaves that to the size of the library.
     """
 
     wait_seconds: float = 30.0
+    memory: int | None = None
 
     @property
     def spec(self) -> IndexSpec:
@@ -125,6 +128,7 @@ class IndexFields(TypedDict, total=False):
     seed: int
     learn_predicted: bool
     wait_seconds: float
+    memory: int | None
 
 
 RELEVANCE = "relevance"

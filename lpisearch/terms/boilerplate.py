@@ -16,17 +16,22 @@ changes. The lexical index and the text are as they were.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from lpisearch.compute.row_blocks import map_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
-    from lpisearch.terms.counts import Counts
+    from lpisearch.compute.row_blocks import RowBlocks
 
 EDGE_TOKENS = 16
 LEAST_TOKENS = 160
@@ -40,7 +45,7 @@ class Edges:
     """Counts what stands at the edges of documents while they are counted whole."""
 
     def __init__(self) -> None:
-        self._rows: list[int] = []
+        self._rows: array[int] = array("q")
         self._documents = 0
         self._occurrences: Counter[str] = Counter()
         self._frequencies: Counter[str] = Counter()
@@ -52,7 +57,7 @@ class Edges:
                 self._look(joined)
             yield shard
 
-    def factors(self, terms: Sequence[str], counts: Counts) -> NDArray[np.float32]:
+    def factors(self, terms: Sequence[str], counts: RowBlocks) -> NDArray[np.float32]:
         """Return the factor of each term, 1 for nearly all, once all documents are counted."""
         factors = np.ones(len(terms), np.float32)
         least = max(LEAST_DOCUMENTS, LEAST_SHARE_OF_DOCUMENTS * self._documents)
@@ -60,7 +65,8 @@ class Edges:
         if not often:
             return factors
         columns = [column for column, term in enumerate(terms) if term in often]
-        every = counts.matrix[self._rows][:, columns].sum(axis=0)
+        looked_at = np.array(self._rows, np.int64)
+        every = sum(map_blocks(_Occurrences(looked_at, np.array(columns)), counts))
         at_edges = np.array([self._occurrences[terms[column]] for column in columns])
         share = np.minimum(at_edges / np.maximum(every, 1), 1)
         factors[columns] = np.where(share >= LEAST_SHARE, 1 - share, 1)
@@ -79,6 +85,20 @@ class Edges:
         edges = begin[title : title + EDGE_TOKENS] + joined.rsplit(" ", EDGE_TOKENS)[1:]
         self._occurrences.update(edges)
         self._frequencies.update(set(edges))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Occurrences:
+    """Counts some terms in the documents of a block that are looked at."""
+
+    documents: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def __call__(self, block: csr_array, start: int) -> NDArray[np.float64]:
+        first, last = np.searchsorted(self.documents, [start, start + block.shape[0]])
+        some = block[self.documents[first:last] - start]
+        sums = np.bincount(some.indices, some.data, minlength=block.shape[1])
+        return np.asarray(sums[self.columns])
 
 
 def _title_tokens(begin: Sequence[str]) -> int:

@@ -79,6 +79,23 @@ def count_all_terms(
     return tuple(columns), table.keep_columns(np.ones(len(columns), np.bool_))
 
 
+class TermNumbers:
+    """Numbers terms in the order of their first appearance, and counts them block by block."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, int] = defaultdict(count(0).__next__)
+
+    def count(self, texts: Sequence[str]) -> Counts:
+        """Count the terms of some documents; there are as many columns as terms by now."""
+        table = _Table.of([texts], partial(map, self._columns.__getitem__))
+        return table.keep_columns(np.ones(len(self._columns), np.bool_))
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """All terms that were seen, in their order."""
+        return tuple(self._columns)
+
+
 def narrow(counts: csr_array, stays: NDArray[np.bool_]) -> csr_array:
     """Return the columns that stay, moved together in their order."""
     from scipy.sparse import csr_array

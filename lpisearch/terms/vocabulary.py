@@ -114,6 +114,17 @@ class Vocabulary:
         """Choose among all terms by their counts; return also which columns stay."""
         n_documents, n_terms = counts.shape
         frequencies = np.bincount(counts.indices, minlength=n_terms).astype(np.int32)
+        return cls.choose_by(terms, frequencies, n_documents, limits)
+
+    @classmethod
+    def choose_by(
+        cls,
+        terms: Sequence[str],
+        frequencies: NDArray[np.int32],
+        n_documents: int,
+        limits: VocabularyLimits | None = None,
+    ) -> tuple[Vocabulary, NDArray[np.bool_]]:
+        """Choose among all terms by the number of documents of each."""
         stays = (limits or VocabularyLimits()).choose(frequencies, n_documents)
         return cls(tuple(compress(terms, stays)), frequencies[stays], n_documents), stays
 

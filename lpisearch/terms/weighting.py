@@ -21,7 +21,7 @@ equal ones, is not empty. A length is the sum of a document's counts, known term
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -101,12 +101,24 @@ class Weighting:
 
         With `factors`, one for each term, the weight of a term is multiplied by its own.
         """
-        scheme = weighting_scheme(name)
         n_documents, n_terms = counts.shape
-        frequencies = np.bincount(counts.indices, minlength=n_terms).astype(np.float32)
-        mean_length = float(counts.sum()) / max(n_documents, 1)
-        idf = scheme.idf(frequencies, n_documents)
-        return cls(name, idf if factors is None else idf * factors, mean_length, k1, b)
+        frequencies = np.bincount(counts.indices, minlength=n_terms)
+        mean_length = float(counts.sum(dtype=float)) / max(n_documents, 1)
+        learned = cls.of_frequencies(frequencies, n_documents, mean_length, name, factors)
+        return replace(learned, k1=k1, b=b)
+
+    @classmethod
+    def of_frequencies(
+        cls,
+        frequencies: NDArray[np.integer],
+        n_documents: int,
+        mean_length: float,
+        name: str = DEFAULT_WEIGHTING,
+        factors: Floats | None = None,
+    ) -> Weighting:
+        """Learn from the number of documents of each term, and the mean sum of their counts."""
+        idf = weighting_scheme(name).idf(frequencies.astype(np.float32), n_documents)
+        return cls(name, idf if factors is None else idf * factors, mean_length)
 
     def apply(self, counts: csr_array) -> csr_array:
         """Return the weights of a matrix of counts; the two share their indices."""

@@ -64,11 +64,11 @@ class DocumentTerms:
         n = counts.shape[0]
         half = half_saturation(postings.document_lengths)
         idf = inverse_frequency(np.diff(postings.posting_starts), n)
-        terms = np.full((n, STRONGEST), NO_TERM, np.int32)
-        times = np.zeros((n, STRONGEST), np.uint16)
+        terms = np.empty((n, STRONGEST), np.int32)
+        times = np.empty((n, STRONGEST), np.uint16)
         for start in range(0, n, _BLOCK):
             rows = slice(start, start + _BLOCK)
-            _fill_strongest(terms[rows], times[rows], counts[rows], half[rows], idf)
+            terms[rows], times[rows] = strongest_of_rows(counts[rows], half[rows], idf)
         has_column = postings.lexicon_columns != NO_COLUMN
         kept = np.repeat(has_column, np.diff(postings.posting_starts))
         distinct = np.bincount(postings.posting_places[kept], minlength=n)
@@ -79,13 +79,22 @@ class DocumentTerms:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
-def _fill_strongest(
-    terms: NDArray[np.int32],
-    times: NDArray[np.uint16],
-    counts: csr_array,
-    half: NDArray[np.float32],
-    idf: NDArray[np.float32],
-) -> None:
+def strongest_of_rows(
+    counts: csr_array, half: NDArray[np.float32], idf: NDArray[np.float32]
+) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    """Return the terms with the largest BM25 of each row, in falling order, and their counts.
+
+    Parameters
+    ----------
+    counts
+        Documents as rows, terms by their numbers in the postings, ascending in each row.
+    half
+        Of each row: see `half_saturation`.
+    idf
+        Of each term.
+    """
+    terms = np.full((counts.shape[0], STRONGEST), NO_TERM, np.int32)
+    times = np.zeros((counts.shape[0], STRONGEST), np.uint16)
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     strengths = saturation(counts.data, half[rows]) * idf[counts.indices]
     # Row and strength in one number: one sort brings the strongest of each row to its front.
@@ -95,3 +104,4 @@ def _fill_strongest(
     first = ranks < STRONGEST
     terms[rows[first], ranks[first]] = counts.indices[order[first]]
     times[rows[first], ranks[first]] = counts.data[order[first]]
+    return terms, times

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from lpisearch.compute import row_blocks
-from lpisearch.compute.row_blocks import InMemory, gram_times, times, transposed_times
+from lpisearch.compute.row_blocks import InMemory, blocks, gram_times, times, transposed_times
 from lpisearch.compute.shards import Shards, ShardsDamaged, ShardWriter
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _matrix(dtype: Any = np.float64) -> sparse.csr_array:
 
 def _on_disk(X: sparse.csr_array, folder: Path) -> Shards:
     writer = ShardWriter(folder, X.shape[1])
-    for block in InMemory(X, BLOCK).blocks():
+    for block in blocks(InMemory(X, BLOCK)):
         writer.add(block)
     return writer.finish()
 
@@ -48,7 +48,7 @@ def test_every_pass_gives_all_rows(placed: Callable[..., RowBlocks]) -> None:
     assert rows.shape == (N_DOCUMENTS, N_TERMS)
     assert rows.dtype == np.dtype(np.float32)
     for _ in range(2):
-        found = sparse.vstack(list(rows.blocks()))
+        found = sparse.vstack(list(blocks(rows)))
         np.testing.assert_array_equal(found.toarray(), X.toarray())
 
 
@@ -98,10 +98,10 @@ def test_a_damaged_file_is_refused(tmp_path: Path, name: str) -> None:
     for content in (whole[:-4], b"", other if name != "indptr" else whole[:40]):
         path.write_bytes(content)
         with pytest.raises(ShardsDamaged, match=path.name):
-            list(rows.blocks())
+            list(blocks(rows))
     path.unlink()
     with pytest.raises(ShardsDamaged, match=path.name):
-        list(rows.blocks())
+        list(blocks(rows))
 
 
 def test_rows_of_another_kind_are_refused(tmp_path: Path) -> None:

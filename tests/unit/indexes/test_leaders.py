@@ -1,14 +1,24 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from lpisearch.compute.row_blocks import InMemory
 from lpisearch.compute.rows import unit_rows
-from lpisearch.indexes.leaders import documents_to_learn_from
+from lpisearch.indexes.leaders import documents_to_learn_from as choose_documents
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RNG = np.random.default_rng(0)
+
+
+def documents_to_learn_from(X: csr_array, seed: int, **limits: int) -> NDArray[np.int64]:
+    """Return the numbers of the documents that are chosen."""
+    return choose_documents(InMemory(X, 16), seed, **limits).numbers
 
 
 def documents(number: int) -> csr_array:

@@ -9,7 +9,6 @@ from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes import planning
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.planning import plan_index
-from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
@@ -76,7 +75,9 @@ def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
     """KRLPI is said to take far more for 5,000 documents, and less again by landmarks."""
 
     def plan(documents: int, method: str) -> tuple[float, float]:
-        return _estimates(documents, 100 * documents, 30_000, method)
+        size = planning._Size(documents, 100 * documents, 30_000)
+        found = planning._within(size, IndexOptions(method=method))
+        return found.memory_mb, found.seconds
 
     for exact in (3000, 5000):
         megabytes, seconds = np.subtract(plan(exact, "krlpi"), plan(exact, "eigenmaps"))
@@ -88,8 +89,10 @@ def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
 
 def test_iterations_take_time() -> None:
     """A method that goes over the documents many times is said to take longer."""
-    nmf, lsi = (_estimates(20_000, 4_000_000, 40_000, method) for method in ("nmf", "lsi"))
-    assert nmf[1] > 3 * lsi[1]
+    some = IndexOptions(method="nmf"), IndexOptions(method="lsi")
+    size = planning._Size(20_000, 4_000_000, 40_000)
+    nmf, lsi = (planning._within(size, options).stages["projecting"] for options in some)
+    assert nmf > 3 * lsi
 
 
 def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) -> None:
@@ -101,13 +104,26 @@ def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) ->
     assert plan(train="none").stages["learning labels"] == 0
     report = build_index(shelf, IndexOptions())
     assert {name for name, seconds in said.stages.items() if seconds} <= {*report.seconds}
-    sizes = planning._Sizes(10, 90_000, 80_000, 3000, 0, 9)
-    assert planning._seconds(sizes, CATALOGUE["rlpi"])["placing passages"] > 0.1
+    size = planning._Size(10, 90_000, 3000, 80_000)
+    assert planning._within(size, IndexOptions()).stages["placing passages"] > 0.1
 
 
-def _estimates(documents: int, words: int, terms: int, method: str) -> tuple[float, float]:
-    """Return the megabytes of a build, and the seconds that its map takes."""
-    dims = planning._dimensions(documents, IndexOptions(method=method))
-    sizes = planning._Sizes(documents, words, 0, terms, 0, dims)
-    found = CATALOGUE[method]
-    return planning._megabytes(sizes, found), planning._seconds(sizes, found)["projecting"]
+def test_memory_is_kept_to() -> None:
+    """With less memory than it would take, a build goes by files, then learns from fewer."""
+    size = planning._Size(40_000, 40_000_000, 40_000)
+    usual = planning._within(size, IndexOptions())
+    assert not usual.in_files
+    files = planning._within(size, IndexOptions(memory=int(usual.memory_mb * 0.9e6)))
+    assert files.in_files
+    assert files.learned_from == usual.learned_from
+    fewer = planning._within(size, IndexOptions(memory=int(files.memory_mb * 0.9e6)))
+    assert fewer.learned_from < files.learned_from
+    assert fewer.memory_mb <= files.memory_mb * 0.9
+    with pytest.raises(BadOption, match="takes at least"):
+        planning._within(size, IndexOptions(memory=100_000_000))
+
+
+def test_a_long_build_is_kept_in_files() -> None:
+    """From 50,000 documents on, whatever memory there is."""
+    assert not planning._within(planning._Size(49_999, 10**6, 10**4), IndexOptions()).in_files
+    assert planning._within(planning._Size(50_000, 10**6, 10**4), IndexOptions()).in_files

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.compute.row_blocks import InMemory
+from lpisearch.compute.row_blocks import InMemory, blocks
 from lpisearch.compute.shards import ShardWriter
 from lpisearch.projections.least_squares import ridge
 from lpisearch.projections.streamed_ridge import streamed_ridge
@@ -29,7 +29,7 @@ def test_it_is_ridge_regression(shape: tuple[int, int], alpha: float, tmp_path: 
     X, Y = _problem(*shape)
     expected = ridge(X, Y, alpha, solver="dense").coefficients
     writer = ShardWriter(tmp_path / "rows", X.shape[1])
-    for block in InMemory(X, 16).blocks():
+    for block in blocks(InMemory(X, 16)):
         writer.add(block)
     np.save(tmp_path / "Y.npy", Y)
     mapped = np.load(tmp_path / "Y.npy", mmap_mode="r")
