@@ -1,9 +1,9 @@
-"""Rows of unit length in memory or in mapped files, as they are or a byte a number.
+"""Rows of unit length in memory or in mapped files, as they are or a byte or two a number.
 
-With a byte a number (int8) an entry is its code times the step of its row times the scale of its
-dimension: dimensions differ in size, and each is to have all the codes. A cosine is off by 0.0005
-or so, and a million rows take a quarter of the memory. Products go block by block: a block is
-turned into float32 where the cache holds it.
+Packed, an entry is its code times the step of its row times the scale of its dimension: dimensions
+differ in size, and each is to have all the codes. With two bytes (int16) a cosine is off by
+0.000002 or so, with one (int8) by 0.0005. Products go block by block: a block is turned into
+float32 where the cache holds it, so that they take no longer than those of float32.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-LARGEST_CODE = 127
 # A block of so many rows of 300 numbers stays in the cache nearest to a processor: measured.
 _PRODUCT_ROWS = 256
 _BLOCK_ROWS = 8192
@@ -35,7 +34,7 @@ class PackedRows:
     Attributes
     ----------
     codes
-        The rows as float32, or their codes as int8.
+        The rows as float32, or their codes as int8 or int16.
     steps, scales
         What 1 is worth in each row of codes, and in each dimension besides; None where the rows
         are as they are.
@@ -46,14 +45,14 @@ class PackedRows:
     scales: Floats | None = None
 
     @classmethod
-    def pack(cls, rows: Floats) -> Self:
+    def pack(cls, rows: Floats, kind: type[np.signedinteger[Any]] = np.int16) -> Self:
         """Turn rows into codes."""
         scales = _sizes(rows)
-        codes = np.empty(rows.shape, np.int8)
+        codes = np.empty(rows.shape, kind)
         steps = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _BLOCK_ROWS):
             part = slice(start, start + _BLOCK_ROWS)
-            codes[part], steps[part] = _packed(rows[part] / scales)
+            codes[part], steps[part] = _packed(rows[part] / scales, np.iinfo(kind).max)
         return cls(codes, steps, scales)
 
     @property
@@ -134,7 +133,8 @@ def _sizes(rows: Floats) -> Floats:
     return np.asarray(sizes)
 
 
-def _packed(rows: Floats) -> tuple[NDArray[np.int8], Floats]:
-    steps = np.abs(rows).max(axis=1, initial=0) / np.float32(LARGEST_CODE)
+def _packed(rows: Floats, largest: int) -> tuple[Floats, Floats]:
+    """Return whole numbers up to the largest, and what 1 is worth in each row."""
+    steps = np.abs(rows).max(axis=1, initial=0) / np.float32(largest)
     scale = np.divide(1, steps, out=np.zeros_like(steps), where=steps > 0)
-    return np.rint(rows * scale[:, np.newaxis]).astype(np.int8), steps
+    return np.rint(rows * scale[:, np.newaxis]).clip(-largest, largest), steps
