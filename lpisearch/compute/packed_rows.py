@@ -68,6 +68,27 @@ class PackedRows:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def leading(self, dims: int) -> PackedRows:
+        """Return the same rows with their first dimensions alone: a view."""
+        scales = None if self.scales is None else self.scales[:dims]
+        return PackedRows(self.codes[:, :dims], self.steps, scales)
+
+    def column(self, at: int) -> Floats:
+        """Return one dimension of all rows."""
+        found: Floats = self.codes[:, at].astype(np.float32)
+        if self.steps is None or self.scales is None:
+            return found
+        return np.asarray(found * (self.steps * self.scales[at]))
+
+    def filled(self) -> NDArray[np.bool_]:
+        """Tell which rows are not zeros."""
+        if self.steps is not None:
+            return self.steps > 0
+        found = np.empty(len(self.codes), np.bool_)
+        for part, rows in self.blocks():
+            found[part] = rows.any(axis=1)
+        return found
+
     def at(self, rows: Any) -> Floats:
         """Return some rows as float32: a slice of them, by their numbers, or one."""
         found = self.codes[rows]
