@@ -98,7 +98,7 @@ def _agreement(what: str, report: TopicReport) -> None:
 
 
 def _best(classifier: Classifier, row: tuple[Any, Any], by: str) -> str:
-    shares = classifier.shares(*row, by)
+    (shares,) = classifier.shares([row], by)
     return "" if shares is None else classifier.labels[int(shares.argmax())]
 
 

@@ -78,7 +78,7 @@ def warm(library: Path) -> None:
     """Time 200 queries in an open library, beside FTS5 and a matrix-vector product."""
     queries = _queries(200)
     engine = Engine(open_index(library))
-    vectors = np.array(engine.vectors)
+    vectors = np.array(engine.index.vectors)
     questions = [engine.ask(Tokeniser().tokens(text)) for text in queries]
     bare = sqlite3.connect(library)
     statement = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ? ORDER BY rank LIMIT 10"

@@ -500,11 +500,8 @@ class Library:
         if not name_files(arguments):
             yield judge.text(" ".join(arguments))
             return
-        for each in read_inputs(arguments):
-            if each.document is None:
-                yield Classification(each.name, note=each.reason, failed=True)
-            else:
-                yield judge.document(each.name, each.document)
+        read = read_inputs(arguments)
+        yield from judge.each((each.name, each.document, each.reason) for each in read)
 
     def label(
         self,

@@ -47,6 +47,7 @@ _MACHINES = {"svm": "svm", "map-svm": "map_svm"}
 """What the arrays of each machine begin with."""
 NEIGHBOURS = 20
 _BLOCK = 256
+_COSINES = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,36 +191,41 @@ class Classifier:
         return {PREFIX + name: array for name, array in named.items()}
 
     def shares(
-        self, columns: NDArray[np.integer[Any]], weights: Floats, by: str = AUTO
-    ) -> NDArray[np.float64] | None:
-        """Return the share of each label for one text.
+        self, texts: Sequence[tuple[NDArray[np.integer[Any]], Floats]], by: str = AUTO
+    ) -> list[NDArray[np.float64] | None]:
+        """Return the share of each label for each of several texts.
+
+        The training documents are gone through once for all texts.
 
         Parameters
         ----------
-        columns, weights
-            The known terms of the text, and their weights at unit length.
+        texts
+            The known terms of each, as columns, and their weights at unit length.
         by
             One of the classifiers that were learned, or "auto".
 
         Returns
         -------
-        numpy.ndarray or None
-            None if no known term tells anything about a label.
+        list
+            None in place of a text of which no known term tells anything about a label.
         """
         name = self.chosen if by == AUTO else by
         parts = CLASSIFIERS[name]
+        points = np.stack([weights @ self.subspace.loadings[columns] for columns, weights in texts])
+        directions = divided_by_lengths(points)
         scores = []
-        if "svm" in parts and len(columns):
+        if "svm" in parts:
             machine = self.machines["svm"]
-            scores.append((weights @ machine.weights[columns] + machine.intercepts)[np.newaxis])
-        point = weights @ self.subspace.loadings[columns]
-        length = float(np.linalg.norm(point))
-        if not scores and not length > 0:
-            return None
-        direction = (point / (length or 1))[np.newaxis]
-        scores += [self._on_map(direction, part) for part in parts if part != "svm"]
-        shares: NDArray[np.float64] = as_shares(weighted(scores, self.weights[name]))[0]
-        return shares
+            found = [weights @ machine.weights[columns] for columns, weights in texts]
+            scores.append(np.stack(found) + machine.intercepts)
+        scores += [self._on_map(directions, part) for part in parts if part != "svm"]
+        shares = as_shares(weighted(scores, self.weights[name]))
+        by_words = "svm" in parts
+        says = [
+            (by_words and len(columns) > 0) or bool(point.any())
+            for (columns, _), point in zip(texts, points, strict=True)
+        ]
+        return [own if said else None for own, said in zip(shares, says, strict=True)]
 
     def _on_map(self, points: Floats, part: str) -> Floats:
         """Score rows of unit length in the supervised subspace."""
@@ -261,7 +267,7 @@ def neighbour_votes(
     """
     votes = np.zeros((points.shape[0], n_classes))
     k = min(k, vectors.shape[0])
-    for block in _blocks(points.shape[0]):
+    for block in _blocks(points.shape[0], vectors.shape[0]):
         cosines = _dense(points[block] @ vectors.T)
         near = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
         voices = np.maximum(np.take_along_axis(cosines, near, axis=1), 0).ravel()
@@ -278,6 +284,8 @@ def _dense(product: Any) -> Floats:
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 
-def _blocks(count: int) -> Iterator[slice]:
-    for start in range(0, count, _BLOCK):
-        yield slice(start, min(start + _BLOCK, count))
+def _blocks(count: int, others: int) -> Iterator[slice]:
+    """Cut points so that their cosines with so many others fit into memory."""
+    size = max(1, min(_BLOCK, _COSINES // max(others, 1)))
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))

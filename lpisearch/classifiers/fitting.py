@@ -150,13 +150,16 @@ class _Fitting:
         vectors = divided_by_lengths(X @ loadings)
         centroids = class_centres(vectors, members, self.n_classes)
         machines["map-svm"] = self.lane.submit(
-            fit_machine, vectors, members, self.n_classes, self.seed
+            self._machine, vectors, members, self.limits.map_documents
         )
         subspace = LabelledSubspace(loadings, vectors, centroids)
         return _Fitted(rlpi.alpha_, members, subspace, machines)
 
     def _machine_on_terms(self, X: csr_array, members: Members) -> Machine:
         most = int(self.limits.svm_weights * len(members.sizes) / max(X.nnz, 1))
+        return self._machine(X, members, most)
+
+    def _machine(self, X: Any, members: Members, most: int) -> Machine:
         if most < len(members.sizes):
             rng = np.random.default_rng(self.seed)
             rows = np.sort(rng.permutation(len(members.sizes))[:most])

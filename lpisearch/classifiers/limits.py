@@ -20,6 +20,8 @@ class TrainingLimits:
     svm_cells
         Terms times classes; beyond that, no SVM on terms is learned: it would be too large to
         store.
+    map_documents
+        The SVM on the map learns from a sample of more: it has few weights to learn.
     judged, seen
         Of large collections one part is held out, and a sample takes part: so many documents
         judge, so many teach. The time is linear in neither.
@@ -29,6 +31,7 @@ class TrainingLimits:
     cells: int = 40_000_000
     svm_weights: int = 10_000_000
     svm_cells: int = 25_000_000
+    map_documents: int = 20_000
     judged: int = 4000
     seen: int = 16_000
 

@@ -26,14 +26,10 @@ _BLOCK = 8192
 _FEW_MOVES = 0.0005
 
 
-def spherical_k_means(points: Floats, number: int, seed: int) -> tuple[Whole, int]:
-    """Cluster rows at unit length; of ten k-means++ starts, keep the best.
+def spherical_centres(points: Floats, number: int, seed: int) -> Floats:
+    """Return the centres of clusters of rows at unit length: of ten k-means++ starts the best.
 
-    Returns
-    -------
-    tuple
-        The cluster of each row, and how many centres there are: fewer than asked for where fewer
-        rows differ. A centre may have no row.
+    There are fewer than asked for where fewer rows differ, and a centre may have no row.
     """
     rng = np.random.default_rng(seed)
     some = points
@@ -43,7 +39,12 @@ def spherical_k_means(points: Floats, number: int, seed: int) -> tuple[Whole, in
     centres = max(runs, key=lambda run: run[1])[0]
     if some is not points:
         centres, _ = _iterate(points, centres)
-    return _nearest(points, centres)[0], len(centres)
+    return centres
+
+
+def nearest_centres(points: Floats, centres: Floats) -> Whole:
+    """Return the centre that is nearest to each row."""
+    return _nearest(points, centres)[0]
 
 
 def _plus_plus(points: Floats, number: int, rng: np.random.Generator) -> Floats:

@@ -129,6 +129,7 @@ def put_in_use(
 ) -> Path:
     """Publish an index and let the library refer to it; the caller holds the writer lock."""
     from lpisearch.indexes.folder import publish, sweep
+    from lpisearch.indexes.verification import note_written
 
     manifest = index.manifest
     folder = publish(index_folder(library), manifest, index.arrays, unchanged, mode_of(library))
@@ -145,6 +146,7 @@ def put_in_use(
         transaction.indexes.save(entry)
         used = {each.folder for each in transaction.indexes.entries()}
     sweep(index_folder(library), used)
+    note_written(folder)  # after the sweep: files that two folders had in common change by it
     return folder
 
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.manifest import PLACEMENT
 from lpisearch.indexes.passages import Passages
 from lpisearch.indexes.postings import NO_COLUMN, Postings
 from lpisearch.indexes.scoring.document_terms import DocumentTerms
+from lpisearch.indexes.scoring.moments import Moments
 from lpisearch.projections.placements import placement_rule
 from lpisearch.projections.rows import SparseRows
 from lpisearch.terms.cutting import LONG_DOCUMENT
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from lpisearch.indexes.manifest import Manifest
 
 HASH_BYTES = 16
+PACKED_FROM, SMALL_FROM = 50_000, 500_000
+"""From so many documents on a place has two bytes a number, and one: docs/scale.md has the cost."""
 # Of a document that came after the build: 1, its tokens, and how many of them are unknown.
 TAKEN_IN = ("documents", "words", "unknown")
 _DOCUMENT_ARRAYS = ("vectors", "document_rows", "content_hashes", "taken_in")
@@ -51,8 +55,10 @@ class SubspaceIndex:
     arrays
         By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims)
         or those of a placement, eigenvalues (where the method has any), scales, vectors
-        (documents x dims), document_rows, content_hashes, and taken_in (documents x `TAKEN_IN`;
-        zeros for the documents of the build). Those of `passages` if a document is long.
+        (documents x dims; with vector_steps, vector_scales and vector_moments if packed, as
+        `lpisearch.compute.packed_rows` has it), document_rows, content_hashes, and taken_in
+        (documents x `TAKEN_IN`; zeros for the documents of the build). Those of `passages` if a
+        document is long.
     """
 
     manifest: Manifest
@@ -90,10 +96,23 @@ class SubspaceIndex:
         """How many terms have a column in the subspace."""
         return len(self.arrays["idf"])
 
+    @cached_property
+    def places(self) -> PackedRows:
+        """Documents as rows at unit length, as they are stored."""
+        if "vector_steps" not in self.arrays:
+            return PackedRows(self._plain("vectors"))
+        return PackedRows(*map(self._plain, ("vectors", "vector_steps", "vector_scales")))
+
     @property
     def vectors(self) -> NDArray[np.float32]:
-        """Documents as rows at unit length."""
-        return self._plain("vectors")
+        """Documents as rows at unit length; of a large library all are unpacked."""
+        return self.places.at(slice(None))
+
+    @cached_property
+    def moments(self) -> Moments | None:
+        """Mean and covariance of the documents' places; None in a library that is not large."""
+        stored = "vector_moments"
+        return Moments.of_array(self._plain(stored)) if stored in self.arrays else None
 
     @property
     def long_documents(self) -> NDArray[np.int64]:
@@ -215,14 +234,31 @@ def document_arrays(
     taken_in: NDArray[np.int32] | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays that change with the documents (by default none is folded in)."""
-    joined = np.frombuffer(b"".join(hashes), np.uint8)
     if taken_in is None:
         taken_in = np.zeros((len(rows), len(TAKEN_IN)), np.int32)
-    return {
-        "vectors": vectors,
+    return place_arrays(as_stored(vectors)) | {
         "document_rows": np.array(rows, np.int64),
-        "content_hashes": joined.reshape(-1, HASH_BYTES),
+        "content_hashes": np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, HASH_BYTES),
         "taken_in": taken_in,
+    }
+
+
+def as_stored(vectors: NDArray[np.float32]) -> PackedRows:
+    """Return places as an index of so many documents keeps them."""
+    if len(vectors) < PACKED_FROM:
+        return PackedRows(vectors)
+    return PackedRows.pack(vectors, np.int8 if len(vectors) >= SMALL_FROM else np.int16)
+
+
+def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
+    """Return the arrays of documents' places."""
+    if places.steps is None:
+        return {"vectors": places.codes}
+    return {
+        "vectors": places.codes,
+        "vector_steps": places.steps,
+        "vector_scales": np.asarray(places.scales),
+        "vector_moments": Moments.of_rows(places).as_array(),
     }
 
 

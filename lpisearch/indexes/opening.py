@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,10 @@ from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Hashable, Iterator
     from pathlib import Path
 
+    from lpisearch.records import Filter
     from lpisearch.storage import IndexEntry, Snapshot, Store
 
 
@@ -58,22 +60,26 @@ class Reading:
         The index; None if there is none, or if it cannot be used.
     trouble
         Why it cannot be used, with the command that builds it anew; None where all is well.
+    count_and_sum
+        Counts the documents that pass a filter; by default those of the snapshot.
     """
 
     snapshot: Snapshot
     opened: OpenIndex | None
     trouble: SubspaceError | None = None
+    count_and_sum: Callable[[Filter], tuple[int, int]] | None = None
 
     def behind(self) -> str:
         """Say that documents came or went since the index was brought up to date, or "".
 
-        Counts and sums of keys are compared, which costs next to nothing. A document whose content
-        changed keeps its key: it is noticed when it is found.
+        Counts and sums of keys are compared. A document whose content changed keeps its key: it
+        is noticed when it is found.
         """
         if self.opened is None:
             return ""
         rows, spec = self.opened.index.document_rows, self.opened.index.manifest.spec
-        if self.snapshot.corpus.count_and_sum(spec.where) == (len(rows), int(rows.sum())):
+        count = self.count_and_sum or self.snapshot.corpus.count_and_sum
+        if count(spec.where) == (len(rows), int(rows.sum())):
             return ""
         said = "the index is behind the documents: some came or went since. Next: "
         return Message(said, rebuild_command(spec))
@@ -94,6 +100,7 @@ class OpenIndexes:
         self._folder = index_folder(library)
         self._store = store
         self._opened: dict[str, OpenIndex] = {}
+        self._counted: tuple[Hashable, dict[Filter, tuple[int, int]]] = None, {}
         self._lock = Lock()
 
     def get(self, name: str = DEFAULT) -> OpenIndex | None:
@@ -118,14 +125,27 @@ class OpenIndexes:
         """
         failed = ""
         while True:
+            state = self._store.state()
             with self._store.reading() as snapshot:
                 entry = entry_named(snapshot, name)
                 opened, trouble = self._open(entry)
                 # What fails twice under one name was not replaced meanwhile: it is damaged.
                 if entry is None or trouble is None or entry.folder == failed:
-                    yield Reading(snapshot, opened, trouble)
+                    count = partial(self._count, snapshot, state)
+                    yield Reading(snapshot, opened, trouble, count)
                     return
             failed = entry.folder
+
+    def _count(self, snapshot: Snapshot, state: Hashable | None, where: Filter) -> tuple[int, int]:
+        """Count documents, which takes long where they are very many: once for each state."""
+        known, counts = self._counted
+        if state is None or state != known or where not in counts:
+            found = snapshot.corpus.count_and_sum(where)
+            if state is None or state != self._store.state():
+                return found  # somebody writes: what was counted may be of another state
+            counts = {**(counts if state == known else {}), where: found}
+            self._counted = state, counts
+        return counts[where]
 
     def _open(self, entry: IndexEntry | None) -> tuple[OpenIndex | None, SubspaceError | None]:
         if entry is None:

@@ -1,10 +1,12 @@
 """Remember that the files of an index were compared with their checksums.
 
-Hashing every byte before each query would take longer than the query. So the first opening
-compares all, and notes what the system says of each file: size, times of the last change of
-content and of state, and inode. As long as these stay, the files are what they were; whoever
-writes to one, or puts another in its place, changes them, and the next opening compares again.
-What a disk loses without telling the system is found by `lpisearch doctor`, which always compares.
+Hashing every byte before each query would take longer than the query: of a million documents,
+seconds. So who has just written the files and read them back for their checksums notes what the
+system says of each: size, times of the last change of content and of state, and inode. As long as
+these stay, the files are what they were, and none is read when the index is opened. Whoever writes
+to one, or puts another in its place, changes them, and the next opening compares all and notes it
+again: so does the first after an index was copied or restored. What a disk loses without telling
+the system is found by `lpisearch doctor`, which always compares.
 """
 
 from __future__ import annotations
@@ -41,6 +43,13 @@ def open_verified(folder: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
     if not known and before is not None:
         _remember(folder, before)
     return opened
+
+
+def note_written(folder: Path) -> None:
+    """Note that the files of an index are as its manifest says: who calls it has just seen that."""
+    state = _state(folder)
+    if state is not None:
+        _remember(folder, state)
 
 
 def _state(folder: Path) -> dict[str, list[int]] | None:

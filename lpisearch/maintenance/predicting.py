@@ -116,8 +116,7 @@ def _judged(
 ) -> Iterator[tuple[int, Classification]]:
     """Judge documents: by their stored tokens, unless the index was made of others."""
     if transaction.settings.get(TOKENISER) == judge.tokeniser:
-        for key, tokens in zip(keys, transaction.corpus.tokens(keys), strict=True):
-            yield key, judge.stored("", tokens)
+        yield from zip(keys, judge.stored(transaction.corpus.tokens(keys)), strict=True)
         return
     for key, document in zip(keys, transaction.documents.load(keys), strict=True):
         yield key, judge.document("", document)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lpisearch.compute.packed_rows import PackedRows
     from lpisearch.indexes.scoring.engine import Engine
     from lpisearch.records import Run
     from lpisearch.search.request import Request
@@ -106,7 +107,7 @@ class Batch:
         count = len(scores) if self._options.collapse else wanted
         chosen = best(scores, count, self._ranks.__getitem__, places)
         if self._options.collapse:
-            chosen = _unlike(chosen, engine.vectors, wanted)
+            chosen = _unlike(chosen, engine.places, wanted)
         return self._named([self._names[place] for place in chosen.tolist()], scores[chosen])
 
     def _by_table(self, request: Request) -> list[tuple[str, float]]:
@@ -136,13 +137,11 @@ def _changed(snapshot: Snapshot, engine: Engine) -> frozenset[int]:
     )
 
 
-def _unlike(
-    places: NDArray[np.int64], vectors: NDArray[np.float32], wanted: int
-) -> NDArray[np.int64]:
+def _unlike(places: NDArray[np.int64], vectors: PackedRows, wanted: int) -> NDArray[np.int64]:
     kept: list[int] = []
     for place in places.tolist():
         if len(kept) == wanted:
             break
-        if not is_near(vectors[place], vectors[kept], _EQUAL):
+        if not is_near(vectors.at(place), vectors.at(kept), _EQUAL):
             kept.append(place)
     return np.array(kept, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS, Classifier
@@ -16,11 +17,18 @@ from lpisearch.terms.documents import document_tokens
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.session import Session
     from lpisearch.records import Document
 
 NONE = "none"
+AT_ONCE = 64
+"""Documents that are judged together; they are held in memory."""
 _DEFAULTS = ClassifyOptions()
 
 
@@ -53,28 +61,56 @@ class TextClassifier:
         self.classifier = chosen if options.classifier == AUTO else options.classifier
         self._further = self._classifier.further.get(self.classifier, NO_FURTHER)
 
+    def each(self, read: Iterable[tuple[str, Document | None, str]]) -> Iterator[Classification]:
+        """Judge documents that were read from somewhere, some at a time.
+
+        Parameters
+        ----------
+        read
+            The name of each, the document, and why there is none where it could not be read.
+        """
+        remaining = iter(read)
+        while some := list(islice(remaining, AT_ONCE)):
+            tokens = [
+                (name, document_tokens(self._tokeniser, document).split())
+                for name, document, _ in some
+                if document is not None
+            ]
+            judged = iter(self._judge(tokens))
+            for name, document, reason in some:
+                failed = Classification(name, note=reason, failed=True)
+                yield failed if document is None else next(judged)
+
     def text(self, text: str) -> Classification:
         """Judge one text."""
-        return self._judge(text, self._tokeniser.tokens(text))
+        return self._judge([(text, self._tokeniser.tokens(text))])[0]
 
     def document(self, name: str, document: Document) -> Classification:
         """Judge a document that was read from somewhere."""
-        return self._judge(name, document_tokens(self._tokeniser, document).split())
+        return self._judge([(name, document_tokens(self._tokeniser, document).split())])[0]
 
-    def stored(self, name: str, tokens: str) -> Classification:
-        """Judge a document by its tokens, which the tokeniser of the index made."""
-        return self._judge(name, tokens.split())
+    def stored(self, tokens: Sequence[str]) -> list[Classification]:
+        """Judge documents by their tokens, which the tokeniser of the index made."""
+        return self._judge([("", each.split()) for each in tokens])
 
-    def _judge(self, name: str, tokens: list[str]) -> Classification:
-        if not tokens:
-            return Classification(name, note="the text has no words")
-        counts = self._index.vocabulary.count(tokens)
-        if not len(counts.indices):
-            return Classification(name, note="the index knows none of its words")
-        weights = self._index.weighting.weigh_query(counts.indices, counts.counts)
-        shares = self._classifier.shares(counts.indices, weights, self._options.classifier)
+    def _judge(self, texts: Sequence[tuple[str, list[str]]]) -> list[Classification]:
+        """Judge texts by their tokens, each given with its name."""
+        counted = [self._index.vocabulary.count(tokens) for _, tokens in texts]
+        known = [at for at, counts in enumerate(counted) if len(counts.indices)]
+        rows = [
+            (counts.indices, self._index.weighting.weigh_query(counts.indices, counts.counts))
+            for counts in map(counted.__getitem__, known)
+        ]
+        by = self._options.classifier
+        shares = dict(zip(known, self._classifier.shares(rows, by) if rows else (), strict=True))
+        return [
+            self._said(name, shares.get(at), _why_not(tokens, is_known=at in shares))
+            for at, (name, tokens) in enumerate(texts)
+        ]
+
+    def _said(self, name: str, shares: NDArray[np.float64] | None, why_not: str) -> Classification:
         if shares is None:
-            return Classification(name, note="its words say nothing about any label")
+            return Classification(name, note=why_not)
         order = (-shares).argsort(kind="stable")
         sure = decided_labels(shares, self._further)
         labels = self._classifier.labels
@@ -86,6 +122,14 @@ class TextClassifier:
             none_of_these=unsure,
             decided=() if unsure else tuple(labels[each] for each in sure),
         )
+
+
+def _why_not(tokens: Sequence[str], *, is_known: bool) -> str:
+    if not tokens:
+        return "the text has no words"
+    if not is_known:
+        return "the index knows none of its words"
+    return "its words say nothing about any label"
 
 
 def _check(options: ClassifyOptions) -> None:

@@ -1,7 +1,8 @@
 """Documents to topics: how many, which documents are in each, and which terms stand out.
 
-In go the vectors of an index (documents as ROWS at unit length, leading dimensions first), its
-eigenvalues and its postings; out come arrays. NumPy alone is needed.
+In go the places of an index (documents as ROWS at unit length, leading dimensions first), its
+eigenvalues and its postings; out come arrays. NumPy alone is needed. Of very many documents a
+sample says where the centres are; then all are gone through, some at a time.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.compute.k_means import spherical_k_means
+from lpisearch.compute.k_means import nearest_centres, spherical_centres
 from lpisearch.compute.rows import divided_by_lengths
+from lpisearch.compute.stretches import largest, over_stretches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from lpisearch.compute.packed_rows import PackedRows
     from lpisearch.indexes.postings import Postings
 
     Floats = NDArray[np.floating[Any]]
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 NO_TOPIC = -1
 LARGEST_ROOT = 50
+SAMPLE = 100_000
 _BLOCK = 8192
 _ENTRIES = 4_000_000
 
@@ -73,12 +77,12 @@ def usual_number(n_documents: int) -> int:
     return max(min(max(root, 2), n_documents), 1)
 
 
-def count_placed(vectors: Floats) -> int:
+def count_placed(vectors: PackedRows) -> int:
     """Count the documents that have a direction: those with a word that the index knows."""
-    return int(np.count_nonzero(_filled(vectors)))
+    return int(np.count_nonzero(vectors.filled()))
 
 
-def cluster(vectors: Floats, number: int, dims: int, seed: int) -> Clusters:
+def cluster(vectors: PackedRows, number: int, dims: int, seed: int) -> Clusters:
     """Cluster documents by the cosine in the leading dimensions: spherical k-means++.
 
     Lengths in the subspace are not used. They were measured to help where a few classes are far
@@ -96,10 +100,14 @@ def cluster(vectors: Floats, number: int, dims: int, seed: int) -> Clusters:
     seed
         Of the ten starts, the best of which is kept.
     """
-    placed = np.flatnonzero(_filled(vectors))
-    points = divided_by_lengths(np.asarray(vectors[placed, :dims], np.float32))
-    nearest_centre, n_centres = spherical_k_means(points, number, seed)
-    sizes = np.bincount(nearest_centre, minlength=n_centres)
+    placed = np.flatnonzero(vectors.filled())
+    leading = vectors.leading(dims)
+    some = placed
+    if len(placed) > SAMPLE:
+        some = np.sort(np.random.default_rng(seed).choice(placed, SAMPLE, replace=False))
+    centres = spherical_centres(divided_by_lengths(leading.at(some)), number, seed)
+    nearest_centre = _assigned(leading, placed, centres)
+    sizes = np.bincount(nearest_centre, minlength=len(centres))
     order = np.argsort(-sizes, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -109,7 +117,7 @@ def cluster(vectors: Floats, number: int, dims: int, seed: int) -> Clusters:
 
 
 def typical_documents(
-    vectors: Floats, clusters: Clusters, count: int
+    vectors: PackedRows, clusters: Clusters, count: int
 ) -> list[list[tuple[int, float]]]:
     """Return for each cluster its documents nearest to the centre, in all dimensions.
 
@@ -118,19 +126,22 @@ def typical_documents(
     list
         (place, cosine) pairs for each cluster, nearest first.
     """
+    assigned, number = clusters.assignments, len(clusters.sizes)
+    totals = np.zeros((number, vectors.shape[1]))
+    for part, rows in vectors.blocks(_BLOCK):
+        belongs = assigned[part, np.newaxis] == np.arange(number)
+        totals += belongs.T.astype(np.float32) @ rows
+    centres = divided_by_lengths(totals).astype(np.float32)
+    cosines = np.empty(len(assigned), np.float32)
+    for part, rows in vectors.blocks(_BLOCK):
+        cosines[part] = np.einsum("ij,ij->i", rows, centres[assigned[part]])
     typical = []
-    for number in range(len(clusters.sizes)):
-        members = np.flatnonzero(clusters.assignments == number)
-        total = np.zeros(vectors.shape[1])
-        for start in range(0, len(members), _BLOCK):
-            total += vectors[members[start : start + _BLOCK]].sum(axis=0, dtype=np.float64)
-        centre = divided_by_lengths(total[np.newaxis])[0].astype(np.float32)
-        blocks = [
-            vectors[members[at : at + _BLOCK]] @ centre for at in range(0, len(members), _BLOCK)
-        ]
-        cosines = np.concatenate(blocks)
-        best = np.argsort(-cosines, kind="stable")[:count]
-        typical.append([(int(members[each]), float(min(cosines[each], 1))) for each in best])
+    for each in range(number):
+        members = np.flatnonzero(assigned == each)
+        own = cosines[members]
+        near = np.sort(_with_ties(own, count))
+        best = near[np.argsort(-own[near], kind="stable")][:count]
+        typical.append([(int(members[at]), float(min(own[at], 1))) for at in best])
     return typical
 
 
@@ -147,12 +158,14 @@ def document_counts(postings: Postings, clusters: Clusters, n_terms: int) -> Who
     starts, columns = postings.posting_starts, postings.lexicon_columns
     for first, last in _stretches(starts):
         entries = clusters.assignments[postings.posting_places[starts[first] : starts[last]]]
-        term = np.repeat(columns[first:last], np.diff(starts[first : last + 1]))
-        counted = (term >= 0) & (entries >= 0)
-        cells, times = np.unique(
-            term[counted].astype(np.int64) * n_clusters + entries[counted], return_counts=True
-        )
-        counts.reshape(-1)[cells] += times.astype(np.int32)
+        counted = entries >= 0
+        # By the place in the stretch: the columns of its terms lie anywhere.
+        place = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))[counted]
+        cells = np.bincount(
+            place * n_clusters + entries[counted], minlength=(last - first) * n_clusters
+        ).reshape(-1, n_clusters)
+        known = columns[first:last] >= 0
+        counts[columns[first:last][known]] += cells[known].astype(np.int32)
     return counts
 
 
@@ -179,9 +192,24 @@ def characteristic_terms(
     ]
 
 
-def _filled(vectors: Floats) -> NDArray[np.bool_]:
-    blocks = [vectors[at : at + _BLOCK].any(axis=1) for at in range(0, len(vectors), _BLOCK)]
-    return np.concatenate(blocks) if blocks else np.zeros(0, np.bool_)
+def _assigned(vectors: PackedRows, placed: Whole, centres: Floats) -> Whole:
+    """Return the nearest centre of each document that is placed."""
+    found = np.empty(len(placed), np.int64)
+
+    def assign(part: slice) -> None:
+        for start in range(part.start, part.stop, _BLOCK):
+            block = slice(start, min(start + _BLOCK, part.stop))
+            found[block] = nearest_centres(divided_by_lengths(vectors.at(placed[block])), centres)
+
+    over_stretches(len(placed), assign)
+    return found
+
+
+def _with_ties(values: NDArray[np.float32], count: int) -> Whole:
+    """Return the places of the largest values, with all that tie with the least of them."""
+    if not count:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(values >= values[largest(values, count)].min())
 
 
 def _stretches(starts: Whole) -> Iterator[tuple[int, int]]:

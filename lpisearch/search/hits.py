@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lpisearch.records import Details, Hit
@@ -62,14 +63,15 @@ def as_hits(
     read = {int(ranking.rows[place]): chosen[place] for place in places}
     unread = [row for row, details in read.items() if details is None]
     details = read | (snapshot.documents.details(unread, _TEXT) if unread else {})
+    bm25_leg, cosine_leg = _Leg(ranking.scores.bm25, ranking), _Leg(ranking.scores.cosines, ranking)
     hits = []
     for rank, place in enumerate(places, start=options.offset + 1):
         row = int(ranking.rows[place])
         shown = details[row]
         if shown is None:
             continue
-        bm25, bm25_rank = _leg(ranking.scores.bm25, place, ranking.among)
-        cosine, cosine_rank = _leg(ranking.scores.cosines, place, ranking.among)
+        bm25, bm25_rank = bm25_leg.of(place)
+        cosine, cosine_rank = cosine_leg.of(place)
         hits.append(
             Hit(
                 rank=rank,
@@ -149,7 +151,7 @@ class _Alike:
         if self._vectors is not None:
             # In a subspace all documents of one topic may lie close together: words must agree.
             alike = [at for at, seen in self._shown.items() if _share(words, seen) >= _COMMON_WORDS]
-            if is_near(self._vectors[place], self._vectors[alike]):
+            if is_near(self._vectors.at(place), self._vectors.at(alike)):
                 return False
             self._shown[place] = words
         self._texts.add(text)
@@ -164,9 +166,20 @@ def _score(scores: NDArray[np.float32], place: int) -> float:
     return float(rounded(scores[place : place + 1])[0])
 
 
-def _leg(
-    scores: NDArray[np.float32] | None, place: int, among: NDArray[np.int64] | None
-) -> tuple[float | None, int | None]:
-    if scores is None:
-        return None, None
-    return _score(scores, place), rank_of(scores, float(scores[place]), among)
+class _Leg:
+    """The scores of one leg, and those of the documents that may be found."""
+
+    def __init__(self, scores: NDArray[np.float32] | None, ranking: Ranking) -> None:
+        self._scores = scores
+        self._among = ranking.among
+
+    def of(self, place: int) -> tuple[float | None, int | None]:
+        """Return the score of a place, and its rank."""
+        if self._scores is None:
+            return None, None
+        return _score(self._scores, place), rank_of(self._pool, float(self._scores[place]))
+
+    @cached_property
+    def _pool(self) -> NDArray[np.float32]:
+        assert self._scores is not None  # noqa: S101
+        return self._scores if self._among is None else self._scores[self._among]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.compute.stretches import largest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,7 +47,7 @@ def best(
         return np.empty(0, np.int64)
     chosen = np.arange(len(pool))
     if count < len(pool):
-        border = np.partition(pool, len(pool) - count)[len(pool) - count]
+        border = pool[largest(pool, count)].min()
         chosen = np.flatnonzero(pool >= border - _STEP)  # with all that tie with the last
     places = chosen if among is None else among[chosen]
     values = rounded(scores[places])
@@ -72,10 +74,9 @@ def _later_first(
     return key
 
 
-def rank_of(scores: NDArray[np.float32], score: float, among: NDArray[np.int64] | None) -> int:
-    """Return the rank of a score, from 1: one more than how many are better."""
-    pool = scores if among is None else scores[among]
-    return 1 + int(np.count_nonzero(pool > np.float32(score)))
+def rank_of(scores: NDArray[np.float32], score: float) -> int:
+    """Return the rank of a score among others, from 1: one more than how many are better."""
+    return 1 + int(np.count_nonzero(scores > np.float32(score)))
 
 
 def alphabet_ranks(ids: list[str]) -> NDArray[np.int64]:

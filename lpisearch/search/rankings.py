@@ -10,8 +10,11 @@ import numpy as np
 from lpisearch.indexes.scoring.engine import Scores
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from numpy.typing import NDArray
 
+    from lpisearch.compute.packed_rows import PackedRows
     from lpisearch.indexes.scoring.engine import Engine
     from lpisearch.indexes.scoring.question import Question
     from lpisearch.search.request import Request
@@ -40,7 +43,7 @@ class Ranking:
     scores: Scores
     among: NDArray[np.int64] | None = None
     hashes: NDArray[np.uint8] | None = None
-    vectors: NDArray[np.float32] | None = None
+    vectors: PackedRows | None = None
 
 
 def ranks_anything(request: Request, by: str) -> bool:
@@ -54,7 +57,7 @@ def by_index(
     """Rank all documents of an index."""
     scores = engine.scores(question, by, feedback=request.feedback, weight=weight)
     places = among(engine, request, scores, by)
-    return Ranking(engine.rows, scores, places, engine.hashes, engine.vectors)
+    return Ranking(engine.rows, scores, places, engine.hashes, engine.places)
 
 
 def by_table(snapshot: Snapshot, request: Request) -> Ranking:
@@ -88,8 +91,16 @@ def among(engine: Engine, request: Request, scores: Scores, by: str) -> NDArray[
 def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | None:
     if request.allowed is None and not request.left_out:
         return None
-    every = engine.rows.tolist() if request.allowed is None else request.allowed
-    rows = np.array(sorted(set(every) - request.left_out), np.int64)
+    out = _places(engine, request.left_out)
+    if request.allowed is None:
+        return np.asarray(np.delete(np.arange(len(engine.rows)), out))
+    return np.setdiff1d(_places(engine, request.allowed), out, assume_unique=True)
+
+
+def _places(engine: Engine, keys: AbstractSet[int]) -> NDArray[np.int64]:
+    """Return the places of documents, in order, leaving out those that are not indexed."""
+    rows = np.fromiter(keys, np.int64, len(keys))
+    rows.sort()
     # Keys ascend in an index, as they do in the library.
     at = np.searchsorted(engine.rows, rows)
     inside = at < len(engine.rows)

@@ -206,7 +206,7 @@ class Searcher:
             names = view.snapshot.documents.ids()
             there = [at for at, row in enumerate(engine.rows.tolist()) if row in names]
             ids = [names[row] for row in engine.rows[there].tolist()]
-            return ids, engine.vectors[there]
+            return ids, engine.places.at(there)
 
     @contextmanager
     def _view(self, options: SearchOptions, other: Engine | None = None) -> Iterator[View]:

@@ -93,7 +93,7 @@ def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
     BadOption
     """
     _check(options)
-    vectors = index.vectors
+    vectors = index.places
     placed = clusters.count_placed(vectors)
     if options.number is not None and options.number > placed:
         raise BadOption(
@@ -118,7 +118,7 @@ def _typical(
     index: SubspaceIndex, clustering: Clusters, snapshot: Snapshot, count: int
 ) -> list[list[tuple[Details, float]]]:
     """Read the documents nearest to each centre, those that are still there."""
-    nearest = clusters.typical_documents(index.vectors, clustering, count)
+    nearest = clusters.typical_documents(index.places, clustering, count)
     rows = index.document_rows
     keyed = [[(int(rows[place]), cosine) for place, cosine in own] for own in nearest]
     wanted = [row for own in keyed for row, _ in own]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from lpisearch.compute.stretches import STRETCH, over_stretches, stretches
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -65,11 +67,28 @@ class Bm25:
         """Return the score of each document; 0 where no word of the query is."""
         scores = np.zeros(len(self._half), np.float32)
         factors = question.weights * self.idf(question.words)
-        for number, factor in zip(question.words.tolist(), factors, strict=True):
+        bounds = self._bounds(question.words)
+
+        def add(at: int) -> None:
+            for factor, edges in zip(factors, bounds, strict=True):
+                start, end = edges[at], edges[at + 1]
+                places = self.postings.posting_places[start:end]
+                scores[places] += factor * self._saturated(start, end, places)
+
+        # A stretch of the scores stays in the cache while the entries of all words are added.
+        over_stretches(len(scores), lambda part: add(part.start // STRETCH))
+        return scores
+
+    def _bounds(self, words: NDArray[np.int64]) -> list[list[int]]:
+        """Return for each word where its entries begin in each stretch of the documents."""
+        inner = [part.start for part in stretches(len(self._half))][1:]
+        bounds = []
+        for number in words.tolist():
             start, end = self.postings.posting_starts[number : number + 2].tolist()
             places = self.postings.posting_places[start:end]
-            scores[places] += factor * self._saturated(start, end, places)
-        return scores
+            between = (start + np.searchsorted(places, inner)).tolist() if inner else []
+            bounds.append([start, *between, end])
+        return bounds
 
     def weighed(self) -> Bm25:
         """Return the same with the weight of every entry worked out, for many queries."""

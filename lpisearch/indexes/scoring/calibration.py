@@ -140,7 +140,7 @@ def calibrate(
     if not curves:
         return Calibration.safe()
     weights = {
-        length: _less_doubted(largest_harmless_weight(curve), len(index.vectors))
+        length: _less_doubted(largest_harmless_weight(curve), len(index.places))
         for length, curve in _smoothed(curves).items()
     }
     return Calibration(weights, counts, len(places))

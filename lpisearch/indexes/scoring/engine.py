@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.compute.stretches import largest, over_stretches
 from lpisearch.indexes.scoring.calibration import Calibration
 from lpisearch.indexes.scoring.feedback import FeedbackWords, FirstDocuments, moved_place
 from lpisearch.indexes.scoring.fusion import (
-    feedback_scores,
-    is_special,
-    place_scores,
-    standardised,
+    FEEDBACK_BOUND,
+    FEEDBACK_WEIGHT,
+    PLACE_BOUND,
+    above_all,
+    bounded,
+    standard_of,
 )
 from lpisearch.indexes.scoring.question import ask
 from lpisearch.indexes.scoring.units import Units
@@ -24,12 +27,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.indexes.scoring.fusion import Standard
+    from lpisearch.indexes.scoring.moments import Moments
     from lpisearch.indexes.scoring.question import Question
 
 WAYS = ("hybrid", "semantic", "lexical")
 # So many scores are held at once while a batch is answered: 64 queries of 60,000 documents.
 _BATCH_SCORES = 4_000_000
 _BATCH_QUERIES = 64
+# In a larger library a question that was moved is compared with the best so far alone: with those,
+# or with a share of all, whichever are more.
+COMPARED_AGAIN = 20_000
+SHARE_AGAIN = 0.02
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,10 +80,10 @@ class Scores:
         fused = self.bm25 is not None and self.cosines is not None
         return Scores(
             units.of_documents(self.by, best, fused=fused),
-            None if self.bm25 is None else self.bm25[best],
-            None if self.cosines is None else self.cosines[best],
+            None if self.bm25 is None else units.chosen(self.bm25, best),
+            None if self.cosines is None else units.chosen(self.cosines, best),
             self.found,
-            None if self.evidence is None else self.evidence[best],
+            None if self.evidence is None else units.chosen(self.evidence, best),
             best,
             self._worth_showing(units.documents),
         )
@@ -110,7 +119,7 @@ class Engine:
     def __init__(self, index: SubspaceIndex, *, whole: bool = False) -> None:
         self.index = index
         self.postings = index.postings
-        self.vectors: NDArray[np.float32] = index.vectors
+        self.places = index.places
         self.rows: NDArray[np.int64] = index.document_rows
         self.hashes: NDArray[np.uint8] = index.content_hashes
         self.calibration = Calibration.of_manifest(index.manifest.calibration)
@@ -159,14 +168,14 @@ class Engine:
         if by == "lexical":
             return Scores(bm25, bm25, None, found, bm25 > 0)
         cosines = units.cosines(question.vector)
-        evidence = (bm25 > 0) | is_special(cosines, units.documents)
+        standard = standard_of(cosines, units.documents)
+        evidence = _evidence(bm25, cosines, standard, units.documents)
         if by == "semantic":
             return Scores(cosines, None, cosines, found, evidence)
         hybrid = self._hybrid(question, bm25, weight, units)
-        fused = hybrid.fused(cosines)
+        fused = hybrid.fused(cosines, standard)
         if feedback:
-            fused = hybrid.fused(units.cosines(hybrid.moved_place(fused)))
-            fused = hybrid.with_feedback(fused)
+            fused = hybrid.with_feedback(hybrid.moved(fused, self.index.moments))
         return Scores(fused, bm25, cosines, found, evidence)
 
     def hybrid_parts(
@@ -246,8 +255,13 @@ class Engine:
     ) -> _Hybrid:
         if weight is None:
             weight = self.calibration.weight(question.length)
-        words = standardised(bm25, units.documents)
-        return _Hybrid(question, words, np.float32(weight * question.known), units)
+        return _Hybrid(
+            question,
+            bm25,
+            standard_of(bm25, units.documents),
+            np.float32(weight * question.known),
+            units,
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -256,21 +270,56 @@ class _Hybrid:
 
     Attributes
     ----------
-    words
-        The standardised BM25 of each unit.
+    bm25, standard
+        The BM25 of each unit, and how it is standardised.
     weight
         Of the subspace for this question.
     """
 
     question: Question
-    words: NDArray[np.float32]
+    bm25: NDArray[np.float32]
+    standard: Standard
     weight: np.float32
     units: Units
 
-    def fused(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+    def fused(
+        self, cosines: NDArray[np.float32], standard: Standard | None = None
+    ) -> NDArray[np.float32]:
         """Add the places to the words."""
-        units = self.units
-        return self.words + self.weight * place_scores(cosines, units.certainty, units.documents)
+        spread = standard or standard_of(cosines, self.units.documents)
+        scores = np.empty_like(self.bm25)
+
+        def fuse(part: slice) -> None:
+            scores[part] = self._fused(part, cosines[part], spread)
+
+        over_stretches(len(scores), fuse)
+        return scores
+
+    def moved(self, fused: NDArray[np.float32], moments: Moments | None) -> NDArray[np.float32]:
+        """Return the scores by the place that is moved towards the documents that come first.
+
+        In a large library it is compared with the best so far alone: others keep their scores.
+        """
+        place = self.moved_place(fused)
+        count = max(COMPARED_AGAIN, int(SHARE_AGAIN * len(fused)))
+        if moments is None or count >= len(fused):
+            return self.fused(self.units.cosines(place))
+        best = np.sort(largest(fused, count))
+        again = fused.copy()
+
+        def compare(part: slice) -> None:
+            some = best[part]
+            cosines = self.units.cosines_at(some, place)
+            again[some] = self._fused(some, cosines, moments.standard(place))
+
+        over_stretches(len(best), compare)
+        return again
+
+    def _fused(
+        self, some: slice | NDArray[np.int64], cosines: NDArray[np.float32], standard: Standard
+    ) -> NDArray[np.float32]:
+        places = self.units.certainty[some] * bounded(standard.of(cosines), PLACE_BOUND)
+        return self.standard.of(self.bm25[some]) + self.weight * places
 
     def moved_place(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the question's place moved towards the documents that come first."""
@@ -279,8 +328,31 @@ class _Hybrid:
     def with_feedback(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
         """Add what the words of the documents that come first find."""
         words = FeedbackWords.of_documents(self._first(fused), self.units)
-        said = feedback_scores(self.units.bm25(words), self.units.documents)
-        return fused + np.float32(self.question.known) * said
+        bm25 = self.units.bm25(words)
+        standard = standard_of(bm25, self.units.documents)
+        share = np.float32(self.question.known)
+        scores = np.empty_like(fused)
+
+        def add(part: slice) -> None:
+            said = bounded(standard.of(bm25[part]), FEEDBACK_BOUND)
+            scores[part] = fused[part] + share * (np.float32(FEEDBACK_WEIGHT) * said)
+
+        over_stretches(len(scores), add)
+        return scores
 
     def _first(self, fused: NDArray[np.float32]) -> FirstDocuments:
-        return FirstDocuments.of_scores(fused, self.units.short)
+        return FirstDocuments.of_scores(fused, self.units.long)
+
+
+def _evidence(
+    bm25: NDArray[np.float32], cosines: NDArray[np.float32], standard: Standard, documents: int
+) -> NDArray[np.bool_]:
+    """Tell which units have a word of the question, or a cosine that is special."""
+    evidence = np.empty(len(cosines), np.bool_)
+
+    def tell(part: slice) -> None:
+        special = above_all(cosines[part], standard, documents)
+        evidence[part] = (bm25[part] > 0) | special
+
+    over_stretches(len(evidence), tell)
+    return evidence

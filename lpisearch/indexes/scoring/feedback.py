@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.compute.stretches import largest
 from lpisearch.indexes.index import scaled_rows
 from lpisearch.indexes.scoring.document_terms import NO_TERM
 
@@ -47,16 +48,19 @@ class FirstDocuments:
 
     @classmethod
     def of_scores(
-        cls, scores: NDArray[np.float32], among: NDArray[np.int64] | None = None
+        cls, scores: NDArray[np.float32], without: Sequence[int] | NDArray[np.int64] = ()
     ) -> FirstDocuments:
-        """Take the best by a score, of some or of all."""
-        pool = scores if among is None else scores[among]
-        count = min(FIRST, len(pool) // _DOCUMENTS_A_FIRST)
+        """Take the best by a score, but for some."""
+        count = min(FIRST, (len(scores) - len(without)) // _DOCUMENTS_A_FIRST)
         if not count:
             return cls(np.empty(0, np.int64), np.empty(0, np.float32))
-        first = np.argpartition(pool, len(pool) - count)[-count:]
+        pool = scores
+        if len(without):
+            pool = scores.copy()
+            pool[without] = -np.inf
+        first = largest(pool, count)
         shares = np.exp(STEEPNESS * (pool[first] - pool[first].max()))
-        return cls(first if among is None else among[first], shares / shares.sum())
+        return cls(first, shares / shares.sum())
 
 
 def moved_place(

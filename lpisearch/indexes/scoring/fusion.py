@@ -18,9 +18,11 @@ document, or of equal ones. So the score is never NaN. docs/ranking.md has what 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from lpisearch.compute.stretches import over_stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +39,44 @@ SPECIAL = 1.0
 _ROUNDING = 1e-6
 # What is smaller has too few digits left.
 _LEAST = float(np.finfo(np.float32).tiny) / _ROUNDING
+
+
+class Standard(NamedTuple):
+    """How scores are standardised: what is their mean, and 1 by their deviation.
+
+    It is 0 where all scores are equal, so that they become zeros.
+    """
+
+    mean: np.float32
+    inverse: np.float32
+
+    def of(self, scores: Scores) -> Scores:
+        """Standardise some or all of the scores."""
+        return np.asarray((scores - self.mean) * self.inverse)
+
+
+def standard_of(scores: Scores, documents: int | None = None) -> Standard:
+    """Return how one row of scores is standardised; `documents` as `standardised` has it."""
+    known = scores[:documents]
+    if not known.size:
+        return Standard(np.float32(0), np.float32(0))
+    sums = over_stretches(len(known), lambda part: _sums(known[part]))
+    counts, means, squares, most = (np.array(each) for each in zip(*sums, strict=True))
+    mean = means[0] if len(sums) == 1 else float(counts @ means / len(known))
+    # The squares of a stretch are about its own mean (Chan, Golub and LeVeque 1983).
+    variance = float(squares.sum() + counts @ np.square(means - mean)) / len(known)
+    deviation, largest = np.sqrt(variance), float(most.max())
+    says_something = deviation > _ROUNDING * largest and largest >= _LEAST
+    return Standard(np.float32(mean), np.float32(1 / deviation if says_something else 0))
+
+
+def _sums(scores: Scores) -> tuple[int, float, float, float]:
+    wide = scores.astype(np.float64)
+    mean = float(wide.mean())
+    wide -= mean
+    most = max(abs(float(scores.max())), abs(float(scores.min())))
+    wide *= wide  # no product: BLAS would share it out to threads of its own
+    return len(scores), mean, float(wide.sum()), most
 
 
 def place_scores(cosines: Scores, certainty: Scores, documents: int | None = None) -> Scores:
@@ -118,5 +158,10 @@ def is_special(cosines: Scores, documents: int | None = None) -> NDArray[np.bool
     without a word are relevant no more often than any (docs/ranking.md). Few documents cannot
     differ that much: of n, one can lie √(n - 1) above at most, and half of that will do.
     """
-    least = min(SPECIAL, np.sqrt(max(len(cosines[:documents]) - 1, 0)) / 2)
-    return np.asarray((standardised(cosines, documents) >= least) & (cosines > 0))
+    return above_all(cosines, standard_of(cosines, documents), len(cosines[:documents]))
+
+
+def above_all(cosines: Scores, standard: Standard, documents: int) -> NDArray[np.bool_]:
+    """Tell which of some cosines stand out among those of so many documents, as `is_special`."""
+    least = min(SPECIAL, np.sqrt(max(documents - 1, 0)) / 2)
+    return np.asarray((standard.of(cosines) >= least) & (cosines > 0))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.scoring.bm25 import Bm25
 from lpisearch.indexes.scoring.document_terms import NO_TERM
 from lpisearch.indexes.scoring.fusion import place_certainty
@@ -53,7 +54,7 @@ class Units:
 
     passages: Passages | None
     documents: int
-    vectors: tuple[Floats, ...]
+    vectors: tuple[PackedRows, ...]
     terms: tuple[DocumentTerms, ...]
     words: tuple[Bm25, ...]
 
@@ -63,11 +64,11 @@ class Units:
         own = Bm25(index.postings)
         n = len(index.document_rows)
         if passages is None:
-            return cls(None, n, (index.vectors,), (index.document_terms,), (own,))
+            return cls(None, n, (index.places,), (index.document_terms,), (own,))
         return cls(
             passages,
             n,
-            (index.vectors, passages.vectors),
+            (index.places, PackedRows(passages.vectors)),
             (index.document_terms, passages.terms),
             (own, Bm25(passages.postings, among=index.postings)),
         )
@@ -87,19 +88,26 @@ class Units:
     def cosines(self, places: Floats) -> Floats:
         """Return the cosine of each unit with a place, or with each of several (rows)."""
         if places.ndim == 1:
-            return _joined([vectors @ places for vectors in self.vectors])
-        return _joined([places @ vectors.T for vectors in self.vectors])
+            return _joined([vectors.times(places) for vectors in self.vectors])
+        return _joined([vectors.times_each(places) for vectors in self.vectors])
 
     @cached_property
     def certainty(self) -> Floats:
         """How sure the place of each unit is."""
         return place_certainty(_joined([each.distinct_terms for each in self.terms]))
 
+    def cosines_at(self, units: Places, place: Floats) -> Floats:
+        """Return the cosines of some units with a place."""
+        found = np.empty(len(units), np.float32)
+        for part, own, places in self._parts(units):
+            found[own] = self.vectors[part].times_at(places, place)
+        return found
+
     def vectors_at(self, units: Places) -> Floats:
         """Return the vectors of some units, as rows."""
         found = np.empty((len(units), self.vectors[0].shape[1]), np.float32)
         for part, own, places in self._parts(units):
-            found[own] = self.vectors[part][places]
+            found[own] = self.vectors[part].at(places)
         return found
 
     def telling_words(self, units: Places) -> tuple[Places, Floats]:
@@ -122,14 +130,11 @@ class Units:
         return words, worth
 
     @cached_property
-    def short(self) -> Places | None:
-        """Short documents and passages: of them the best move a question. None if all are short."""
+    def long(self) -> Places:
+        """Long documents: the best of all else, passages too, move a question."""
         if self.passages is None:
-            return None
-        whole = np.ones(self.documents, np.bool_)
-        whole[self.passages.owners] = False
-        passages = np.arange(self.documents, self.documents + len(self.passages))
-        return np.concatenate([np.flatnonzero(whole), passages])
+            return np.empty(0, np.int64)
+        return np.unique(self.passages.owners).astype(np.int64)
 
     def best(self, scores: Floats, bm25: Floats | None) -> Places:
         """Return the unit that stands for each document: itself, or the best of its passages.
@@ -184,10 +189,17 @@ class Units:
         In the fused score of a long document the whole has a small say: of two whose best pages
         are alike, the one that is about the matter comes first.
         """
-        found = scores[best]
+        found = self.chosen(scores, best)
         if fused:
             late = np.flatnonzero(best >= self.documents)
             found[late] += np.float32(WHOLE_SHARE) * scores[late]
+        return found
+
+    def chosen(self, values: NDArray[Any], best: Places) -> NDArray[Any]:
+        """Return the values of the units that stand for documents: mostly themselves."""
+        found = values[: self.documents].copy()
+        late = np.flatnonzero(best >= self.documents)
+        found[late] = values[best[late]]
         return found
 
     @cached_property

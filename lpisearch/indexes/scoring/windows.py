@@ -71,12 +71,12 @@ class Contest:
         self.postings = index.postings
         distinct = index.document_terms.distinct_terms
         self.certainty = place_certainty(distinct[rivals])
-        self.vectors: Floats = index.vectors[rivals]
+        self.vectors: Floats = index.places.at(rivals)
 
     @classmethod
     def of_index(cls, index: SubspaceIndex, places: Numbers, rng: np.random.Generator) -> Self:
         """Take all documents, or of very many a sample beside those that are to be found."""
-        n = len(index.vectors)
+        n = len(index.places)
         if n <= RIVALS:
             return cls(index, np.arange(n))
         return cls(index, np.union1d(places, rng.permutation(n)[: RIVALS - len(places)]))
@@ -118,7 +118,7 @@ class Contest:
     @cached_property
     def _weighted(self) -> csr_array:
         """The BM25 of each term in each rival, without idf: terms x rivals."""
-        postings, n = self.postings, len(self.index.vectors)
+        postings, n = self.postings, len(self.index.places)
         weights = Bm25(postings).worth()
         entries = (weights, postings.posting_places, postings.posting_starts)
         every: csr_array = csr_array(entries, shape=(len(postings), n))
@@ -146,7 +146,7 @@ class Contest:
     def _known(self, queries: csr_array) -> Floats:
         frequencies = np.diff(self.postings.posting_starts)
         has_column = self.postings.lexicon_columns != NO_COLUMN
-        n = len(self.index.vectors)
+        n = len(self.index.places)
         parts = np.split(np.arange(queries.nnz), queries.indptr[1:-1])
         known = [
             known_part(queries.data[part], frequencies[words], has_column[words], n)

@@ -118,7 +118,7 @@ def test_labels_are_kept_as_they_are(classifier: Classifier) -> None:
 )
 def test_each_classifier(classifier: Classifier, by: str, gap: float) -> None:
     """The shares follow from the difference of the two scores, each part with its weight."""
-    shares = classifier.shares(np.array([0]), np.array([1.0], np.float32), by)
+    shares = classifier.shares([(np.array([0]), np.array([1.0], np.float32))], by)[0]
     assert shares is not None
     assert shares == pytest.approx(as_shares(np.array([[gap, 0]]))[0])
 
@@ -128,18 +128,18 @@ def test_each_classifier(classifier: Classifier, by: str, gap: float) -> None:
 def test_no_direction(classifier: Classifier, by: str, columns: list[int]) -> None:
     """Without a term, or where terms cancel out, there is no answer."""
     weights = np.ones(len(columns), np.float32)
-    assert classifier.shares(np.array(columns, np.int32), weights, by) is None
+    assert classifier.shares([(np.array(columns, np.int32), weights)], by) == [None]
 
 
 @pytest.mark.parametrize("by", ["svm", "svm+centroid", "svm+map-svm", "auto"])
 def test_no_terms_for_an_svm(classifier: Classifier, by: str) -> None:
     """Intercepts alone are no answer."""
-    assert classifier.shares(np.array([], np.int32), np.array([], np.float32), by) is None
+    assert classifier.shares([(np.array([], np.int32), np.array([], np.float32))], by) == [None]
 
 
 def test_terms_that_say_nothing_on_the_map(classifier: Classifier) -> None:
     """Where they cancel out, the machine on terms answers with its part of the weight alone."""
-    shares = classifier.shares(np.array([0, 1]), np.ones(2, np.float32), "svm+centroid")
+    shares = classifier.shares([(np.array([0, 1]), np.ones(2, np.float32))], "svm+centroid")[0]
     assert shares is not None
     assert shares == pytest.approx(as_shares(np.array([[2 * 0.5, 0]]))[0])
 

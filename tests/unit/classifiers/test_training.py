@@ -62,7 +62,7 @@ def _reason(learned: Learned) -> str:
 def _shares(learned: Learned, X: csr_array, by: str) -> Any:
     classifier = Classifier.from_index(learned.arrays, _facts(learned))
     rows = [X[[row]] for row in range(X.shape[0])]
-    return np.array([classifier.shares(row.indices, row.data, by) for row in rows])
+    return np.array(classifier.shares([(row.indices, row.data) for row in rows], by))
 
 
 @pytest.mark.parametrize("by", ["auto", *CLASSIFIERS])

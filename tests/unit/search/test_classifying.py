@@ -254,7 +254,7 @@ def test_classifiers_of_an_earlier_version(indexed: Path, records: list[dict[str
     old = classifying._classifier(index, "auto")
     counts = index.vocabulary.count(records[0]["text"].split())
     text = (counts.indices, index.weighting.weigh_query(counts.indices, counts.counts))
-    assert old.shares(*text) == pytest.approx(new.shares(*text, "centroid"))
+    assert old.shares([text])[0] == pytest.approx(new.shares([text], "centroid")[0])
     with pytest.raises(ClassifierNotFound, match="has no map-svm"):
         classifying._classifier(index, "map-svm")
 

@@ -9,6 +9,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from lpisearch.compute import k_means
 from lpisearch.compute.agreement import normalised_information, purity
+from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.compute.rows import divided_by_lengths
 from lpisearch.indexes.postings import Postings
 from lpisearch.search import clusters
@@ -29,7 +30,7 @@ def _planted(sizes: list[int], dims: int = 6, noise: float = 0.15) -> tuple[Any,
 def test_planted_clusters_are_found() -> None:
     """Documents around a few directions are put together, the largest cluster first."""
     vectors, truth = _planted([30, 50, 10, 20])
-    found = clusters.cluster(vectors, 4, 6, seed=0)
+    found = clusters.cluster(PackedRows(vectors), 4, 6, seed=0)
     assert found.sizes.tolist() == [50, 30, 20, 10]
     assert found.assignments.tolist() == np.array([1, 0, 3, 2])[truth].tolist()
 
@@ -37,7 +38,7 @@ def test_planted_clusters_are_found() -> None:
 def test_the_same_seed_gives_the_same_clusters() -> None:
     """Every random choice comes from the seed."""
     vectors, _ = _planted([60, 60, 60], noise=1.0)
-    first, second = (clusters.cluster(vectors, 5, 4, seed=7) for _ in range(2))
+    first, second = (clusters.cluster(PackedRows(vectors), 5, 4, seed=7) for _ in range(2))
     assert first.assignments.tolist() == second.assignments.tolist()
 
 
@@ -50,7 +51,7 @@ def test_the_objective_is_as_good_as_that_of_a_peer() -> None:
             float(np.linalg.norm(points[labels == each].sum(axis=0))) for each in np.unique(labels)
         )
 
-    ours = objective(clusters.cluster(points, 12, 8, seed=0).assignments)
+    ours = objective(clusters.cluster(PackedRows(points), 12, 8, seed=0).assignments)
     theirs = objective(KMeans(12, n_init=10, random_state=0).fit_predict(points))
     assert ours > 0.99 * theirs
 
@@ -59,37 +60,39 @@ def test_rows_of_zeros_are_set_apart() -> None:
     """A document without a known word is in no cluster."""
     vectors, _ = _planted([10, 10])
     vectors[[3, 7]] = 0
-    found = clusters.cluster(vectors, 2, 6, seed=0)
+    found = clusters.cluster(PackedRows(vectors), 2, 6, seed=0)
     assert np.flatnonzero(found.assignments == NO_TOPIC).tolist() == [3, 7]
-    assert found.sizes.sum() == 18 == clusters.count_placed(vectors)
+    assert found.sizes.sum() == 18 == clusters.count_placed(PackedRows(vectors))
 
 
 def test_only_leading_dimensions_take_part() -> None:
     """What lies beyond them makes no difference."""
     vectors, truth = _planted([40, 40])
     noise = np.random.default_rng(5).normal(size=(80, 30)).astype(np.float32)
-    found = clusters.cluster(divided_by_lengths(np.hstack([vectors, 3 * noise])), 2, 6, seed=0)
+    found = clusters.cluster(
+        PackedRows(divided_by_lengths(np.hstack([vectors, 3 * noise]))), 2, 6, seed=0
+    )
     assert len(set(zip(found.assignments, truth, strict=True))) == 2
 
 
 def test_more_clusters_than_different_documents() -> None:
     """Equal documents cannot be told apart: there are fewer clusters, and none is empty."""
     vectors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)
-    found = clusters.cluster(vectors, 8, 3, seed=0)
+    found = clusters.cluster(PackedRows(vectors), 8, 3, seed=0)
     assert found.sizes.tolist() == [4, 4, 4]
 
 
 def test_one_cluster() -> None:
     """A single cluster holds all."""
     vectors, _ = _planted([5, 5])
-    assert clusters.cluster(vectors, 1, 2, seed=0).sizes.tolist() == [10]
+    assert clusters.cluster(PackedRows(vectors), 1, 2, seed=0).sizes.tolist() == [10]
 
 
 def test_starts_are_sought_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many documents a sample finds the starts, and all are assigned."""
     monkeypatch.setattr(k_means, "SAMPLE", 40)
     vectors, truth = _planted([300, 200, 100])
-    found = clusters.cluster(vectors, 3, 6, seed=0)
+    found = clusters.cluster(PackedRows(vectors), 3, 6, seed=0)
     assert found.sizes.tolist() == [300, 200, 100]
     assert found.assignments.tolist() == truth.tolist()
 
@@ -100,7 +103,7 @@ def test_typical_documents() -> None:
         np.float32
     )
     found = Clusters(np.array([0, 0, 0, 1]), np.array([3, 1]))
-    nearest = clusters.typical_documents(vectors, found, 2)
+    nearest = clusters.typical_documents(PackedRows(vectors), found, 2)
     assert [[place for place, _ in own] for own in nearest] == [[1, 0], [3]]
     centre = divided_by_lengths(vectors[:3].sum(axis=0, keepdims=True))[0]
     assert nearest[0][0][1] == pytest.approx(float(centre @ vectors[1]))

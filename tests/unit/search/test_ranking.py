@@ -38,8 +38,8 @@ def test_ids_are_asked_only_of_ties() -> None:
 def test_ranks_and_rounding() -> None:
     """A rank is one more than the number of better scores; scores have six decimals, never -0."""
     scores = np.array([0.9, 0.5, 0.5, 0.1], np.float32)
-    assert [rank_of(scores, float(score), None) for score in scores] == [1, 2, 2, 4]
-    assert rank_of(scores, float(scores[3]), np.array([1, 3])) == 2
+    assert [rank_of(scores, float(score)) for score in scores] == [1, 2, 2, 4]
+    assert rank_of(scores[[1, 3]], float(scores[3])) == 2
     assert str(rounded(np.array([-1e-9, 0.12345678], np.float32)).tolist()) == "[0.0, 0.123457]"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import lpisearch
 from lpisearch.compute.agreement import normalised_information, purity
+from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.errors import BadOption, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.records import TopicReport
@@ -230,7 +231,7 @@ def test_tdt2(data: Path) -> None:
     X = unit_rows(csr_array(parts, shape=tuple(stored["shape"])))
     vectors = RLPI(60, n_neighbors=7, alpha=0.1).fit(X).embed(X).astype(np.float32)
     labels = np.unique(stored["label"].ravel(), return_inverse=True)[1]
-    found = clusters.cluster(vectors, 30, 29, seed=0)
+    found = clusters.cluster(PackedRows(vectors), 30, 29, seed=0)
     table = np.zeros((30, 30))
     np.add.at(table, (found.assignments, labels), 1)
     pure, information = purity(table), normalised_information(table)

@@ -1,0 +1,133 @@
+"""What packed places, and comparing a moved question with the best alone, do to answers.
+
+Run `python -m benchmarks.answers_quality [COLLECTION …]`. Each collection is indexed once by
+default options, with its places as float32. Then the same places are packed as those of a large
+library are (int16) and of a very large one (int8), and the questions are asked again. "best alone"
+is what both do besides: the moved question is compared with a fiftieth of all (200 at least), and
+standardised by moments. AP in points of a hundred; "ten" is the share of the first ten that stay.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
+from lpisearch.compute.packed_rows import PackedRows
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.index import SubspaceIndex, place_arrays
+from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.scoring import engine as scoring
+from lpisearch.indexes.scoring.engine import Engine
+from lpisearch.indexes.session import Session
+from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.search.expansion import asked_of, expand
+from lpisearch.search.parsing import parse_plain
+from lpisearch.search.word_sources import IndexWords
+from lpisearch.settings import IndexOptions, IngestOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+LEAST_COMPARED = 200
+TEN = 10
+
+
+class Asked(NamedTuple):
+    """The scores of every question, and what is relevant to each."""
+
+    scores: list[NDArray[np.float32]]
+    relevant: list[NDArray[np.int64]]
+
+    def precision(self) -> float:
+        """Return the mean average precision, in points."""
+        return 100 * fmean(map(_average_precision, self.scores, self.relevant))
+
+    def first_ten(self, other: Asked) -> float:
+        """Return the share of the first ten that stay."""
+        pairs = zip(self.scores, other.scores, strict=True)
+        return fmean(len({*_best(a)} & {*_best(b)}) / TEN for a, b in pairs)
+
+
+def main() -> None:
+    """Print a line for each collection."""
+    heads = [head for by in ("semantic", "hybrid") for head in (by, "int16", "int8")]
+    print(f"| | {' | '.join(heads)} | int16, best alone | ten | int8, best alone | ten |")
+    print("| :--- |" + " ---: |" * 10)
+    for name in sys.argv[1:] or ENGLISH:
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "one.db"
+            run_ingest(library, [str(DATA / name / "docs.jsonl.gz")], IngestOptions())
+            build_index(library, IndexOptions())
+            print(_line(library, name), flush=True)
+
+
+def _line(library: Path, name: str) -> str:
+    index = open_index(library)
+    large = [_packed(index, kind) for kind in (np.int16, np.int8)]
+    ways = [(by, each) for by in ("semantic", "hybrid") for each in (index, *large)]
+    asked = [_ask(library, each, name, by) for by, each in ways]
+    plain = asked[3]
+    with _best_alone():
+        alone = [_ask(library, each, name, "hybrid") for each in large]
+    cells = [f"{each.precision():.2f}" for each in asked]
+    for each in alone:
+        cells += [f"{each.precision():.2f}", f"{plain.first_ten(each):.3f}"]
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def _packed(index: SubspaceIndex, kind: type[np.signedinteger[Any]]) -> SubspaceIndex:
+    arrays = place_arrays(PackedRows.pack(index.vectors, kind))
+    return SubspaceIndex(index.manifest, index.arrays | arrays)
+
+
+def _ask(library: Path, index: SubspaceIndex, name: str, by: str) -> Asked:
+    engine, texts, judged = Engine(index), dict(questions_of(name)), judged_of(name)
+    with Session(library) as session, session.store.reading() as snapshot:
+        names = snapshot.documents.ids()
+        tokeniser = session.tokeniser_of(index)
+    places = {names[row]: at for at, row in enumerate(engine.rows.tolist())}
+    words = IndexWords(engine, tokeniser)
+    questions = [
+        asked_of(engine, expand(parse_plain(texts[query], tokeniser), words)) for query in judged
+    ]
+    relevant = [
+        np.array([places[each] for each in told if each in places], np.int64)
+        for told in judged.values()
+    ]
+    return Asked([engine.scores(each, by).by for each in questions], relevant)
+
+
+@contextmanager
+def _best_alone() -> Iterator[None]:
+    usual = scoring.COMPARED_AGAIN
+    scoring.COMPARED_AGAIN = LEAST_COMPARED
+    try:
+        yield
+    finally:
+        scoring.COMPARED_AGAIN = usual
+
+
+def _best(scores: NDArray[np.float32]) -> list[int]:
+    best: list[int] = np.argsort(-scores, kind="stable")[:TEN].tolist()
+    return best
+
+
+def _average_precision(scores: NDArray[np.float32], relevant: NDArray[np.int64]) -> float:
+    if not len(relevant):
+        return 0.0
+    ranks = np.sort(len(scores) - np.searchsorted(np.sort(scores), scores[relevant], "right") + 1)
+    found = np.arange(1, len(ranks) + 1)
+    return float(np.mean(found / np.maximum(ranks, found)))
+
+
+if __name__ == "__main__":
+    main()
