@@ -11,7 +11,7 @@ is solved for U b' with b' = S b.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -104,8 +104,8 @@ def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floa
 
 def _in_standard_form(objective: Floats, factor: Floats) -> Floats:
     """Return L⁻¹ M L⁻ᵀ of a symmetric M and a lower triangle L."""
-    (reduced,) = linalg.get_lapack_funcs(("sygst",), (objective,))
-    lower, _ = reduced(objective, factor, lower=1)
+    reduced: Any = linalg.get_lapack_funcs(("sygst",), (objective,))
+    lower, _ = reduced[0](objective, factor, lower=1)
     lower = np.tril(lower)
     return np.asarray(lower + np.tril(lower, -1).T)
 
