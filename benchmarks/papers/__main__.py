@@ -6,14 +6,16 @@ import argparse
 import sys
 import time
 from itertools import chain
+from math import inf
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.papers.catalogue import PAPERS, chosen
 from benchmarks.papers.datasets import DATA
+from benchmarks.papers.draws import read_draws, write_draws
 from benchmarks.papers.pages import write_overview, write_table
-from benchmarks.papers.protocol import run
+from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
 from lpisearch.evaluation.experiments.cells import Cells, kept_cells
 from lpisearch.wording import pace
@@ -37,14 +39,15 @@ def main(words: list[str] | None = None) -> int:
         print(f"The public collections are not there: {DATA}", file=sys.stderr)
         return 1
     began = time.perf_counter()
-    options.keep = options.keep or options.known or bool(options.only)
-    signature = {"papers": "" if options.keep else names, "form": options.form}
+    some = options.known or options.only or options.minutes is not None
+    options.keep = options.keep or bool(some)
+    signature = {"papers": names, "form": options.form, "keep": options.keep}
     try:
         with kept_cells(signature, _progress_line()) as cells:
-            asked = Asked(names, options.form, options.only)
-            reproduce(asked, options.into, cells, 0 if options.known else options.jobs)
-            if options.keep:
-                cells.path = None
+            asked = Asked(names, options.form, not options.keep)
+            until = inf if options.minutes is None else time.monotonic() + 60 * options.minutes
+            extent = Extent(0 if options.known else options.jobs, options.only, until)
+            reproduce(asked, options.into, cells, extent)
     except KeyboardInterrupt:
         print("\nInterrupted. The same command goes on from here.", file=sys.stderr)
         return 130
@@ -53,19 +56,22 @@ def main(words: list[str] | None = None) -> int:
 
 
 class Asked(NamedTuple):
-    """Tables by name, in a form, and the methods that are measured; () is all."""
+    """Tables by name, in a form; anew is without the draws that lie beside the pages."""
 
     names: Sequence[str]
     form: str
-    methods: Sequence[str] = ()
+    anew: bool = False
 
 
-def reproduce(asked: Asked, folder: Path, cells: Cells, jobs: int) -> None:
+def reproduce(asked: Asked, folder: Path, cells: Cells, extent: Extent) -> None:
     """Measure what is not known yet, and write the pages of some tables."""
     tables = [(paper, table) for paper in PAPERS for table in paper.tables
               if table.name in asked.names]  # fmt: skip
     parts = {table.name: table.parts(asked.form) for _, table in tables}
-    results = run(chain.from_iterable(parts.values()), cells, jobs, asked.methods)
+    every = list(chain.from_iterable(parts.values()))
+    draws = {} if asked.anew else read_draws(folder, (part.data for part in every))
+    results = run(every, cells, extent, draws)
+    write_draws(folder, results)
     for paper, table in tables:
         found = table.findings(asked.form, results)
         wanted = dict.fromkeys(part for part in parts[table.name] if part.method.is_known)
@@ -83,8 +89,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=JOBS, help="processes (%(default)s)")
     parser.add_argument("--into", type=Path, default=FOLDER, help="where the pages are written")
     parser.add_argument(
-        "--keep", action="store_true", help="keep what was measured, to write pages anew"
-    )
+        "--keep", action="store_true",
+        help="add to the draws that lie beside the pages, in place of measuring all anew",
+    )  # fmt: skip
+    parser.add_argument(
+        "--minutes", type=float, metavar="N",
+        help="begin nothing after so long: the first draws of everything (implies --keep)",
+    )  # fmt: skip
     parser.add_argument(
         "--only", action="append", default=[], metavar="METHOD",
         help="measure these methods alone, by their names in the registry (implies --keep)",

@@ -115,7 +115,7 @@ class Categories:
             return []
         method, share = self.columns[label], SHARES[row]
         return [
-            Part("categories", self.data, method, (), (share, draw))
+            Part("categories", self.data, method, (draw,), (share,))
             for draw in range(self.splits if share else 1)
         ]
 

@@ -33,7 +33,7 @@ ORIGINAL = 0
 
 def measure_categories(part: Part) -> dict[str, Any]:
     """Learn from the documents of a split, and judge the others."""
-    share, draw = part.options
+    (share,), (draw,) = part.options, part.subset
     collection = load(part.data)
     seen, unseen = _split(collection, share, draw)
     weights = TermWeights(np.ones(collection.counts.shape[1], bool), _tf(collection))

@@ -106,9 +106,9 @@ class Experiment:
             found |= {(str(number), column): averaged(own) for column, own in measured.items()}
         return found
 
-    def best_dims(self, results: Results, label: str) -> dict[int, Value]:
+    def best_dims(self, results: Results, label: str) -> dict[float, Value]:
         """Return the numbers of dimensions at which clusters are best."""
-        found: dict[int, list[float]] = {}
+        found: dict[float, list[float]] = {}
         for number in self.bounds.classes:
             for subset in drawn(self.data, number, self.bounds.draws):
                 by_dims = results.get(self.of_draw(number, subset)[label], {}).get("by_dims")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.papers.comparison import averaged
+from benchmarks.papers.curves import as_series, as_table, collected
 from benchmarks.papers.datasets import load
 from benchmarks.papers.methods import Method
 from benchmarks.papers.prose import Prose
@@ -17,6 +17,8 @@ from benchmarks.papers.tables import Findings, Paper, PaperTable
 from lpisearch.records import Figure, Series, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from benchmarks.papers.protocol import Results
     from lpisearch.records import Cell
 
@@ -121,14 +123,15 @@ def all_parts(form: str) -> list[Part]:
 def figures_found(form: str, results: Results) -> Findings:
     """Draw the four figures and give their values."""
     bounds = BOUNDS[form]
-    figures = [_eigenvalues(form, results)]
-    figures += [_similarity(form, results, *named) for named in _MEASURES]
-    figures += [
+    eigenvalues = _eigenvalues(form, results)
+    curves = [_similarity(form, results, *named) for named in _MEASURES]
+    curves += [
         _clusters(form, results, number, what)
         for number in bounds.classes
         for what in ("AC", "NMI")
     ]
-    tables = [_as_table(figure) for figure in figures]
+    figures = [eigenvalues, *(figure for figure, _ in curves)]
+    tables = [_eigenvalue_table(eigenvalues), *(table for _, table in curves)]
     sizes = [results[part]["documents"] for (label, _), part in similarity_parts(form).items()
              if label == "Baseline" and "documents" in results.get(part, {})]  # fmt: skip
     extent = (
@@ -156,52 +159,47 @@ def _eigenvalues(form: str, results: Results) -> Figure:
     return Figure("olpi-2005-figure1", title, "direction", "f(a)", tuple(lines))
 
 
-def _similarity(form: str, results: Results, name: str, what: str, title: str) -> Figure:
-    measured: dict[tuple[str, int], list[float]] = {}
-    for (label, _), part in similarity_parts(form).items():
-        for rate, found in results.get(part, {}).get("by_rate", {}).items():
-            measured.setdefault((label, int(rate)), []).append(found[what])
-    lines = []
-    for label in dict.fromkeys(label for label, _ in measured):
-        own = {rate: fmean(values) for (each, rate), values in measured.items() if each == label}
-        x = tuple(rate / 10 for rate in own)
-        lines.append(Series(label, x, tuple(round(value, 4) for value in own.values())))
-    return Figure(f"olpi-2005-{name}", title, "dimensions in % of all", what, tuple(lines), True)  # noqa: FBT003 (log_x)
+def _similarity(
+    form: str, results: Results, name: str, what: str, title: str
+) -> tuple[Figure, Table]:
+    curves = collected(
+        (label, int(rate) / 10, found[what])
+        for (label, _), part in similarity_parts(form).items()
+        for rate, found in results.get(part, {}).get("by_rate", {}).items()
+    )
+    corner, name = "dimensions in % of all", f"olpi-2005-{name}"
+    table = as_table(name, title, corner, curves, 4)
+    return Figure(name, title, corner, what, as_series(curves, 4), log_x=True), table
 
 
-def _clusters(form: str, results: Results, number: int, what: str) -> Figure:
-    measured: dict[tuple[str, int], list[float]] = {}
-    for (label, classes, _), part in cluster_parts(form).items():
-        if classes != number or part not in results:
-            continue
-        found = results[part]
-        if what in found:
-            measured.setdefault((label, 1), []).append(found[what])
-        for dims, own in found.get("by_dims", {}).items():
-            measured.setdefault((label, int(dims)), []).append(own[what])
-    lines = []
-    for label in dict.fromkeys(label for label, _ in measured):
-        means = {d: averaged(own).mean for (each, d), own in measured.items() if each == label}
-        y = tuple(round(mean, 2) for mean in means.values())
-        lines.append(Series(label, tuple(map(float, means)), y))
+def _clusters(form: str, results: Results, number: int, what: str) -> tuple[Figure, Table]:
+    curves = collected(_by_dimension(form, results, number, what))
     said = {"AC": "accuracy", "NMI": "normalised mutual information"}[what]
     title = f"Figure 4: {said} of clusters, {number} classes"
     name = f"olpi-2005-figure4-{number}" + ("" if what == "AC" else f"-{what}")
-    return Figure(name, title, "dimensions", f"{what} in %", tuple(lines))
+    table = as_table(name, title, "dimensions", curves)
+    return Figure(name, title, "dimensions", f"{what} in %", as_series(curves)), table
 
 
-def _as_table(figure: Figure) -> Table:
-    """Give the values of a figure; of many directions only some."""
-    rows: dict[float, dict[str, Cell]] = {}
-    for series in figure.series:
-        if series in figure.baselines:
-            continue
-        for at, x in enumerate(series.x):
-            if figure.x_label != "direction" or x in {1, 2, 3, 5, 10, 20, 50, 100, 150, 200, 250}:
-                row = rows.setdefault(x, {figure.x_label: f"{x:g}"})
-                row[series.name] = series.y[at]
-    notes = [f"{series.name}: {series.y[0]:.4g}" for series in figure.baselines]
-    return Table(figure.name, figure.title, tuple(rows.values()), tuple(notes))
+def _by_dimension(
+    form: str, results: Results, number: int, what: str
+) -> Iterator[tuple[str, float, float]]:
+    for (label, classes, _), part in cluster_parts(form).items():
+        found = results.get(part, {}) if classes == number else {}
+        if what in found:
+            yield label, 1.0, found[what]
+        for dims, own in found.get("by_dims", {}).items():
+            yield label, float(dims), own[what]
+
+
+def _eigenvalue_table(figure: Figure) -> Table:
+    """Give some of the values."""
+    rows: list[dict[str, Cell]] = [
+        {figure.x_label: str(direction)}
+        | {each.name: each.y[direction - 1] for each in figure.series if direction <= len(each.y)}
+        for direction in (1, 2, 3, 5, 10, 20, 50, 100, 150, 200, 250)
+    ]
+    return Table(figure.name, figure.title, tuple(rows))
 
 
 def _method(name: str, n_components: int | None = None) -> Method:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.papers.datasets import load
+from benchmarks.papers.draws import known_of
 from benchmarks.papers.measures import MEASURES, measured
 from lpisearch.evaluation import draw_classes
 
@@ -62,7 +65,27 @@ def drawn(data: str, n_classes: int, draws: int) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(names.tolist()) for names in sets)
 
 
-def run(parts: Iterable[Part], cells: Cells, jobs: int, methods: Sequence[str] = ()) -> Results:
+class Extent(NamedTuple):
+    """How much of what is wanted is measured now.
+
+    Attributes
+    ----------
+    jobs
+        Processes; 0 measures nothing.
+    methods
+        Of which parts are measured; () of all.
+    until
+        On the clock of `time.monotonic`: no part begins after it.
+    """
+
+    jobs: int = 1
+    methods: Sequence[str] = ()
+    until: float = inf
+
+
+def run(
+    parts: Iterable[Part], cells: Cells, extent: Extent, draws: Mapping[str, Any] | None = None
+) -> Results:
     """Compute the parts that are not there yet; each is written down when it is done.
 
     Parameters
@@ -70,24 +93,24 @@ def run(parts: Iterable[Part], cells: Cells, jobs: int, methods: Sequence[str] =
     parts
         All that the pages take.
     cells
-        What is known.
-    jobs
-        Processes; 0 computes nothing.
-    methods
-        Of which parts are computed; () of all.
+        What this run has measured, or one that was interrupted.
+    extent
+        What is measured, and how long.
+    draws
+        What earlier runs left, by the names of parts.
     """
     wanted = in_order(part for part in dict.fromkeys(parts) if part.method.is_known)
-    found = {part: cells.value(str(part), dict) for part in wanted if cells.has(str(part))}
-    missing = [
-        part
-        for part in wanted
-        if part not in found and (not methods or part.method.name in methods) and jobs
-    ]
+    found = known_of(wanted, draws or {})
+    found |= {part: cells.value(str(part), dict) for part in wanted if cells.has(str(part))}
+    asked = (part for part in wanted if not extent.methods or part.method.name in extent.methods)
+    missing = [part for part in asked if part not in found] if extent.jobs else []
     cells.total = len(found) + len(missing)
     for name in dict.fromkeys(part.data for part in missing):
         load(name)  # before the processes part, so that it is read once
-    for part, value in _computed(missing, jobs) if missing else ():
+    for part, value in _computed(missing, extent.jobs) if missing else ():
         found[part] = cells.value(str(part), value)
+        if time.monotonic() > extent.until:
+            break
     return found
 
 

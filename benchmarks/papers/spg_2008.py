@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import Comparison, averaged, with_average
+from benchmarks.papers.curves import as_series, as_table, collected
 from benchmarks.papers.methods import Method
 from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import Published
 from benchmarks.papers.tables import Findings, Paper, PaperTable
-from lpisearch.records import Figure, Series, Table
+from lpisearch.records import Figure, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from benchmarks.papers.protocol import Results
     from lpisearch.records import Cell
 
@@ -151,26 +154,14 @@ def figure_parts(form: str) -> list[Part]:
 def figures_found(form: str, results: Results) -> Findings:
     """Draw figures 1 and 2, and give their values."""
     bounds = BOUNDS[form]
+    corner = "terms in a dimension"
     figures, tables = [], []
     for at, (data, name) in enumerate(NAMES.items(), start=1):
-        means = _by_terms(data, form, results)
-        rows: list[dict[str, Cell]] = [
-            {"terms in a dimension": terms}
-            | {
-                f"{label} {what}": round(means[label, what][at_terms], 2)
-                for label in SPARSE
-                for what in ("AC", "NMI")
-                if (label, what) in means
-            }
-            for at_terms, terms in enumerate(bounds.cardinalities)
-        ]
+        curves = collected(_by_terms(data, form, results))
         title = f"Figure {at}: {name}, {FIGURE_CLASSES} classes, % by terms in a dimension"
-        tables.append(Table(f"spg-2008-figure{at}", title, tuple(rows)))
-        x = tuple(map(float, bounds.cardinalities))
-        lines = tuple(Series(" ".join(key), x, tuple(y)) for key, y in means.items())
-        figures.append(
-            Figure(f"spg-2008-figure{at}", title, "terms in a dimension", "%", lines, log_x=True)
-        )
+        tables.append(as_table(f"spg-2008-figure{at}", title, corner, curves))
+        lines = as_series(curves)
+        figures.append(Figure(f"spg-2008-figure{at}", title, corner, "%", lines, log_x=True))
     extent = (
         f"{bounds.figure_draws} draws of {FIGURE_CLASSES} classes; the paper does not say of which "
         "numbers of classes its curves are, and prints no values."
@@ -178,21 +169,15 @@ def figures_found(form: str, results: Results) -> Findings:
     return Findings(extent, (), tuple(tables), tuple(figures))
 
 
-def _by_terms(data: str, form: str, results: Results) -> dict[tuple[str, str], list[float]]:
+def _by_terms(data: str, form: str, results: Results) -> Iterator[tuple[str, float, float]]:
     bounds = BOUNDS[form]
-    found: dict[tuple[str, str], list[float]] = {}
     for label, name in SPARSE.items():
-        for terms in bounds.cardinalities:
-            own = [
-                results.get(Part("clusters", data, _sparse(name, terms), subset), {})
-                for subset in drawn(data, FIGURE_CLASSES, bounds.figure_draws)
-            ]
-            known = [each for each in own if "AC" in each]
-            for what in ("AC", "NMI"):
-                if known:
-                    mean = averaged([each[what] for each in known]).mean
-                    found.setdefault((label, what), []).append(mean)
-    return found
+        for what in ("AC", "NMI"):
+            for terms in bounds.cardinalities:
+                for subset in drawn(data, FIGURE_CLASSES, bounds.figure_draws):
+                    found = results.get(Part("clusters", data, _sparse(name, terms), subset), {})
+                    if what in found:
+                        yield f"{label} {what}", float(terms), found[what]
 
 
 def _sparse(name: str, terms: int) -> Method:

@@ -11,12 +11,12 @@ is solved for U b' with b' = S b.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
-from lpisearch.projections.document_space import document_space
+from lpisearch.projections.document_space import document_space, graph_grams
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
@@ -55,10 +55,12 @@ def locality_directions(
     mean, documents are taken about it.
     """
     linked = np.flatnonzero(participating_degrees(W))
-    some: Matrix = X[linked] if len(linked) else X
+    if len(linked) == 0:
+        return LocalityDirections(np.empty((0, X.shape[1]), X.dtype), np.empty(0))
+    some: Matrix = X[linked]
     space = document_space(some, svd_components, count, rng, mean=mean)
     U = np.zeros((X.shape[0], len(space.scales)))
-    U[linked] = space.documents[: len(linked)]
+    U[linked] = space.documents
     constant = CONSTANT_SHARE if mean is None else CENTRED_CONSTANT_SHARE
     values, b = _maximise(U, W, count, constant)
     coefficients = b / space.scales[:, np.newaxis]
@@ -79,12 +81,13 @@ def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floa
     `constant` is the share of the weight that the nearest must have to be taken out.
     """
     degrees = participating_degrees(W)
-    U = U * (degrees > 0)[:, np.newaxis]
     total = max(float(degrees.sum()), np.finfo(float).tiny)
-    white = _whitened(U, degrees)
-    moment = white.T @ (U.T @ degrees)
-    objective = white.T @ (U.T @ (W @ (U @ white)))
-    objective = (objective + objective.T) / 2
+    turn = _whitened(U, degrees)
+    U = U if turn is None else U @ turn
+    objective, weights = graph_grams(U, W)
+    factor = linalg.cholesky(weights, lower=True)
+    objective = _in_standard_form(objective, factor)
+    moment = linalg.solve_triangular(factor, U.T @ degrees, lower=True)
     if moment @ moment > constant * total:
         moment /= linalg.norm(moment)
         shared = objective @ moment
@@ -95,15 +98,27 @@ def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floa
     wanted = (max(last - count + 1, 0), last)
     values, vectors = linalg.eigh(objective, subset_by_index=wanted, driver="evr")
     top = np.flatnonzero(values > len(objective) * np.finfo(np.float64).eps)[::-1]
-    return values[top], (white @ vectors[:, top]) * np.sqrt(total)
+    b = linalg.solve_triangular(factor, vectors[:, top], trans="T", lower=True) * np.sqrt(total)
+    return values[top], b if turn is None else turn @ b
 
 
-def _whitened(U: Floats, degrees: Floats) -> Floats:
-    """Give T with Tᵀ Uᵀ D U T = I.
+def _in_standard_form(objective: Floats, factor: Floats) -> Floats:
+    """Return L⁻¹ M L⁻ᵀ of a symmetric M and a lower triangle L."""
+    reduced: Any = linalg.get_lapack_funcs(("sygst",), (objective,))
+    lower, _ = reduced[0](objective, factor, lower=1)
+    lower = np.tril(lower)
+    return np.asarray(lower + np.tril(lower, -1).T)
 
-    Directions in which only isolated documents lie, and no other, drop out rather than divide by
-    zero.
+
+def _whitened(U: Floats, degrees: Floats) -> Floats | None:
+    """Give T with Tᵀ Uᵀ D U T = I; None where Uᵀ D U is far from singular as it stands.
+
+    That is so where degrees are comparable, as U is orthonormal over the documents that have one.
+    Else directions with next to no weight drop out rather than divide by zero.
     """
+    some = degrees[degrees > 0]
+    if len(some) and some.min() > RANK_TOLERANCE * some.max():
+        return None
     weighted = U * np.sqrt(degrees)[:, np.newaxis]
     variances, directions = linalg.eigh(weighted.T @ weighted)
     kept = variances > RANK_TOLERANCE * variances[-1:].max(initial=0)

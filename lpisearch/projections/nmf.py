@@ -203,10 +203,11 @@ def _last_objective(run: _Run) -> float:
 
 def normalised_cut(X: sparse.csr_array) -> sparse.csr_array:
     """Weight each document by the inverse root of its degree in the graph of inner products."""
-    double = X.astype(np.float64)
+    # By a power of two: the weights undo it, and products of very small numbers would be 0.
+    double = X.astype(np.float64) * 2.0 ** -np.frexp(X.data.max(initial=0))[1]
     degrees = np.asarray(double @ np.asarray(double.sum(axis=0)).ravel())
     weights = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-    data = (np.repeat(weights, np.diff(X.indptr)) * X.data).astype(X.dtype)
+    data = (np.repeat(weights, np.diff(X.indptr)) * double.data).astype(X.dtype)
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from lpisearch.projections.base import NotConverged, generator
-from lpisearch.projections.nmf import NMF, SWEEPS
+from lpisearch.projections.nmf import NMF, SWEEPS, normalised_cut
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,3 +126,11 @@ def test_tdt2(data: Path) -> None:
     nmf = NMF(30).fit(unit_rows(sparse.csr_array(parts, shape=tuple(stored["shape"]))))
     labels = stored["label"].ravel()
     assert normalized_mutual_info_score(labels, nmf.clusters_, average_method="max") > 0.64
+
+
+@pytest.mark.parametrize("factor", [1e-160, 1e-30, 1e30, 1e150])
+def test_the_unit_of_the_weights_makes_no_difference(factor: float) -> None:
+    """The normalised cut is that of the same documents in any unit, to the last digits."""
+    X = sparse.csr_array(corpus())
+    wanted = normalised_cut(X).toarray()
+    np.testing.assert_allclose(normalised_cut(X * factor).toarray(), wanted, rtol=1e-12)

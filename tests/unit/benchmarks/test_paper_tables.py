@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,12 @@ from benchmarks.papers import datasets, measures, protocol
 from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import averaged, with_average
+from benchmarks.papers.curves import as_series, as_table, collected
+from benchmarks.papers.draws import read_draws, write_draws
 from benchmarks.papers.measures import Measure
 from benchmarks.papers.methods import Method
 from benchmarks.papers.pages import write_overview, write_table
+from benchmarks.papers.protocol import Extent
 from benchmarks.papers.published import AVERAGE, FOLDER, Published, Value
 from benchmarks.papers.tables import FORMS, Findings, Paper, PaperTable
 from lpisearch.evaluation.experiments.cells import Cells
@@ -99,7 +103,7 @@ def test_every_table_is_listed() -> None:
 
 def test_a_page_puts_paper_and_measurement_side_by_side(tiny: Clustering, tmp_path: Path) -> None:
     """A run writes value, measurement and difference as Markdown and JSON, and a picture."""
-    results = protocol.run(tiny.parts(), Cells(), jobs=1)
+    results = protocol.run(tiny.parts(), Cells(), Extent(1))
     table = PaperTable("tiny-1", "Table 1", lambda _form: tiny.parts(), _found, "- Small.")
     paper = Paper("tiny", "A paper", "Nobody, nowhere", "As it comes.", (table,))
     write_table(tmp_path, paper, table, "short", _found("short", results))
@@ -117,7 +121,7 @@ def test_a_page_puts_paper_and_measurement_side_by_side(tiny: Clustering, tmp_pa
 
 def test_a_page_keeps_the_tables_of_earlier_runs(tiny: Clustering, tmp_path: Path) -> None:
     """Running one table leaves the other tables of the page where they are."""
-    results = protocol.run(tiny.parts(), Cells(), jobs=1)
+    results = protocol.run(tiny.parts(), Cells(), Extent(1))
     tables = tuple(
         PaperTable(name, f"Table {name}", lambda _form: tiny.parts(), _found)
         for name in ("one", "two")
@@ -146,8 +150,8 @@ def test_an_interrupted_run_goes_on(
     monkeypatch.setitem(measures.MEASURES, "clusters", Measure(interrupted))
     path = tmp_path / "cells.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        protocol.run(tiny.parts(), Cells(path), jobs=1)
-    results = protocol.run(tiny.parts(), Cells(path), jobs=1)
+        protocol.run(tiny.parts(), Cells(path), Extent(1))
+    results = protocol.run(tiny.parts(), Cells(path), Extent(1))
     assert set(results) == set(known)
     assert sorted(measured.values()) == [1] * (len(known) - 1) + [2]
 
@@ -155,12 +159,33 @@ def test_an_interrupted_run_goes_on(
 def test_a_run_of_some_methods_says_what_is_left(tiny: Clustering) -> None:
     """Methods that are not asked for are not measured, and the page says that it is not whole."""
     cells = Cells()
-    results = protocol.run(tiny.parts(), cells, 1, ["terms"])
+    results = protocol.run(tiny.parts(), cells, Extent(1, ["terms"]))
     assert {part.method.name for part in results} == {"terms"}
-    assert protocol.run(tiny.parts(), cells, 0) == results
+    assert protocol.run(tiny.parts(), cells, Extent(0)) == results
     said = Findings("Two draws.").with_left(4, 8).extent
     assert "4 of 8 measurements" in said
     assert Findings("Two draws.").with_left(0, 8).extent == "Two draws."
+
+
+def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
+    """A later run adds to what an earlier one measured; the same draws are the same bytes."""
+    first = protocol.run(tiny.parts(), Cells(), Extent(1, ["terms"]))
+    write_draws(tmp_path, first)
+    known = read_draws(tmp_path, ["tiny", "tiny"])
+    assert protocol.run(tiny.parts(), Cells(), Extent(0), known).keys() == first.keys()
+    second = protocol.run(tiny.parts(), Cells(), Extent(1, ["rlpi"]), known)
+    write_draws(tmp_path, {part: second[part] for part in second if part not in first})
+    kept = (tmp_path / "draws" / "tiny.jsonl.gz").read_bytes()
+    write_draws(tmp_path, second)
+    assert (tmp_path / "draws" / "tiny.jsonl.gz").read_bytes() == kept
+    assert len(read_draws(tmp_path, ["tiny"])) == 8
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_may_have_so_much_time(tiny: Clustering, jobs: int) -> None:
+    """When the time is over no further part begins; what was measured stays."""
+    found = protocol.run(tiny.parts(), Cells(), Extent(jobs, until=time.monotonic()))
+    assert len(found) == 1
 
 
 def test_the_first_draw_of_everything_comes_before_the_second(tiny: Clustering) -> None:
@@ -169,6 +194,24 @@ def test_the_first_draw_of_everything_comes_before_the_second(tiny: Clustering) 
     half = Counter((part.method, len(part.subset)) for part in parts[: len(parts) // 2])
     assert set(half.values()) == {1}
     assert len(half) == 4
+
+
+def test_curves_say_how_far_draws_spread_and_how_many_there_are() -> None:
+    """A row has means, deviations and the fewest draws; what holds everywhere is a note."""
+    curves = collected([("A", 1.0, 90.0), ("A", 1.0, 94.0), ("A", 2.0, 80.0), ("B", 1.0, 50.0)])
+    table = as_table("curves", "Curves", "p", curves)
+    assert table.rows[0] == {"p": "1", "A": 92, "A ±": 2.83, "draws": 2}
+    assert table.rows[1] == {"p": "2", "A": 80, "A ±": None, "draws": 1}
+    assert table.notes == ("B: 50.00 (1 draws)",)
+    assert [series.y for series in as_series(curves)] == [(92, 80), (50,)]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("table", [table for paper in PAPERS for table in paper.tables])
+def test_every_page_can_be_written_without_a_measurement(data: Path, table: PaperTable) -> None:
+    """What was not measured is missing from the page, and is no failure."""
+    del data
+    assert table.findings("full", {}).with_left(5, 5).extent
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.tsv"))])

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from lpisearch.graphs import nearest
 from lpisearch.projections import document_space
 from lpisearch.projections.lpi import LPI
+from lpisearch.projections.lpp import LPP
+from lpisearch.projections.ls_lpi import LSLPI
 
 
 def documents() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -55,3 +58,24 @@ def test_the_exact_space_reaches_to_thousands_of_documents() -> None:
     assert document_space.kept_dimensions("auto", 2500, 10) == 2500
     assert document_space.kept_dimensions("auto", 5000, 10) == 300
     assert document_space.kept_dimensions("auto", 5000, 400) == 600
+
+
+def test_degrees_of_any_size_are_weighed_alike() -> None:
+    """Documents with next to no weight do not change how the others are solved for."""
+    X = documents()
+    W = nearest(X).toarray()
+    usual = LPI(n_components=4).fit(X, affinity=sparse.csr_array(W))
+    W[-1] *= 1e-12  # the last document hardly counts
+    W[:, -1] *= 1e-12
+    hardly = LPI(n_components=4).fit(X, affinity=sparse.csr_array(W))
+    W[-1] = W[:, -1] = 0
+    alone = LPI(n_components=4).fit(X, affinity=sparse.csr_array(W))
+    np.testing.assert_allclose(hardly.eigenvalues_, alone.eigenvalues_, atol=1e-6)
+    assert abs(usual.eigenvalues_ - alone.eigenvalues_).max() < 0.1
+
+
+@pytest.mark.parametrize("method", [LPI, LPP, LSLPI])
+def test_documents_without_any_neighbour_are_refused_in_words(method: type) -> None:
+    """Where no two documents share a term there is nothing to keep near."""
+    with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+        method(n_components=2).fit(np.eye(6))

@@ -1,0 +1,68 @@
+"""The measurements behind the pages, kept beside them: one line for each part, packed.
+
+A page holds means. What they are means of is kept too, so that a later run, on any machine, adds
+draws to those that there are, and that a test over draws can be made again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from benchmarks.papers.protocol import Part, Results
+
+FOLDER = "draws"
+# Of a measurement; enough for every figure that a page shows.
+_DIGITS = 7
+
+
+def read_draws(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return what was measured of some collections, by the name of the part.
+
+    Parameters
+    ----------
+    folder
+        Of the pages.
+    names
+        Of `datasets.DATASETS`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for path in (folder / FOLDER / f"{name}.jsonl.gz" for name in sorted(set(names))):
+        if path.exists():
+            with gzip.open(path, "rt", encoding="utf-8") as lines:
+                found |= dict(map(json.loads, lines))
+    return found
+
+
+def write_draws(folder: Path, results: Results) -> None:
+    """Write down what was measured; measurements of other parts stay."""
+    by_data: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for part, value in results.items():
+        by_data.setdefault(part.data, {})[str(part)] = value
+    for name, found in by_data.items():
+        path = folder / FOLDER / f"{name}.jsonl.gz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = sorted((read_draws(folder, [name]) | found).items())
+        text = "".join(f"{json.dumps(_rounded(line), ensure_ascii=False)}\n" for line in lines)
+        # Without the time: the same measurements are the same bytes.
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def known_of(parts: Iterable[Part], draws: Mapping[str, Any]) -> dict[Part, dict[str, Any]]:
+    """Return what is known of some parts."""
+    return {part: draws[str(part)] for part in parts if str(part) in draws}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(each) for each in value]
+    return value
