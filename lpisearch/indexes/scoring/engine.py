@@ -184,14 +184,13 @@ class Engine:
         """Return what the hybrid score of each unit is the sum of; the arguments are `scores`'."""
         units, bm25 = self.units, self.units.bm25(question)
         hybrid = self._hybrid(question, bm25, weight, units)
-        cosines = units.cosines(question.vector)
-        fused = hybrid.fused(cosines)
-        nothing = np.zeros_like(fused)
+        words = hybrid.standard.of(bm25)
+        fused = hybrid.fused(units.cosines(question.vector))
         if not feedback:
-            return HybridParts(hybrid.words, hybrid.weight, fused - hybrid.words, nothing)
-        fused = hybrid.fused(units.cosines(hybrid.moved_place(fused)))
-        said = hybrid.with_feedback(fused) - fused
-        return HybridParts(hybrid.words, hybrid.weight, fused - hybrid.words, said)
+            return HybridParts(words, hybrid.weight, fused - words, np.zeros_like(fused))
+        moved = hybrid.moved(fused, self.index.moments)
+        said = hybrid.with_feedback(moved) - moved
+        return HybridParts(words, hybrid.weight, moved - words, said)
 
     def best_passages(self, scores: Scores, place: int, most: int) -> list[tuple[int, int]]:
         """Return where the best passages of a document are in its text, best first.
