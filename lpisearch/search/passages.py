@@ -57,7 +57,7 @@ class Passages:
             whole = self._passage(details.text, details.title, has_word=has_word)
             return (_within(whole, details.text, sections),)
         parts = self.view.snapshot.documents.parts([(row, *span) for span in spans])
-        found = []
+        found: list[Passage] = []
         for (start, _), part in zip(spans, parts, strict=True):
             shown = self._passage(part, details.title, has_word=False)
             # Pages of a manual say the same of many things: what is shown once tells enough.
