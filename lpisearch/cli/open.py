@@ -33,15 +33,20 @@ def open_(
     A PDF file is opened at the page of the passage, where the viewer can.
     """
     place = _place(context, what)
-    file = open_named(context, place)
     if json:
+        file = _open(context, place)
         print_json({"id": place.id, "file": str(file), "page": place.page})
     else:
-        say(f"Opened {file}{f', page {place.page}' if place.page else ''}.")
+        open_and_say(context, place)
 
 
-def open_named(context: typer.Context, place: Place) -> Path:
-    """Open a place as the person wants it."""
+def open_and_say(context: typer.Context, place: Place, *, aside: bool = False) -> None:
+    """Open a place as the person wants it, and say so; with `aside` beside another result."""
+    file = _open(context, place)
+    say(f"Opened {file}{f', page {place.page}' if place.page else ''}.", aside=aside)
+
+
+def _open(context: typer.Context, place: Place) -> Path:
     chosen = context.obj.preferences.get("opener")
     return open_place(place, "" if chosen is None else chosen.value)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.cli.answers import recall, remember, state_folder
 from lpisearch.cli.hits import HitFormat, print_answer
-from lpisearch.cli.open import open_named
+from lpisearch.cli.open import open_and_say
 from lpisearch.cli.render import note, pass_on, say
 from lpisearch.cli.words import spoken
 from lpisearch.errors import LpiSearchError
@@ -63,7 +63,7 @@ def _answer(context: typer.Context, library: Library, options: SearchOptions, te
         say(_TEXT)
         return False
     if verb in {"open", ":open"} and number.strip().isdecimal():
-        say(f"Opened {open_named(context, recall(int(number), library.path))}.")
+        open_and_say(context, recall(int(number), library.path))
         return False
     answer = library.search(text, options=options)
     remember(library.path, answer)

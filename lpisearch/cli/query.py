@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpisearch.cli import completion
-from lpisearch.cli.answers import remember
+from lpisearch.cli.answers import recall, remember
 from lpisearch.cli.exclusions import ExclusionsAsText
 from lpisearch.cli.filters import (
     Labels,
@@ -24,6 +24,7 @@ from lpisearch.cli.filters import (
 )
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch
 from lpisearch.cli.invocation import is_typed
+from lpisearch.cli.open import open_and_say
 from lpisearch.cli.render import OUTPUT, Json, note
 
 if TYPE_CHECKING:
@@ -85,6 +86,16 @@ Sort = Annotated[
         autocompletion=completion.sorts,
         help="The order of the best hits; date is newest first.",
         rich_help_panel=_RANKING,
+    ),
+]
+Opened = Annotated[
+    int | None,
+    typer.Option(
+        "--open",
+        metavar="N",
+        min=1,
+        help="Open the hit N, as the verb open does.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 FailIfNone = Annotated[
@@ -166,6 +177,7 @@ def query(
     csv: Csv = False,
     json: Json = False,
     fail_if_none: FailIfNone = False,
+    opened: Opened = None,
 ) -> None:
     """Find documents by meaning and by words. Without TEXT, on a terminal, asks for questions."""
     options = search_options(
@@ -200,6 +212,8 @@ def query(
         answer = library.search(words, like=like or (), unlike=unlike or (), options=options)
         remember(library.path, answer)
         some = print_answer(answer, output, words)
+        if opened is not None:
+            open_and_say(context, recall(opened, library.path), aside=True)
     elif sys.stdin.isatty():
         from lpisearch.cli.prompt import ask_and_answer
 

@@ -185,7 +185,7 @@ def check_value(
             raise BadPreference(file, line, f"“{key}” cannot be “{value}”", known.choices)
         return
     wanted = f"{_AUTO} or {known.kind}" if known.auto else known.kind
-    raise BadPreference(file, line, f"“{key}” is {wanted}, not “{value}”")
+    raise BadPreference(file, line, f"“{key}” is {wanted}, not {value!r}")
 
 
 def _is_a(kind: str, value: Any) -> bool:

@@ -25,6 +25,8 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
     if not is_terminal:
         _print_lines(table)
         return
+    if not table.rows:
+        return
     say(full_title(table))
     width = shutil.get_terminal_size().columns
     columns = own_columns(table)

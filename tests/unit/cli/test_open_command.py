@@ -74,6 +74,16 @@ def test_a_hit_of_the_last_answer(cli: Cli, notes: Path, started: list[list[str]
     assert {Path(command[1]).parent for command in started} == {notes}
 
 
+@pytest.mark.usefixtures("notes")
+def test_a_query_opens_what_it_found(cli: Cli, started: list[list[str]]) -> None:
+    """`query --open N` prints the hits and opens one; a number that no hit has is stated."""
+    done = cli("query", "ships", "--json", "--open", "2")
+    path = json.loads(done.stdout)[1]["path"]
+    assert done.stderr.endswith(f"Opened {path}.\n")
+    assert started == [["xdg-open", path]]
+    assert "has no hit 7" in cli("query", "ships", "--open", "7").stderr
+
+
 def test_a_document_by_its_name(cli: Cli, notes: Path, started: list[list[str]]) -> None:
     """An id or a path opens the file too."""
     shown = json.loads(cli("open", "b.txt", "--json").stdout)
