@@ -25,7 +25,9 @@ Written by `make papers` (every draw of the papers; it takes a night, can be int
 on where it was) or `make papers SHORT=1` (some of the draws, about ten minutes on two cores). The
 pages put each value of a paper beside the one measured here, with its standard deviation and the
 number of draws. Nothing is tuned to match; where numbers differ, the page says why as far as is
-known.
+known. Measurements of single draws are kept in `draws/` (the tables that have none there were
+measured before they were): `python -m benchmarks.papers TABLE … --full --keep` adds to them those
+that are missing, `--minutes N` as many as N minutes allow, the first draws of everything first.
 
 Data: TDT2 as the authors published it, Reuters-21578 and 20 Newsgroups built from their texts. The
 papers have 8,067 documents of Reuters-21578; here are 8,068. Of the documents with exactly one

@@ -49,10 +49,11 @@ class LPFL(ResponseProjection):
     mu, rho
         The first penalty, and what it is multiplied by after each step.
     selection
-        "alternating" is algorithm 2 of the paper. "exchange" goes on from there: it exchanges terms
-        until the residual falls no more, and regresses on them without a penalty. "auto" exchanges
-        where m is less than half the number of documents; with more, least squares would give the
-        responses back to the last digit, and what algorithm 2 leaves keeps it from that.
+        "alternating" is algorithm 2 of the paper. "exchange" goes on from there,
+        or from matching pursuit where that leaves less: it exchanges terms until the residual
+        falls no more, and regresses on them without a penalty. "auto" exchanges where m is less
+        than half the number of documents; with more, least squares would give the responses back
+        to the last digit, and what algorithm 2 leaves keeps it from that.
     graph, n_neighbors, radius, edge_weights, heat_scale
         See `RLPI`. The paper's experiments use 5 neighbours.
     eigenvalue_power

@@ -16,6 +16,7 @@ from lpisearch.graphs import GraphOptions, nearest
 from lpisearch.projections.alternating import alternating_directions, longest_rows
 from lpisearch.projections.base import NotConverged
 from lpisearch.projections.lpfl import LPFL
+from lpisearch.projections.pursuit import exchange_terms
 from lpisearch.projections.selection import term_bounds
 
 if TYPE_CHECKING:
@@ -298,6 +299,21 @@ def test_exchanged_terms_leave_less_than_algorithm_2_and_greedy_choice() -> None
     assert residuals["auto"] == residuals["exchange"]
     assert residuals["exchange"] < 0.9 * residuals["alternating"]
     assert residuals["exchange"] < 1.02 * greedy(X, naive_responses(y), 15)
+
+
+@pytest.mark.parametrize("count", [10, 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_terms_of_any_frequency_compete(seed: int, count: int) -> None:
+    """Where columns differ in length, too, no more is left than by matching pursuit."""
+    X = documents(100, 160, seed)
+    X = X * np.random.default_rng(seed).lognormal(0, 1.5, X.shape[1])
+    Y = naive_responses([number % 4 for number in range(100)])
+    lengths = np.linalg.norm(X, axis=0)
+    # With columns of one length, both compare the same numbers.
+    wanted = greedy(X / np.where(lengths > 0, lengths, 1), Y, count)
+    found = exchange_terms(sparse.csr_array(X), Y, np.arange(count))
+    assert found.residuals[-1] <= 1.001 * wanted
+    assert np.count_nonzero(found.coefficients.any(axis=1)) <= count
 
 
 @pytest.mark.parametrize("selection", ["auto", "alternating", "exchange"])
