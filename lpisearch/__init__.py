@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lpisearch.client import RemoteLibrary, connect
     from lpisearch.errors import (
         BadOption,
         BadPreference,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
         PreferencesUnwritable,
         ReaderError,
         ReportUnwritable,
+        ServerRefused,
+        ServerUnreachable,
         SeveralDocuments,
         SeveralNames,
         SubspaceError,
@@ -76,6 +79,8 @@ if TYPE_CHECKING:
         Document,
         Entry,
         Explanation,
+        Facets,
+        FacetValue,
         Filter,
         Finding,
         Hit,
@@ -145,6 +150,8 @@ __all__ = [
     "Entry",
     "EvaluateOptions",
     "Explanation",
+    "FacetValue",
+    "Facets",
     "FileInTheWay",
     "Filter",
     "Finding",
@@ -184,11 +191,14 @@ __all__ = [
     "PreferencesUnwritable",
     "ReadOptions",
     "ReaderError",
+    "RemoteLibrary",
     "Report",
     "ReportUnwritable",
     "RetrievalOptions",
     "SearchOptions",
     "Section",
+    "ServerRefused",
+    "ServerUnreachable",
     "SeveralDocuments",
     "SeveralNames",
     "SimilarityOptions",
@@ -197,22 +207,26 @@ __all__ = [
     "Table",
     "Topic",
     "TopicReport",
+    "connect",
     "open",
 ]
 
 _HOMES = {
+    "lpisearch.client": "RemoteLibrary connect",
     "lpisearch.errors": """
         BadOption BadPreference ClassifierNotFound DocumentDamaged DocumentNotFound
         FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
         IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode NothingThere
         NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable ReaderError
-        ReportUnwritable SeveralDocuments SeveralNames SubspaceError
+        ReportUnwritable ServerRefused ServerUnreachable SeveralDocuments SeveralNames
+        SubspaceError
     """,
     "lpisearch.library": "Library",
     "lpisearch.records": """
         Answer Classification Dimension DimensionReport Document Entry Explanation
-        Filter Finding Hit IndexPlan IndexReport IngestReport LabelReport LabelShare
+        FacetValue Facets Filter Finding Hit IndexPlan IndexReport IngestReport
+        LabelReport LabelShare
         Passage PredictedLabel PredictionReport Report Section Suggestion Table
         Topic TopicReport
     """,

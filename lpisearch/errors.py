@@ -31,6 +31,8 @@ LpiSearchError                 what happened, and what to do next
 ├── PlotUnavailable            the library that draws pictures is not installed
 ├── BadPreference              a file of settings says what means nothing
 ├── PreferencesUnwritable      a file of settings cannot be written
+├── ServerUnreachable          no server answers at the address
+├── ServerRefused              a server refuses what it is asked
 └── BadOption                  a value that cannot work
 ```
 
@@ -324,6 +326,29 @@ class PreferencesUnwritable(LpiSearchError):
             f"Cannot write the settings to {file}: {reason}.",
             "free some space or check the permissions, then run the same command again",
         )
+
+
+class ServerUnreachable(LpiSearchError):
+    """No server of a library answers."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(
+            f"No library is served at {url}: {reason}.", "check the address, or start the server"
+        )
+
+
+class ServerRefused(LpiSearchError):
+    """A server refuses what it is asked, for a reason that is not the library's.
+
+    Attributes
+    ----------
+    status
+        Of HTTP.
+    """
+
+    def __init__(self, status: int, reason: str, next_step: str = "") -> None:
+        super().__init__(f"The server refused ({status}): {reason}", next_step)
+        self.status = status
 
 
 class BadOption(LpiSearchError):

@@ -153,6 +153,8 @@ def _sweep(folder: Path, name: str) -> None:
     with suppress(OSError):
         for path in folder.iterdir():
             if ours.fullmatch(path.name) and _is_abandoned(path):
+                for kind in ("-wal", "-shm"):  # of a database on its way
+                    path.with_name(f"{path.name}{kind}").unlink(missing_ok=True)
                 path.unlink()
 
 

@@ -27,14 +27,18 @@ if TYPE_CHECKING:
     from lpisearch.records import (
         Answer,
         DimensionReport,
+        DocumentMap,
+        Facets,
         Finding,
         IndexPlan,
         IndexReport,
         IngestReport,
         LabelReport,
+        Mark,
         PredictedLabel,
         PredictionReport,
         Progress,
+        Reason,
         Report,
         Run,
         TopicReport,
@@ -99,6 +103,13 @@ def method_names() -> list[str]:
     from lpisearch.projections.catalogue import CATALOGUE
 
     return list(CATALOGUE)
+
+
+def classifier_names() -> list[str]:
+    """Return the names of the classifiers that `Library.classify` takes."""
+    from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS
+
+    return [AUTO, *CLASSIFIERS]
 
 
 def graph_names() -> list[str]:
@@ -224,6 +235,7 @@ class Library:
         *,
         options: IndexOptions | None = None,
         on_stage: Callable[[str], None] = lambda _stage: None,
+        on_step: Callable[[int, int], None] = lambda _done, _total: None,
         **given: Unpack[IndexFields],
     ) -> IndexReport:
         """Build a subspace index and put it in use; the one before stays in use until then.
@@ -236,6 +248,8 @@ class Library:
             All the rest.
         on_stage
             Called with the name of each stage as it begins.
+        on_step
+            Called with how many documents a stage has done, and of how many, where it knows.
         **given
             Fields of `IndexOptions` by name, such as `dims=100`; they go before the options.
 
@@ -247,7 +261,8 @@ class Library:
         from lpisearch.indexes.build import build_index
 
         wanted = replace(options or IndexOptions(), **given)
-        return build_index(self.path, replace(wanted, method=method or wanted.method), on_stage)
+        wanted = replace(wanted, method=method or wanted.method)
+        return build_index(self.path, wanted, on_stage, on_step)
 
     # Asking.
 
@@ -261,6 +276,7 @@ class Library:
         index: str | None = None,
         sort: str | None = None,
         explain: bool = False,
+        facets: bool = False,
         like: Sequence[str] = (),
         unlike: Sequence[str] = (),
         options: SearchOptions | None = None,
@@ -284,6 +300,8 @@ class Library:
             or "path".
         explain
             Say of each hit which words make it near.
+        facets
+            Count by label, split, folder, format and date all that may be found.
         like, unlike
             Ids of documents that the question moves towards, or away from.
         options
@@ -300,9 +318,42 @@ class Library:
         ['first.txt']
         """
         wanted = _search_options(options, k, by, label, index, sort=sort, explain=explain)
+        wanted = replace(wanted, facets=facets or wanted.facets)
         return self._searcher().search(text, wanted, like=like, unlike=unlike)
 
     query = search
+
+    def reason(
+        self,
+        text: str,
+        document: str,
+        *,
+        options: SearchOptions | None = None,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+    ) -> Reason:
+        """Say why a search finds a document where it does: its score as an exact sum.
+
+        Examples
+        --------
+        >>> reason = library.reason("letter", "first.txt", options=SearchOptions(by="lexical"))
+        >>> [leg.name for leg in reason.legs]
+        ['words']
+        """
+        chosen = options or SearchOptions()
+        return self._searcher().reason(text, document, chosen, like=like, unlike=unlike)
+
+    def marks(
+        self, text: str, *parts: str, options: SearchOptions | None = None
+    ) -> list[tuple[Mark, ...]]:
+        """Return where words of a query, and near words, are in each of some texts.
+
+        Examples
+        --------
+        >>> [(mark.start, mark.end) for mark in library.marks("letters", "a letter")[0]]
+        [(2, 8)]
+        """
+        return self._searcher().marks(text, parts, options or SearchOptions())
 
     def similar(
         self,
@@ -312,9 +363,19 @@ class Library:
         by: str | None = None,
         label: str | Sequence[str] = (),
         index: str | None = None,
+        files: bool = True,
         options: SearchOptions | None = None,
     ) -> Answer:
         """Find documents that are like one: of the library by id or path, any other, or a file.
+
+        Parameters
+        ----------
+        document
+            By its id or path, or any other document.
+        k, by, label, index, options
+            As for `search`.
+        files
+            Whether a name that no document has may be that of a file, which is read.
 
         Examples
         --------
@@ -331,7 +392,28 @@ class Library:
         try:
             return searcher.similar(name, wanted)
         except DocumentNotFound:
+            if not files:
+                raise
             return searcher.similar(first_document(name), wanted)
+
+    def facets(self, where: Filter | None = None) -> Facets:
+        """Count documents by label, split, folder, format and date.
+
+        Parameters
+        ----------
+        where
+            Only those that pass it.
+
+        Examples
+        --------
+        >>> [(each.name, each.count) for each in library.facets().formats]
+        [('text/plain', 2)]
+        """
+        return self._searcher().facets(where or Filter())
+
+    def state(self) -> str:
+        """Return a mark of the library as it is: while it is the same, so are all answers."""
+        return self._searcher().state()
 
     def batch(
         self,
@@ -548,6 +630,39 @@ class Library:
 
         return find_topics(self._session, TopicOptions(number, terms, documents, seed, index))
 
+    def map(
+        self,
+        projection: str = "neighbours",
+        *,
+        number: int | None = None,
+        seed: int = 0,
+        index: str = "default",
+    ) -> DocumentMap:
+        """Place all documents in a plane, with their topics and labels.
+
+        Parameters
+        ----------
+        projection
+            "neighbours" keeps near documents together; "plane" is a linear projection.
+        number
+            Of topics; None reads it off the spectrum of the index.
+        seed
+            Of every random choice.
+        index
+            The name of the index.
+
+        Examples
+        --------
+        >>> drawn = library.map("plane")
+        >>> drawn.places.shape == (len(drawn.ids), 2)
+        True
+        """
+        from lpisearch.search.mapping import map_documents
+        from lpisearch.settings import TopicOptions
+
+        options = TopicOptions(number, seed=seed, index=index)
+        return map_documents(self._session, options, projection)
+
     def dimensions(
         self,
         options: DimensionOptions,
@@ -708,6 +823,17 @@ class Library:
         from lpisearch.maintenance.documents import show_document
 
         return show_document(self._session, name)
+
+    def is_source(self, path: str) -> bool:
+        """Tell whether a file is one that was brought in, by the path that it had."""
+        with self._session.reading() as snapshot:
+            return path in snapshot.sources.known()
+
+    def writer(self) -> str:
+        """Return who is writing to the library now; "" if nobody is."""
+        from lpisearch.storage import writer_of
+
+        return writer_of(self.path)
 
     def delete(self, *names: str) -> int:
         """Remove documents by id or path, all or none; return how many."""

@@ -95,7 +95,7 @@ def way_of_use(name: str, expression: Any) -> Callable[[str], object]:
     """Return how the package uses an expression: at the beginning of a text alone, or all over."""
     module = importlib.import_module(name[: name.rindex("._")])
     own = re.escape(name[name.rindex("._") + 1 :])
-    used = set(re.findall(rf"{own}\.(\w+)\(", inspect.getsource(module)))
+    used = set(re.findall(rf"(?<!\w){own}\.(\w+)\(", inspect.getsource(module)))
     if used and used <= {"match", "fullmatch"}:
         return getattr(expression, used.pop())  # type: ignore[no-any-return]
     return lambda text: deque(expression.finditer(text), maxlen=0)

@@ -74,7 +74,7 @@ def recall(number: int, library: Path | None = None) -> Place:
     try:
         return Place(**hits[str(number)])
     except KeyError:
-        have = f"only {', '.join(hits)}" if hits else "nothing"
+        have = f"those from {min(map(int, hits))} to {max(map(int, hits))}" if hits else "nothing"
         raise LpiSearchError(f"The last answer has no hit {number}: it has {have}.", _ASK) from None
 
 

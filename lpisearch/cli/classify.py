@@ -18,7 +18,7 @@ from lpisearch.cli.render import (
     say,
 )
 from lpisearch.errors import BadOption
-from lpisearch.messages import Message
+from lpisearch.messages import Message, call
 from lpisearch.records.wire import classification_record, prediction_record
 from lpisearch.wording import counted
 
@@ -48,6 +48,7 @@ def classify(
         str,
         typer.Option(
             metavar="NAME",
+            autocompletion=completion.classifiers,
             help="auto (the best on what was held out while indexing), centroid, knn, map-svm, "
             "svm, svm+centroid or svm+map-svm.",
         ),
@@ -142,10 +143,20 @@ class _Kept:
             return
         print_table(("predicted", "documents"), list(report.labels.items()))
         judged = f"{report.predicted:,} of {counted(report.documents, 'document')}"
-        note(
-            f"{judged} got a label by {report.classifier}; for {report.none_of_these:,} none was "
-            f"probable enough, {report.unknown:,} have no word that tells anything."
-        )
+        if not report.documents:
+            more = () if labelled else (" Next: ", call("classify"), " --write --labelled")
+            note(Message("Every document that is meant has labels; nothing was predicted.", *more))
+            return
+        rest = {
+            "for {:,} none was probable enough": report.none_of_these,
+            "{:,} have no word that tells anything": report.unknown,
+            "{:,} have what would be predicted, or it was taken away from them": (
+                report.documents - report.predicted - report.none_of_these - report.unknown
+            ),
+        }
+        said = [f"{judged} got a label by {report.classifier}"]
+        said += [text.format(number) for text, number in rest.items() if number]
+        note(f"{'; '.join(said)}.")
 
     def undo(self) -> None:
         number = self.library.forget_predicted(*self.names, where=self.wanted)

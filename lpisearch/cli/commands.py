@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _USUAL = "Options"
 _UNDER_WAY = "lpisearch.verb"
-_TYPE = re.compile(r" <.*>$")  # "TEXT <list[str]>": what it holds in Python is of no use here
+_TYPE = re.compile(r" <[^<>]*>$")  # "TEXT <list[str]>": what it holds in Python is of no use here
 
 
 class _Verb:

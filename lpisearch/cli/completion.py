@@ -28,6 +28,35 @@ def methods(incomplete: str) -> list[str]:
     return _beginning(method_names(), incomplete)
 
 
+def sorts(incomplete: str) -> list[str]:
+    """Propose orders of hits."""
+    from lpisearch.settings import SORTS
+
+    return _beginning(list(SORTS), incomplete)
+
+
+def classifiers(incomplete: str) -> list[str]:
+    """Propose classifiers."""
+    from lpisearch.library import classifier_names
+
+    return _beginning(classifier_names(), incomplete)
+
+
+def keys(incomplete: str) -> list[str]:
+    """Propose settings."""
+    from lpisearch.settings.preferences import KEYS
+
+    return _beginning(list(KEYS), incomplete)
+
+
+def labelled(context: typer.Context, incomplete: str) -> list[str]:
+    """Propose documents; after a plus or a minus, labels."""
+    sign = incomplete[:1]
+    if sign in {"+", "-"}:
+        return [f"{sign}{name}" for name in labels(context, incomplete[1:])]
+    return documents(context, incomplete)
+
+
 def names_of(kind: str) -> Callable[[typer.Context, str], list[str]]:
     """Return what proposes the labels, indexes or documents of the library that is meant."""
 

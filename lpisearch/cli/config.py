@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.commands import VerbCommand, VerbGroup
 from lpisearch.cli.invocation import names_library
 from lpisearch.cli.render import Json, print_json, print_pairs, print_table, say
@@ -21,7 +22,11 @@ app = typer.Typer(
     invoke_without_command=True,
 )
 
-_KEY = typer.Argument(metavar="KEY", help="As “lpisearch config” lists them: k, index.method, …")
+_KEY = typer.Argument(
+    metavar="KEY",
+    help="As “lpisearch config” lists them: k, index.method, …",
+    autocompletion=completion.keys,
+)
 Beside = Annotated[
     bool, typer.Option("--beside", help="For this library, in lpisearch.toml beside it.")
 ]

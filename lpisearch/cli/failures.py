@@ -28,6 +28,9 @@ _DONE: Mapping[str, str] = {
     "db upgrade": "The library has the new schema; only the report could not be printed",
     "db backup": "The copy is written; only the report could not be printed",
     "db retokenise": "The tokens are made anew; only the report could not be printed",
+    "config set": "The setting is written; only the report could not be printed",
+    "config unset": "The setting is gone; only the report could not be printed",
+    "open": "The file was opened; only the report could not be printed",
     "label": "The labels are stored; only the report could not be printed",
 }
 _UNCHANGED = "Nothing was changed"

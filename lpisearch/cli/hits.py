@@ -12,6 +12,7 @@ from lpisearch.cli.render import (
     predicted_labels,
     print_csv,
     print_json,
+    print_prose,
     print_table,
     say,
 )
@@ -69,7 +70,7 @@ def print_answer(
     query: str = "",
 ) -> bool:
     """Print the hits of one query, and why they are near where that was asked; say if any are."""
-    for remark in answer.notes:
+    for remark in answer.notes or (() if answer.hits else ("nothing found",)):
         note(remark)
     if form is HitFormat.JSON:
         print_json([hit_record(hit) for hit in answer.hits])
@@ -82,22 +83,30 @@ def print_answer(
     else:
         print_table(_COLUMNS, [_row(hit) for hit in answer.hits])
     if form is HitFormat.PLAIN:
-        for hit in answer.hits:
-            if hit.explanation is not None:
-                _print_explanation(hit, hit.explanation)
+        _print_explanations(answer)
     return bool(answer.hits)
+
+
+def _print_explanations(answer: Answer) -> None:
+    """Print why hits are near, an empty line before each; a terminal has one after the hits."""
+    for hit in answer.hits:
+        if hit.explanation is not None:
+            if hit is not answer.hits[0] or not sys.stdout.isatty():
+                say()
+            _print_explanation(hit, hit.explanation)
 
 
 def _print_explanation(hit: Hit, why: Explanation) -> None:
     """Print the strongest meetings of words: "car → automobile, engine"."""
-    say(f"\n{hit.rank}. {printable(hit.title or hit.id)}: cosine {why.cosine:.3f}, of which")
+    print_prose(f"{hit.rank}. {printable(hit.title or hit.id)}: cosine {why.cosine:.3f}, of which")
     met: dict[str, list[str]] = {}
     for pair in why.pairs:
         met.setdefault(pair.query_term, []).append(f"{pair.document_term} {pair.contribution:+.3f}")
     for word, others in met.items():
-        say(f"   {word} → {', '.join(others)}")
+        print_prose(f"   {word} → {', '.join(others)}")
     for topic in why.topics:
-        say(f"   topic {topic.dimension} {topic.contribution:+.3f}: {' '.join(topic.terms)}")
+        said = f"topic {topic.dimension} {topic.contribution:+.3f}"
+        print_prose(f"   {said}: {' '.join(topic.terms)}")
 
 
 def print_run(runs: Iterable[Run]) -> None:

@@ -154,8 +154,8 @@ def index(
     plan = library.plan(options)
     if not json:
         _render_plan(plan)
-    with stage_line(plan.seconds) as show:
-        report = library.index(options=options, on_stage=show)
+    with stage_line(plan.stages) as line:
+        report = library.index(options=options, on_stage=line.stage, on_step=line.step)
     _render(report, json=json)
 
 

@@ -29,7 +29,7 @@ _LEFT_OUT = (
     ("hidden", "", "hidden", "--hidden"),
     ("links", "symbolic link", "", "--follow-links"),
 )
-_PARTICULAR = re.compile(r"“[^”]*”|\d[\d.,]*")
+_PARTICULAR = re.compile(r"“[^“”]*”|\d[\d.,]*")
 
 
 def render_report(report: IngestReport, *, every_failure: bool, quiet: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lpisearch.cli import completion
 from lpisearch.cli.exclusions import ExclusionsAsText
 from lpisearch.cli.filters import Labels, PathGlob, Predicted, Since, Split, Until, Where, filter_of
 from lpisearch.cli.render import Json, note, print_json, say
@@ -34,6 +35,7 @@ def label(
         list[str] | None,
         typer.Argument(
             metavar="DOCUMENT… +LABEL -LABEL",
+            autocompletion=completion.labelled,
             help="Ids or paths; labels with a plus come, with a minus go. After -- all are ids.",
         ),
     ] = None,

@@ -45,6 +45,8 @@ _VIEWERS: Mapping[str, tuple[str, ...]] = {
     "google-chrome": ("google-chrome", "{url}#page={page}"),
 }
 _SECONDS = 5
+_STARTED: list[subprocess.Popen[bytes]] = []
+"""Viewers that may still be open; the system forgets one that has ended when it is asked for."""
 
 
 def open_place(place: Place, opener: str = "") -> Path:
@@ -125,9 +127,12 @@ def _filled(words: Sequence[str], file: Path, page: str) -> list[str]:
 def _start(command: Sequence[str], place: Place) -> None:
     """Start a viewer, and leave it alone."""
     nothing = subprocess.DEVNULL
+    _STARTED[:] = [viewer for viewer in _STARTED if viewer.poll() is None]
     try:
-        subprocess.Popen(  # noqa: S603 (no shell; the file is one argument)
-            command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+        _STARTED.append(
+            subprocess.Popen(  # noqa: S603 (no shell; the file is one argument)
+                command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+            )
         )
     except (OSError, ValueError) as error:
         reason = f"{command[0]}: {getattr(error, 'strerror', None) or error}"

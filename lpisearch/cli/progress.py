@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.wording import pace, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from lpisearch.records import Progress
 
@@ -48,35 +49,116 @@ def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-@contextmanager
-def stage_line(seconds: float | None = None) -> Iterator[Callable[[str], None]]:
-    """Show the stage under way, how long it has taken, and what is left of the time it needs.
+_BELIEVED = 2.0  # seconds of a plan, which the first stages must outweigh
 
-    On stderr; nothing where it is not a terminal. Without `seconds` nobody knows what is left.
+
+class StageLine:
+    """What is said of a run of stages; by itself it says nothing."""
+
+    def stage(self, name: str) -> None:
+        """Say that a stage begins."""
+
+    def step(self, done: int, total: int) -> None:
+        """Say how many documents the stage under way has done."""
+
+
+@contextmanager
+def stage_line(expected: Mapping[str, float] | None = None) -> Iterator[StageLine]:
+    """Show the stage under way, its rate, how long all has taken, and the time left.
+
+    On stderr; nothing where it is not a terminal. Without the seconds that each stage is expected
+    to take nobody knows what is left.
     """
     if not sys.stderr.isatty():
-        yield lambda _stage: None
+        yield StageLine()
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    left = [] if seconds is None else [_time_left(seconds)]
+    forecast = Forecast(expected or {})
+    left = [_time_left(forecast)] if expected else []
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), *left)
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting …", total=None)
-        yield lambda stage: bar.update(task, description=f"{_unmarked(stage)} …")
+
+        class Drawn(StageLine):
+            """The line on the terminal."""
+
+            def stage(self, name: str) -> None:
+                forecast.begin(name)
+                bar.update(task, description=f"{_unmarked(name)} …")
+
+            def step(self, done: int, total: int) -> None:
+                forecast.step(done, total)
+                said = f"{done:,} of {total:,} documents, {forecast.rate():,.0f}/s"
+                bar.update(task, description=f"{_unmarked(forecast.stage)} … {said}")
+
+        yield Drawn()
 
 
-def _time_left(seconds: float) -> Any:
+class Forecast:
+    """What is left of a run: what was expected, corrected by what its stages have taken so far.
+
+    Parameters
+    ----------
+    expected
+        The seconds of each stage, in their order; those of others are not known.
+    clock
+        Gives the seconds now.
+    """
+
+    def __init__(
+        self, expected: Mapping[str, float], clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.stage = ""
+        self._expected, self._clock = expected, clock
+        self._taken: dict[str, float] = {}
+        self._begun = clock()
+        self._share = 0.0
+        self._rate = 0.0
+
+    def begin(self, stage: str) -> None:
+        """Take the time of the stage before; another begins."""
+        now = self._clock()
+        self._taken[self.stage] = self._taken.get(self.stage, 0.0) + now - self._begun
+        self.stage, self._begun, self._share, self._rate = stage, now, 0.0, 0.0
+
+    def step(self, done: int, total: int) -> None:
+        """Take how much of the stage under way is done."""
+        self._share = done / max(total, 1)
+        self._rate = done / max(self._clock() - self._begun, 1e-3)
+
+    def rate(self) -> float:
+        """Return how much is done in a second of the stage under way."""
+        return self._rate
+
+    def seconds_left(self) -> float:
+        """Return the seconds left: a run that was slower than expected so far stays so."""
+        now = self._clock() - self._begun
+        expected = self._expected.get(self.stage, 0.0)
+        known = [name for name in self._taken if self._expected.get(name, 0.0) > 0]
+        planned = _BELIEVED + sum(self._expected[name] for name in known)
+        taken = _BELIEVED + sum(self._taken[name] for name in known)
+        slowness = taken / planned
+        whole = max(expected * slowness, now / self._share if self._share else 0.0)
+        if expected and now > whole:  # it takes longer than those before it
+            slowness = (taken + now) / (planned + expected)
+        come = [self.stage, *self._taken]
+        later = sum(each for name, each in self._expected.items() if name not in come)
+        return max(whole - now, 0.0) + later * slowness
+
+
+def _time_left(forecast: Forecast) -> Any:
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
 
     class TimeLeft(ProgressColumn):
-        """What is left of a time that was reckoned with before."""
+        """What is left, as far as it is known."""
 
         def render(self, task: Task) -> Text:
-            left = seconds - (task.elapsed or 0.0)
+            del task
+            left = forecast.seconds_left()
             return Text(f"about {left:,.0f} s left" if left >= 1 else "soon done", style="cyan")
 
     return TimeLeft()

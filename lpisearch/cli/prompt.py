@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lpisearch.cli.answers import recall, remember, state_folder
 from lpisearch.cli.hits import HitFormat, print_answer
 from lpisearch.cli.open import open_named
-from lpisearch.cli.render import note, say
+from lpisearch.cli.render import note, pass_on, say
 from lpisearch.cli.words import spoken
 from lpisearch.errors import LpiSearchError
 from lpisearch.wording import printable
@@ -91,8 +91,7 @@ def paged(show: Callable[[], object]) -> None:
     text = printed.getvalue()
     lines = shutil.get_terminal_size().lines
     if text.count("\n") < lines - 1 or not _page(text):
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        pass_on(text)
 
 
 class _Recorded(StringIO):

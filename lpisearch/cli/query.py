@@ -82,6 +82,7 @@ Sort = Annotated[
     typer.Option(
         "--sort",
         metavar="relevance|date|oldest|title|path",
+        autocompletion=completion.sorts,
         help="The order of the best hits; date is newest first.",
         rich_help_panel=_RANKING,
     ),

@@ -46,6 +46,12 @@ def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = 
     typer.echo(typer.style(shown, bold=bold, dim=dim) if bold or dim else shown, err=aside)
 
 
+def pass_on(recorded: str) -> None:
+    """Print what the functions here printed into a record, as it is."""
+    sys.stdout.write(recorded)
+    sys.stdout.flush()
+
+
 def note(message: str) -> None:
     """Say something beside the result; on a terminal lines are broken between words."""
     say(_wrapped(spoken(message)) if sys.stderr.isatty() else message, aside=True)

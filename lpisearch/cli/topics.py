@@ -101,8 +101,8 @@ def _show_topics(library: Library, options: TopicOptions, *, json: bool) -> None
 
 
 def _show_dimensions(library: Library, options: DimensionOptions, *, json: bool) -> None:
-    with stage_line() as show:
-        report = library.dimensions(options, on_stage=show)
+    with stage_line() as line:
+        report = library.dimensions(options, on_stage=line.stage)
     if json:
         print_json(dimensions_record(report))
     else:

@@ -45,6 +45,7 @@ VERBS: Mapping[str, Verb] = {
     "doctor": Verb("doctor", "doctor", "Look for damage, and say what to do about it."),
     "db": Verb("database", "app", "Upgrade, check and copy the library."),
     "config": Verb("config", "app", "Show what is set, and set it."),
+    "serve": Verb("serve", "serve", "Open the library in a browser, and to programs."),
     "demo": Verb("demo", "demo", "Walk through the program on the sample corpus."),
 }
 

@@ -41,8 +41,9 @@ class ShardWriter:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from scipy import sparse
-    >>> writer = ShardWriter(folder, n_terms=3)
+    >>> writer = ShardWriter(Path("shards"), n_terms=3)
     >>> writer.add(sparse.csr_array([[1.0, 0, 0], [0, 0, 2.0]]))
     >>> writer.finish().shape
     (2, 3)

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 def build_index(
-    library: Path, options: IndexOptions, on_stage: Callable[[str], None] = lambda _name: None
+    library: Path,
+    options: IndexOptions,
+    on_stage: Callable[[str], None] = lambda _name: None,
+    on_step: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> IndexReport:
     """Build an index and put it in use; until then the one before stays in use.
 
@@ -47,6 +50,8 @@ def build_index(
         What to build.
     on_stage
         Called with the name of each stage as it begins.
+    on_step
+        Called with how many documents a stage has done, and of how many, where it knows.
 
     Raises
     ------
@@ -56,7 +61,7 @@ def build_index(
 
     plan_index(library, options)
     check_writable(index_folder(library))
-    stages = Stages(on_stage)
+    stages = Stages(on_stage, on_step)
     index = fit_index(library, with_typed_settings(options.spec), stages)
     with (
         stages.stage("writing"),
@@ -79,7 +84,7 @@ def fit_index(
     ------
     BadOption, NothingToIndex, LibraryError
     """
-    with open_store(library) as store, _corpus(store, spec) as documents:
+    with open_store(library) as store, _corpus(store, spec, stages) as documents:
         fitted = fit_subspace(documents, spec, stages)
         index = _as_index(fitted, documents, spec)
         with stages.stage("calibrating"):
@@ -115,7 +120,7 @@ def put_in_use(
 
 
 @contextmanager
-def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
+def _corpus(store: Store, spec: IndexSpec, stages: Stages) -> Iterator[Corpus]:
     """Give the documents as they are now, whatever is written meanwhile."""
     from lpisearch.classifiers.training import check_train
 
@@ -130,10 +135,12 @@ def _corpus(store: Store, spec: IndexSpec) -> Iterator[Corpus]:
         pairs, ids = _pairs(spec, snapshot)
 
         def shards() -> Iterator[list[str]]:
+            number, _ = snapshot.corpus.count_and_sum(spec.where)
             for shard in snapshot.corpus.shards(spec.where):
                 rows.extend(shard.keys)
                 hashes.extend(shard.hashes)
                 yield shard.tokens
+                stages.on_step(len(rows), number)
 
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         yield Corpus(
@@ -254,7 +261,8 @@ def _with_passages(index: SubspaceIndex, documents: Corpus, stages: Stages) -> S
     with stages.stage("placing passages"):
         tokeniser = Tokenisers().of(documents.tokeniser)
         long = {documents.rows[place]: place for place in index.long_documents.tolist()}
-        passages = place_passages(index, cut_documents(documents.snapshot, tokeniser, long))
+        cut = cut_documents(documents.snapshot, tokeniser, long, stages.on_step)
+        passages = place_passages(index, cut)
     manifest = replace(index.manifest, passages=len(passages))
     return SubspaceIndex(manifest, index.arrays | passages.arrays())
 

@@ -17,7 +17,7 @@ from lpisearch.indexes.postings import Postings
 from lpisearch.indexes.scoring.document_terms import DocumentTerms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -100,7 +100,10 @@ def passage_arrays(names: Iterable[str]) -> set[str]:
 
 
 def cut_documents(
-    snapshot: Snapshot, tokeniser: Tokeniser, places: Mapping[int, int]
+    snapshot: Snapshot,
+    tokeniser: Tokeniser,
+    places: Mapping[int, int],
+    on_step: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Iterator[tuple[int, Span]]:
     """Yield the passages of long documents, each with the document's place.
 
@@ -114,6 +117,8 @@ def cut_documents(
         Which made the tokens of the index.
     places
         The places of the documents, by key.
+    on_step
+        Called with how many documents are cut, and of how many.
     """
     from lpisearch.terms.cutting import cut_passages
 
@@ -127,6 +132,7 @@ def cut_documents(
             for span in cut_passages(text, sections.get(key, ()), joined):
                 tokens = f"{about} {span.tokens}" if about else span.tokens
                 yield places[key], span._replace(tokens=tokens)
+        on_step(start + len(some), len(keys))
 
 
 def place_passages(

@@ -22,11 +22,14 @@ class Stages:
     ----------
     on_stage
         Called with the name of a stage.
+    on_step
+        Called with how many documents a stage has done, and of how many.
     seconds
         By stage, in the order in which they ran.
     """
 
     on_stage: Callable[[str], None]
+    on_step: Callable[[int, int], None] = lambda _done, _total: None
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager

@@ -29,12 +29,17 @@ class FailureLog:
     *circumstances
         What the reading depends on; what failed under others, or in another version of this
         program, is tried again.
+    anew
+        Whether failures of earlier runs are tried, and told, again.
     """
 
-    def __init__(self, store: Store, report: IngestReport, *circumstances: object) -> None:
+    def __init__(
+        self, store: Store, report: IngestReport, *circumstances: object, anew: bool = False
+    ) -> None:
         with store.reading() as snapshot:
             self._stored = snapshot.sources.failed()
         self._report = report
+        self._anew = anew
         self._read_options = " ".join(map(str, (version("lpisearch"), *circumstances)))
         self._open: dict[str, list[Trouble]] = {}
         self._numbers: dict[str, int] = {}
@@ -98,7 +103,7 @@ class FailureLog:
 
     def _is_known(self, trouble: Trouble) -> bool:
         known = self._stored.get(trouble.path)
-        if known is None:
+        if known is None or self._anew:
             return False
         return known.number > len(known.troubles) or trouble in known.troubles
 

@@ -49,7 +49,9 @@ class Recorder:
     ) -> None:
         self.report = IngestReport()
         limit = options.read.max_document_bytes
-        self.failures = FailureLog(store, self.report, label_rules.fingerprint, limit)
+        self.failures = FailureLog(
+            store, self.report, label_rules.fingerprint, limit, anew=options.retry
+        )
         self._store = store
         self._label_rules = label_rules
         self._tokenise = tokenise

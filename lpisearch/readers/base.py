@@ -109,6 +109,9 @@ class Reader:
     sniff
         Tells from the first bytes whether a file of unknown or ambiguous name is of this
         format; None for a format that is told by name alone.
+    owns
+        Tells from the first bytes whether a file with one of the suffixes is of this format, where
+        other formats have the suffix too; None for a format that has its suffixes alone.
     isolated
         True when the extractor may crash, hang or swell, however small the file: it then runs
         in a worker process with limits on time and memory. Large and gzipped files of any
@@ -122,5 +125,6 @@ class Reader:
     suffixes: tuple[str, ...]
     read: ReadFunction
     sniff: Callable[[bytes], bool] | None = None
+    owns: Callable[[bytes], bool] | None = None
     isolated: bool = False
     many: bool = False

@@ -67,4 +67,9 @@ def _definitions(text: str) -> Iterator[Section]:
         start += len(line) + 1
 
 
-READER = Reader("code", tuple(SUFFIXES.split()), read)
+def sniff(head: bytes) -> bool:
+    """Tell a script without a suffix by its first line."""
+    return head.startswith((b"#!/", b"#! /"))
+
+
+READER = Reader("code", tuple(SUFFIXES.split()), read, sniff)

@@ -82,4 +82,10 @@ def _limit_itself() -> None:
             resource.setrlimit(kind, (most, most))
 
 
-READER = Reader(name="doc", suffixes=(".doc", ".dot"), read=read, isolated=True)
+READER = Reader(
+    name="doc",
+    suffixes=(".doc", ".dot"),  # RTF and HTML are called so too, and graphs for Graphviz
+    read=read,
+    owns=lambda head: head.startswith(_OLE),
+    isolated=True,
+)

@@ -23,7 +23,8 @@ class JudgementsUnreadable(LpiSearchError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: {printable(reason)}.",
-            "write one judgement a line, as query 0 document grade, with a whole number as grade",
+            "write one judgement a line, as query 0 document grade, with a whole number as grade; "
+            "where an id has blanks, part the columns by tabs, or write %20 for each",
         )
 
 

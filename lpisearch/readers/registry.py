@@ -5,6 +5,7 @@ A new reader is one module and one line here; `--format` and the common checks f
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
@@ -87,7 +88,8 @@ def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
     """Choose the reader of a file: as asked, else by its suffix, else by its first bytes.
 
     A file without a suffix (or with a number for one, as `cran.all.1400`) is plain text if it
-    is text at all; one with an unknown suffix is not, since most such files are programs.
+    is text at all, and so is one that is called as what is to be read (`README.Debian`); another
+    with an unknown suffix is not, since most such files are programs.
 
     Returns
     -------
@@ -105,15 +107,20 @@ def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
     """
     if options.format != "auto":
         return reader_named(options.format)
-    if (known := _BY_SUFFIX.get(source.suffix)) is not None:
+    known = _BY_SUFFIX.get(source.suffix)
+    if known is not None and known.owns is None:
         return known
     with stated_gzip_damage():
         head = source.head()
+    if known is not None and known.owns is not None and known.owns(head):
+        return known
     for reader in READERS.values():
         if reader.sniff is not None and reader is not text.READER and reader.sniff(head):
             return reader
-    has_suffix = source.suffix and not source.suffix[1:].isdigit()
-    return None if has_suffix or not text.sniff(head) else text.READER
+    is_program = source.suffix and not source.suffix[1:].isdigit()
+    if (known or not is_program or _TO_BE_READ.match(source.name)) and text.sniff(head):
+        return text.READER
+    return known
 
 
 def reader_named(name: str) -> Reader:
@@ -124,4 +131,9 @@ def reader_named(name: str) -> Reader:
     raise BadOption("format", f"there is no reader “{name}”{hint}", ["auto", *sorted(READERS)])
 
 
+_TO_BE_READ = re.compile(
+    r"(?:readme|news|changes|changelog|copying|copyright|licen[cs]e|authors|credits|thanks|todo|"
+    r"install|history|hacking|contributing)\b",
+    re.IGNORECASE,
+)
 _BY_SUFFIX = {suffix: reader for reader in READERS.values() for suffix in reader.suffixes}

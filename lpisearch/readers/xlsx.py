@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # built in
-_NO_DATE_SIGNS = re.compile(r'"[^"]*"|\[[^]]*\]|\\.')
+_NO_DATE_SIGNS = re.compile(r'"[^"]*"|\[[^][]*\]|\\.')
 _DATE_SIGNS = re.compile(r"[ymdhs]", re.IGNORECASE)
 _DAYS = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}  # noqa: DTZ001 (no zone)
 _MOST_DIGITS = 20

@@ -34,12 +34,14 @@ from lpisearch.records.documents import (
 )
 from lpisearch.records.evaluation import Cell, Figure, Report, Series, Table, plain
 from lpisearch.records.explanations import Explanation, Pair, SharedTopic
+from lpisearch.records.facets import Facets, FacetValue
 from lpisearch.records.indexes import (
     BuiltIndex,
     IndexPlan,
     IndexReport,
 )
 from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
+from lpisearch.records.maps import NO_LABEL, NO_TOPIC, DocumentMap, Leg, Mark, Reason
 from lpisearch.records.stored import (
     UNFINISHED,
     DamagedDocument,
@@ -52,6 +54,8 @@ from lpisearch.records.stored import (
 )
 
 __all__ = [
+    "NO_LABEL",
+    "NO_TOPIC",
     "SECTION_KINDS",
     "UNFINISHED",
     "Answer",
@@ -65,9 +69,12 @@ __all__ = [
     "DimensionReport",
     "DimensionWord",
     "Document",
+    "DocumentMap",
     "DocumentWrite",
     "Entry",
     "Explanation",
+    "FacetValue",
+    "Facets",
     "FailedFile",
     "Figure",
     "Filter",
@@ -78,12 +85,15 @@ __all__ = [
     "IngestReport",
     "LabelReport",
     "LabelShare",
+    "Leg",
+    "Mark",
     "Pair",
     "Passage",
     "PredictedLabel",
     "PredictionReport",
     "Problem",
     "Progress",
+    "Reason",
     "Report",
     "Run",
     "Section",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 if TYPE_CHECKING:
     from lpisearch.records.documents import Section
     from lpisearch.records.explanations import Explanation
+    from lpisearch.records.facets import Facets
     from lpisearch.records.labels import PredictedLabel
 
 
@@ -107,12 +108,15 @@ class Answer(Sequence[Hit]):
         What the user should know: no index yet, unknown words, an index that is behind.
     suggestions
         For each word that no document has.
+    facets
+        What all that may be found consists of, where that was asked for.
     """
 
     hits: tuple[Hit, ...]
     by: str
     notes: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
+    facets: Facets | None = None
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -125,6 +125,8 @@ class Filter:
         A document without a date of its own passes neither.
     metadata
         (key, value) pairs, all of which its metadata must have.
+    media_type
+        This media type, such as "application/pdf".
     here
         The folder from which `path` is seen too, if it is a relative one; "" for none.
     """
@@ -137,6 +139,7 @@ class Filter:
     metadata: tuple[tuple[str, str], ...] = ()
     here: str = ""
     predicted: tuple[str, ...] = ()
+    media_type: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as a JSON value."""

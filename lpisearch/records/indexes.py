@@ -21,6 +21,8 @@ class IndexPlan:
         At most so many become columns of the matrix.
     memory_mb, seconds
         Estimates, from the words and the method.
+    stages
+        The seconds of each stage, in the order in which they come.
     """
 
     documents: int
@@ -28,6 +30,7 @@ class IndexPlan:
     terms: int
     memory_mb: float
     seconds: float
+    stages: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lpisearch.records.documents import Document, Entry, Finding, IngestReport
     from lpisearch.records.evaluation import Figure, Report, Table
     from lpisearch.records.explanations import Explanation
+    from lpisearch.records.facets import Facets
     from lpisearch.records.indexes import IndexPlan, IndexReport
     from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
 
@@ -104,7 +105,13 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "hits": [hit_record(hit) for hit in answer.hits],
         "notes": list(answer.notes),
         "suggestions": [_value(each) for each in answer.suggestions],
+        **({} if answer.facets is None else {"facets": facets_record(answer.facets)}),
     }
+
+
+def facets_record(facets: Facets) -> dict[str, Any]:
+    """Return what a set of documents consists of."""
+    return _fields(facets)
 
 
 def run_record(run: Run) -> dict[str, Any]:

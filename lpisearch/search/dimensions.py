@@ -13,10 +13,8 @@ from lpisearch.indexes.opening import entry_named
 from lpisearch.indexes.stages import Stages
 from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.records import Dimension, DimensionDocument, DimensionReport, DimensionWord
+from lpisearch.search.written import written_forms
 from lpisearch.settings import IndexOptions
-from lpisearch.terms.forms import surface_forms
-from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from lpisearch.storage import Snapshot
 
 # How a stem is written is looked up in so many of its documents, in the beginning of each.
-_READ_DOCUMENTS = 3
-_READ_CHARACTERS = 8000
 # So many times as many documents are looked up as are shown: some may have been deleted.
 _SPARE = 10
 
@@ -118,7 +114,8 @@ class _End:
         """Return the strongest words, as the documents write them."""
         stems = self.index.vocabulary.terms
         strongest = _largest(self.loadings, count)
-        forms = self._forms([stems[term] for term in strongest])
+        named = [stems[term] for term in strongest]
+        forms = written_forms(self.index, self.snapshot, named, self.cosines)
         return tuple(
             DimensionWord(
                 forms.get(stems[term], stems[term]), self.sign * float(self.loadings[term])
@@ -133,23 +130,6 @@ class _End:
             DimensionDocument(each.id, each.title, self.sign * float(self.cosines[place]))
             for place, each in islice(there.items(), count)
         )
-
-    def _forms(self, stems: list[str]) -> dict[str, str]:
-        """Find how those of a stem's documents that are nearest to the end mostly write it."""
-        postings = self.index.postings
-        places: dict[int, None] = {}
-        for stem in stems:
-            number = postings.find(stem)
-            if number < 0:
-                continue  # every document that had it was deleted
-            start, stop = postings.posting_starts[number : number + 2].tolist()
-            holders = postings.posting_places[start:stop]
-            nearest = np.argsort(-self.cosines[holders], kind="stable")[:_READ_DOCUMENTS]
-            places |= dict.fromkeys(holders[nearest].tolist())
-        details = self._details(list(places), _READ_CHARACTERS)
-        text = "\n".join(f"{each.title}\n{each.text}" for each in details.values())
-        settings = TokeniserSettings.from_dict(self.index.manifest.tokeniser)
-        return surface_forms(text, Tokeniser(settings))
 
     def _details(self, places: list[int], characters: int) -> dict[int, Details]:
         """Read documents by their places in the index, leaving out what was deleted."""

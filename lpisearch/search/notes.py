@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lpisearch.messages import Message, Option, call
+from lpisearch.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from lpisearch.indexes.opening import Reading
     from lpisearch.records import Suggestion
     from lpisearch.search.request import Request
+    from lpisearch.settings import SearchOptions
+    from lpisearch.storage import Snapshot
 
 CHANGED = Message(
     "some documents changed after the index was built, and were passed over. Next: ", call("index")
@@ -44,6 +48,24 @@ def about_words(request: Request, by: str) -> str:
     if by == "semantic" and request.question and not request.question.has_place:
         return Message("these words are too rare for the subspace; try ", Option("by", "lexical"))
     return ""
+
+
+def why_none(snapshot: Snapshot, options: SearchOptions) -> str:
+    """Say why an answer has no hits, where the filters leave no document; or ""."""
+    from lpisearch.records import Filter
+    from lpisearch.settings.conditions import as_conditions, read_conditions
+
+    where = options.where
+    if where == Filter() or snapshot.corpus.count_and_sum(where)[0]:
+        return ""
+    asked = list(as_conditions(where))
+    alone = [replace(read_conditions([each]), here=where.here) for each in asked]
+    empty = [
+        words
+        for words, one in zip(asked, alone, strict=True)
+        if not snapshot.corpus.count_and_sum(one)[0]
+    ]
+    return Message(f"no document passes {quoted(empty or asked)}. Next: ", call("entries"))
 
 
 def about_queries(said: Sequence[tuple[str, str]], number: int) -> Iterator[str]:

@@ -60,7 +60,9 @@ class Passages:
         found = []
         for (start, _), part in zip(spans, parts, strict=True):
             shown = self._passage(part, details.title, has_word=False)
-            found.append(_within(shown, part, sections, start))
+            # Pages of a manual say the same of many things: what is shown once tells enough.
+            if all(_letters(shown) != _letters(each) for each in found):
+                found.append(_within(shown, part, sections, start))
         return tuple(found)
 
     def explained(self, place: int, details: Details) -> tuple[list[str], str]:
@@ -134,6 +136,10 @@ class Passages:
         if self.view.engine is None or self.request.question is None:
             return weights
         return weights | self.view.engine.rarity(self.request.question)
+
+
+def _letters(passage: Passage) -> str:
+    return "".join(filter(str.isalnum, passage.text)).casefold()
 
 
 def _within(passage: Passage, text: str, sections: Sequence[Section], begun: int = 0) -> Passage:

@@ -6,9 +6,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
 from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, call
+from lpisearch.search.facets import OpenFacets
 from lpisearch.search.notes import unheard, why_no_index
 from lpisearch.search.request import request_of
 from lpisearch.search.view import View
@@ -19,12 +22,11 @@ from lpisearch.wording import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.indexes.opening import OpenIndex
     from lpisearch.indexes.session import Session
-    from lpisearch.records import Answer, Document, Filter, Run
+    from lpisearch.records import Answer, Document, Facets, Filter, Mark, Reason, Run
     from lpisearch.storage import Snapshot
 
 DEFAULTS = SearchOptions()
@@ -46,6 +48,7 @@ class Searcher:
         self._session = session
         self._engines: dict[str, tuple[OpenIndex, Engine]] = {}
         self._words = OpenWords()
+        self._columns = OpenFacets()
 
     def search(
         self,
@@ -75,6 +78,40 @@ class Searcher:
 
                 request = moved_by_documents(view, request, like, unlike)
             return view.answer(request, options, text)
+
+    def reason(
+        self,
+        text: str,
+        name: str,
+        options: SearchOptions = DEFAULTS,
+        *,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+    ) -> Reason:
+        """Say why `search`, asked the same, finds a document where it does.
+
+        Raises
+        ------
+        BadOption, IndexNotFound, DocumentNotFound, SeveralDocuments
+        """
+        from lpisearch.search.likeness import moved_by_documents
+        from lpisearch.search.reasons import reason_of
+
+        with self._view(options) as view:
+            request = request_of(view, text, options.where)
+            if like or unlike:
+                request = moved_by_documents(view, request, like, unlike)
+            return reason_of(view, request, name, options, text)
+
+    def marks(
+        self, text: str, parts: Sequence[str], options: SearchOptions = DEFAULTS
+    ) -> list[tuple[Mark, ...]]:
+        """Return for each of some texts the words that have to do with a query."""
+        from lpisearch.search.marking import marks
+
+        with self._view(options) as view:
+            request = request_of(view, text, options.where)
+            return [marks(view, request, part) for part in parts]
 
     def similar(self, document: str | Document, options: SearchOptions = DEFAULTS) -> Answer:
         """Find documents that are like one, without that one itself.
@@ -137,6 +174,24 @@ class Searcher:
             refuse_words_alone(view, options)
             yield from Batch(view, options, on_note).answers(queries)
 
+    def facets(self, where: Filter) -> Facets:
+        """Count the documents that pass a filter.
+
+        Raises
+        ------
+        BadOption, LibraryError
+        """
+        with self._session.reading() as snapshot:
+            check_labels(snapshot, where)
+            allowed = snapshot.lexical.allowed(where)
+            keys = None if allowed is None else np.array(sorted(allowed), np.int64)
+            return self._columns.of(snapshot).count(keys)
+
+    def state(self) -> str:
+        """Return a mark of the library as it is: while it is the same, so are all answers."""
+        with self._session.reading() as snapshot:
+            return snapshot.state()
+
     def vectors(self, index: str) -> tuple[list[str], NDArray[np.float32]]:
         """Return the documents of an index: their ids, and their vectors as rows.
 
@@ -162,7 +217,14 @@ class Searcher:
             engine = other
             if engine is None and reading.opened is not None:
                 engine = self._engine(reading.opened)
-            yield View(reading, engine, moment.tokeniser, moment.index_tokeniser, self._words)
+            yield View(
+                reading,
+                engine,
+                moment.tokeniser,
+                moment.index_tokeniser,
+                self._words,
+                self._columns,
+            )
 
     def _engine(self, opened: OpenIndex) -> Engine:
         """Return the engine over an open index; two threads may at worst make it twice."""

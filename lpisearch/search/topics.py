@@ -41,9 +41,14 @@ def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicRep
     ------
     BadOption, IndexNotFound, IndexDamaged, SubspaceError, LibraryError
     """
-    _check(options)
     index = session.index(options.index)
-    clustering = _cluster(index, options)
+    return report_topics(session, index, cluster_index(index, options), options)
+
+
+def report_topics(
+    session: Session, index: SubspaceIndex, clustering: Clusters, options: TopicOptions
+) -> TopicReport:
+    """Say what clusters of documents are about."""
     stems = _terms(index, clustering, options.terms)
     with session.store.reading() as snapshot:
         typical = _typical(index, clustering, snapshot, max(_READ_DOCUMENTS, options.documents))
@@ -80,7 +85,14 @@ def _check(options: TopicOptions) -> None:
         raise BadOption(("terms", "documents"), "neither can be below 0")
 
 
-def _cluster(index: SubspaceIndex, options: TopicOptions) -> Clusters:
+def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
+    """Cluster the documents of an index, as many topics as were asked for or seem to be there.
+
+    Raises
+    ------
+    BadOption
+    """
+    _check(options)
     vectors = index.vectors
     placed = clusters.count_placed(vectors)
     if options.number is not None and options.number > placed:

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 from lpisearch.indexes.scoring.explanation import Explainer
 from lpisearch.records import Answer
 from lpisearch.search.hits import as_hits
-from lpisearch.search.notes import CHANGED, about_words, why_no_index
+from lpisearch.search.notes import CHANGED, about_words, why_no_index, why_none
 from lpisearch.search.passages import Passages
+from lpisearch.search.ranking import rounded
 from lpisearch.search.rankings import by_index, by_occurrences, by_table, ranks_anything
 from lpisearch.search.sorting import select_sorted
+from lpisearch.search.written import written_forms
 from lpisearch.terms.forms import surface_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lpisearch.indexes.opening import Reading
     from lpisearch.indexes.scoring.engine import Engine
-    from lpisearch.records import Details, Explanation
+    from lpisearch.records import Details, Explanation, Facets
+    from lpisearch.search.facets import OpenFacets
     from lpisearch.search.rankings import Ranking
     from lpisearch.search.request import Request
     from lpisearch.search.word_sources import OpenWords
@@ -44,6 +47,8 @@ class View:
         Which made the words of the index: it may be older than the language of the library.
     words
         Of the index, as far as they were looked up before.
+    columns
+        What is counted of all documents.
     """
 
     reading: Reading
@@ -51,6 +56,7 @@ class View:
     tokeniser: Tokeniser
     index_tokeniser: Tokeniser
     words: OpenWords
+    columns: OpenFacets
 
     @property
     def snapshot(self) -> Snapshot:
@@ -82,8 +88,18 @@ class View:
             about_words(request, by),
             self.reading.behind(),
             CHANGED if changed else "",
+            "" if hits else why_none(self.snapshot, options),
         )
-        return Answer(hits, by, tuple(filter(None, notes)), request.unknown)
+        facets = self._facets(ranking, options) if options.facets else None
+        return Answer(hits, by, tuple(filter(None, notes)), request.unknown, facets)
+
+    def _facets(self, ranking: Ranking, options: SearchOptions) -> Facets:
+        """Count all that may be found, those that `collapse` hides too."""
+        places = slice(None) if ranking.among is None else ranking.among
+        rows = ranking.rows[places]
+        if options.min_score is not None:
+            rows = rows[rounded(ranking.scores.by[places]) >= options.min_score]
+        return self.columns.of(self.snapshot).count(rows)
 
     def _ranking(self, request: Request, options: SearchOptions) -> tuple[str, Ranking]:
         """Choose what ranks, as far as it was not chosen."""
@@ -107,10 +123,18 @@ class View:
         if self.engine is None:
             return None
         explainer = Explainer(self.engine.index, request.counts)
-        query_forms = surface_forms(text, self.tokeniser)
+        index, query_forms = self.engine.index, surface_forms(text, self.tokeniser)
+        others: dict[str, str] = {}
+
+        def other_forms(stems: Iterable[str]) -> dict[str, str]:
+            if unknown := [stem for stem in sorted(stems) if stem not in others]:
+                forms = written_forms(index, self.snapshot, unknown)
+                others.update({stem: forms.get(stem, stem) for stem in unknown})
+            return others
 
         def explain(place: int, document: Details) -> Explanation:
             tokens, said = passages.explained(place, document)
-            return explainer.of(tokens, query_forms, surface_forms(said, self.tokeniser))
+            forms = surface_forms(said, self.tokeniser)
+            return explainer.of(tokens, query_forms, forms, other_forms)
 
         return explain

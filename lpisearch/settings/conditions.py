@@ -15,14 +15,14 @@ from lpisearch.records import Filter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_ONCE = ("path", "split", "since", "until")
+_ONCE = ("path", "split", "since", "until", "media_type")
 _ANY = {"label": "labels", "predicted": "predicted"}
 _KNOWN = (*_ANY, *_ONCE)
 _QUOTE = '"'
 
 
 def read_conditions(words: Iterable[str]) -> Filter:
-    """Read `label=…`, `predicted=…`, `path=…`, `split=…`, `since=…`, `until=…` and `FIELD=…`.
+    """Read `label=…`, `path=…` and the other fields of a filter by name, and `FIELD=…`.
 
     Several labels mean any of them, given or predicted; of the others, all must hold.
 

@@ -158,6 +158,8 @@ class SearchOptions:
         How much the subspace counts beside the words in hybrid; None leaves it to the index.
     sort
         "relevance"; or the best hits by "date" (newest first), "oldest", "title" or "path".
+    facets
+        Count by label, split, folder, format and date all that may be found.
     """
 
     by: str = "hybrid"
@@ -170,6 +172,7 @@ class SearchOptions:
     explain: bool = False
     semantic_weight: float | None = None
     sort: str = RELEVANCE
+    facets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _OWN_FILE = "config.toml"
 _PROGRAM = "lpisearch"
 _WHOLE, _NUMBER, _TEXT, _PATH, _LIST = "a whole number", "a number", "a text", "a path", "a list"
 _AUTO = "auto"
-_TABLE = re.compile(r"\s*\[\s*(.+?)\s*\]\s*(#.*)?$")
+_TABLE = re.compile(r"\s*\[([^\]]*)\]\s*(#.*)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def check_value(
             raise BadPreference(file, line, f"“{key}” cannot be “{value}”", known.choices)
         return
     wanted = f"{_AUTO} or {known.kind}" if known.auto else known.kind
-    raise BadPreference(file, line, f"“{key}” is {wanted}, not {value!r}")
+    raise BadPreference(file, line, f"“{key}” is {wanted}, not “{value}”")
 
 
 def _is_a(kind: str, value: Any) -> bool:
@@ -237,7 +237,7 @@ def _line_of(key: str, text: str) -> int | None:
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if heading := _TABLE.match(line):
-            table = f"{heading[1]}."
+            table = f"{heading[1].strip()}."
         name = line.partition("=")[0].strip().replace('"', "")
         if name and table + name == key:
             return number

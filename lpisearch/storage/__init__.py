@@ -44,6 +44,7 @@ __all__ = [
     "schema_revision",
     "upgrade_store",
     "writer_lock",
+    "writer_of",
 ]
 
 OWN_HEAD_BYTES = 4096
@@ -97,6 +98,13 @@ def writer_lock(path: Path, purpose: str, wait_seconds: float) -> AbstractContex
     from lpisearch.storage.sqlite import lock
 
     return lock.writer_lock(path, purpose, wait_seconds)
+
+
+def writer_of(path: Path) -> str:
+    """Return who holds the right to write to a library; "" if nobody does."""
+    from lpisearch.storage.sqlite import lock
+
+    return lock.writer_of(path)
 
 
 def back_up(path: Path, target: Path) -> Path:

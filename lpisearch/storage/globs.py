@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PARTS_WITHOUT_BRACKETS = re.compile(r"\*+")
+_STARS = re.compile(r"\*+")
 _PARTS = re.compile(r"\*+|\[(?P<other>[!^]?)(?P<some>\]?[^\]]*)\]")
 _NOTHING, _BELOW = "(?!)", "(?:/.*)?"
 
@@ -61,7 +61,7 @@ def _parts_of(pattern: str) -> Iterator[str]:
     at = 0
     while at < len(pattern):
         # Behind the last bracket none is closed: to look for one each time would take for ever.
-        part = (_PARTS if at < closed else _PARTS_WITHOUT_BRACKETS).match(pattern, at)
+        part = _PARTS.match(pattern, at) if at < closed else _STARS.match(pattern, at)
         if part is None:
             yield "." if pattern[at] == "?" else re.escape(pattern[at])
             at += 1

@@ -64,6 +64,7 @@ class Tokeniser:
         self._stem = _stemmer(self.settings.language)
         self._separate = _separators(keep="'" if self._apostrophes else "")
         self._chunks = _Chunks(self._analyse)
+        self._said = _Said(self.tokens)
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens in the order of the text."""
@@ -88,7 +89,7 @@ class Tokeniser:
         With `wanted`, only those tokens, and faster: few words of a text are looked at closely.
         """
         for chunk in _CHUNK.finditer(text):
-            if wanted is not None and not any(map(wanted.__contains__, self.tokens(chunk.group()))):
+            if wanted is not None and not any(map(wanted.__contains__, self._said[chunk.group()])):
                 continue
             normal = normalise(chunk.group())
             starts, ends = origins(chunk.group(), normal)
@@ -125,6 +126,22 @@ class Tokeniser:
         if len(word) > LONGEST_WORD or word in self._stop_words:
             return ""
         return self._stem(word).replace("'", "")
+
+
+class _Said(dict[str, tuple[str, ...]]):
+    """What is between two spaces → its tokens, each looked at once: `spans` asks for each word."""
+
+    def __init__(self, tokens: Callable[[str], list[str]]) -> None:
+        super().__init__()
+        self._tokens = tokens
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        tokens = tuple(self._tokens(chunk))
+        if len(chunk) <= LONGEST_CACHED_CHUNK:
+            if len(self) >= CACHED_CHUNKS:
+                self.clear()
+            self[chunk] = tokens
+        return tokens
 
 
 class _Chunks(dict[bytes, str]):

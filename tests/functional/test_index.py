@@ -214,7 +214,7 @@ def test_an_index_that_cannot_be_read(shelf: Path, program: Program) -> None:
     (folder / "vectors.npy").chmod(0)
     doctor = program("doctor")
     assert doctor.returncode == 1
-    assert "vectors.npy cannot be read" in doctor.stdout
+    assert "cannot be read: vectors.npy: permission denied" in doctor.stdout
     folder.chmod(0)
     for words, status in ((("doctor",), 1), (("status",), 0)):
         done = program(*words)

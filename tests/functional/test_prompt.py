@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,9 +55,13 @@ class Terminal:
         os.write(self._keeper, f"{text}\n".encode())
 
     def interrupt(self) -> None:
-        """Press Ctrl-C."""
+        """Press Ctrl-C, as a person does: again, where the first fell into a gap of the editor."""
         self.until("? ")
-        os.killpg(self._process.pid, signal.SIGINT)
+        for _ in range(20):
+            os.killpg(self._process.pid, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=2)
+                break
 
     def end(self) -> tuple[int, str]:
         """Wait for the end; return the status, and what was printed since the last line typed."""

@@ -17,7 +17,10 @@ from lpisearch.cli.app import app
 from lpisearch.cli.streams import Aside, Output
 from lpisearch.cli.verbs import VERBS
 from lpisearch.indexes.build import build_index
-from lpisearch.settings import IndexOptions
+from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.settings.preference_files import set_preference
+from lpisearch.settings.preferences import own_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,6 +50,10 @@ _COMMANDS = {
     "db upgrade": "The library has the new schema",
     "db backup": "The copy is written",
     "db retokenise": "The tokens are made anew",
+    "label sea/0 +ship": "The labels are stored",
+    "config": "Nothing was changed",
+    "config set k 20": "The setting is written",
+    "open NOTE": "The file was opened",
     "--help": "Nothing was changed",
 }
 
@@ -83,9 +90,13 @@ def test_a_result_that_cannot_be_printed_is_stated(
     words = {
         "NOTES": str(folder({"a.txt": "A letter about ships."})),
         "QUERIES": str(tmp_path / "queries.tsv"),
+        "NOTE": "a.txt",
     }
+    run_ingest(indexed, [words["NOTES"]], IngestOptions())
     (tmp_path / "queries.tsv").write_text("1\tship\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    set_preference(own_file(), "opener", ["true"])
     errors = StringIO()
     with _FULL.open("wb", buffering=0) as full:
         stream = TextIOWrapper(full, "utf-8")
@@ -106,8 +117,11 @@ def test_a_result_that_cannot_be_printed_is_stated(
 
 
 def test_every_verb_is_among_the_commands() -> None:
-    """No verb is left out above, but the demonstration, which runs the others."""
-    assert {command.split()[0] for command in _COMMANDS} - {"--help"} == {*VERBS} - {"demo"}
+    """No verb is left out above, but the demonstration and the server, which do not end."""
+    assert {command.split()[0] for command in _COMMANDS} - {"--help"} == {*VERBS} - {
+        "demo",
+        "serve",
+    }
 
 
 def test_errors_that_cannot_be_said_stop_nothing() -> None:

@@ -37,14 +37,17 @@ def test_linear_kernel_is_rlpi(n: int, alpha: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "y",
-    [[i % 3 for i in range(60)], [i % 3 if i % 2 else None for i in range(60)]],
+    ("y", "graph"),
+    [
+        ([i % 3 for i in range(60)], "auto"),
+        ([i % 3 if i % 2 else None for i in range(60)], "blend"),
+    ],
     ids=["all", "some"],
 )
-def test_linear_kernel_is_rlpi_with_labels(y: Any) -> None:
-    """Labels on all documents or on some make the same responses as in RLPI."""
+def test_linear_kernel_is_rlpi_with_labels(y: Any, graph: str) -> None:
+    """Labels on all documents, or a graph that labels of some take part in, make one map."""
     X = corpus(60)
-    rlpi, krlpi = RLPI(2).fit(X, y), KRLPI(2, kernel="linear").fit(X, y)
+    rlpi, krlpi = RLPI(2, graph=graph).fit(X, y), KRLPI(2, kernel="linear").fit(X, y)
     points = rlpi.transform(X)
     signs = np.sign(np.sum(points * krlpi.embedding_, axis=0))
     np.testing.assert_allclose(krlpi.embedding_ * signs, points, atol=1e-6)

@@ -11,7 +11,7 @@ from tests.torture.scene import FAILURES
 
 _TRIES = {"kills at writes": 4, "I/O errors": 4, "full disks": 4, "database": 1, "index": 12}
 _FEW = 6
-_SECONDS = 20.0
+_SECONDS = 60.0
 
 
 @pytest.mark.parametrize("part", PARTS)

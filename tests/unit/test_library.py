@@ -32,8 +32,9 @@ def test_opening_touches_nothing(library: Path) -> None:
     assert not library.exists()
 
 
-def test_the_default_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a path the library is LPISEARCH_DB, else lpisearch.db."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.delenv("LPISEARCH_DB", raising=False)
     assert lpisearch.open().path == Path("lpisearch.db")
     monkeypatch.setenv("LPISEARCH_DB", "/elsewhere/notes.db")

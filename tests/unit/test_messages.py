@@ -111,6 +111,7 @@ def test_an_error_that_names_several_calls(tmp_path: Path) -> None:
     """Every call of a next step is said in the words of the face."""
     error = LibraryNotFound(tmp_path)
     assert spoken(error.next_step) == (
-        "lpisearch ingest PATH  (or name another library: lpisearch --db FILE …)"
+        "lpisearch ingest PATH makes one; to use another: lpisearch --db FILE …, "
+        "LPISEARCH_DB=FILE, or from any folder lpisearch config set library FILE"
     )
     assert "library.ingest(PATH)" in error.next_step

@@ -86,6 +86,16 @@ class Scores:
         return np.where(self.evidence[documents:], own, np.float32(-np.inf))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class HybridParts:
+    """What the hybrid score of each unit is the sum of, and the weight that is in `places`."""
+
+    words: NDArray[np.float32]
+    weight: np.float32
+    places: NDArray[np.float32]
+    feedback: NDArray[np.float32]
+
+
 class Engine:
     """Answers questions from an open index.
 
@@ -158,6 +168,21 @@ class Engine:
             fused = hybrid.fused(units.cosines(hybrid.moved_place(fused)))
             fused = hybrid.with_feedback(fused)
         return Scores(fused, bm25, cosines, found, evidence)
+
+    def hybrid_parts(
+        self, question: Question, *, feedback: bool = True, weight: float | None = None
+    ) -> HybridParts:
+        """Return what the hybrid score of each unit is the sum of; the arguments are `scores`'."""
+        units, bm25 = self.units, self.units.bm25(question)
+        hybrid = self._hybrid(question, bm25, weight, units)
+        cosines = units.cosines(question.vector)
+        fused = hybrid.fused(cosines)
+        nothing = np.zeros_like(fused)
+        if not feedback:
+            return HybridParts(hybrid.words, hybrid.weight, fused - hybrid.words, nothing)
+        fused = hybrid.fused(units.cosines(hybrid.moved_place(fused)))
+        said = hybrid.with_feedback(fused) - fused
+        return HybridParts(hybrid.words, hybrid.weight, fused - hybrid.words, said)
 
     def best_passages(self, scores: Scores, place: int, most: int) -> list[tuple[int, int]]:
         """Return where the best passages of a document are in its text, best first.

@@ -21,7 +21,7 @@ from lpisearch.messages import call
 from lpisearch.records import Explanation, Pair, SharedTopic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -112,13 +112,18 @@ class Explainer:
         tokens: Iterable[str],
         query_forms: Mapping[str, str],
         document_forms: Mapping[str, str],
+        other_forms: Callable[[Iterable[str]], Mapping[str, str]] = lambda _stems: {},
     ) -> Explanation:
         """Explain the cosine of the query and a document with these tokens.
 
-        The forms say how the query and the document write their tokens.
+        The forms say how the query and the document write their tokens, and how others write
+        those that neither has.
         """
         counts = self._index.vocabulary.count(tokens)
-        return explain(self._index, self._query, counts).worded(query_forms, document_forms)
+        why = explain(self._index, self._query, counts)
+        named = {term for topic in why.topics for term in topic.terms}
+        others = other_forms(named.difference(query_forms, document_forms))
+        return why.worded(query_forms, {**others, **document_forms})
 
 
 def check_linear(index: SubspaceIndex) -> None:

@@ -89,6 +89,9 @@ class Documents(Protocol):
     def ids(self) -> dict[int, str]:
         """Return the id of every document, by key."""
 
+    def traits(self) -> list[tuple[int, str, str, str, str]]:
+        """Return key, split, date, path and media type of every document, in order of keys."""
+
 
 class Labels(Protocol):
     """Labels and splits. Labels are those that people gave, unless `predicted` is in the name."""
@@ -130,8 +133,11 @@ class Corpus(Protocol):
     def content_hashes(self, wanted: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that passes a filter, in order of keys."""
 
-    def size(self, wanted: Filter) -> tuple[int, int]:
-        """Return how many documents pass a filter, and the characters of their tokens."""
+    def size(self, wanted: Filter, long: int = 0) -> tuple[int, int, int]:
+        """Return how many documents pass a filter, and the characters of their tokens.
+
+        Third, the characters of those documents that have `long` or more.
+        """
 
     def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
         """Return how many documents pass a filter, and the sum of their keys: cheap to compare."""

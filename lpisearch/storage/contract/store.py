@@ -96,6 +96,12 @@ class Snapshot(Protocol):
     def revision(self) -> str | None:
         """Return the revision of the schema."""
 
+    def state(self) -> str:
+        """Return a mark of this state: two snapshots with the same mark hold the same.
+
+        It is read at next to no cost; what was computed from a snapshot holds while it lasts.
+        """
+
 
 class Transaction(Snapshot, Protocol):
     """Changes that are kept together or not at all."""

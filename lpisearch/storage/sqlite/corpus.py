@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
 from lpisearch.records import TokenShard
 from lpisearch.storage.sqlite.checksums import checksum
@@ -60,16 +60,22 @@ class SQLiteCorpus:
         rows = self.connection.execute(statement.order_by(DOCUMENTS.c.id))
         return {key: content for key, content in rows}  # noqa: C416 (rows are no tuples to mypy)
 
-    def size(self, wanted: Filter) -> tuple[int, int]:
+    def size(self, wanted: Filter, long: int = 0) -> tuple[int, int, int]:
         """Return how many documents pass a filter, and the characters of their tokens."""
+        length = func.length(TOKENS.c.tokens)
+        in_long = case((length >= long, length), else_=0)
         statement = (
-            select(func.count(), func.coalesce(func.sum(func.length(TOKENS.c.tokens)), 0))
+            select(
+                func.count(),
+                func.coalesce(func.sum(length), 0),
+                func.coalesce(func.sum(in_long), 0),
+            )
             .select_from(DOCUMENTS)
             .join(TOKENS, TOKENS.c.document_id == DOCUMENTS.c.id)
             .where(*conditions(wanted))
         )
-        documents, characters = self.connection.execute(statement).one()
-        return documents, characters
+        documents, characters, in_long_ones = self.connection.execute(statement).one()
+        return documents, characters, in_long_ones
 
     def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
         """Return how many documents pass a filter, and the sum of their keys."""

@@ -200,6 +200,12 @@ class SQLiteDocuments:
         statement = select(DOCUMENTS.c.id, DOCUMENTS.c.external_id)
         return {key: name for key, name in self.connection.execute(statement)}  # noqa: C416 (rows are no tuples to mypy)
 
+    def traits(self) -> list[tuple[int, str, str, str, str]]:
+        """Return key, split, date, path and media type of every document, in order of keys."""
+        known = DOCUMENTS.c
+        columns = (known.id, known.split, known.date, known.path, known.media_type)
+        return [tuple(row) for row in self.connection.execute(select(*columns).order_by(known.id))]
+
     def _labels_of(self, keys: Sequence[int]) -> dict[int, list[str]]:
         statement = (
             select(LABELS.c.document_id, LABELS.c.name)

@@ -30,6 +30,7 @@ from lpisearch.errors import (
 from lpisearch.storage.globs import glob_of
 from lpisearch.storage.sqlite.checksums import FUNCTION, as_json, checksum
 from lpisearch.storage.sqlite.descriptors import Connection, close_when_idle
+from lpisearch.storage.sqlite.marks import marking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,14 +87,18 @@ class Database:
     writable: bool
 
     @classmethod
-    def connect(cls, path: Path, *, writable: bool) -> Database:
-        """Connect to the file, creating an empty one if it is to be written."""
-        _refuse_other_files(path)
+    def connect(cls, path: Path, *, writable: bool, partial: Path | None = None) -> Database:
+        """Connect to the file, creating an empty one if it is to be written.
+
+        With `partial` the file is there, for now, and errors name the place that it is made for.
+        """
+        file = partial or path
+        _refuse_other_files(file)
         if writable:
-            _refuse_hard_links(path)
+            _refuse_hard_links(file)
         engine = create_engine(
             "sqlite://",
-            creator=lambda: _connect(path, writable=writable),
+            creator=lambda: _connect(file, writable=writable),
             poolclass=StaticPool if writable else NullPool,
             json_serializer=as_json,
         )
@@ -140,7 +145,7 @@ class Database:
         """
         with stated_errors(self.path):
             self._synchronise("FULL" if durable else _SYNCHRONOUS)
-            with self.engine.begin() as connection:
+            with self.engine.begin() as connection, marking(connection):
                 yield connection
 
     def _synchronise(self, level: str) -> None:

@@ -46,6 +46,8 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         found.append(_lies_at(wanted.path, wanted.here))
     if wanted.split:
         found.append(DOCUMENTS.c.split == wanted.split)
+    if wanted.media_type:
+        found.append(DOCUMENTS.c.media_type == wanted.media_type)
     if wanted.since:
         found.append(_beginning(DOCUMENTS.c.date) >= _beginning(_date("since", wanted.since)))
     if wanted.until:

@@ -116,6 +116,17 @@ def _sign(stream: IO[str], purpose: str) -> None:
         os.write(stream.fileno(), json.dumps(holder).encode())
 
 
+def writer_of(library: Path) -> str:
+    """Return who holds the right to write, without waiting for it; "" if nobody does."""
+    path = real_path(library)
+    try:
+        stream = path.with_name(f"{path.name}.lock").open("r+", encoding="utf-8")
+    except OSError:
+        return ""
+    with stream:  # which lets go of the lock, if nobody had it
+        return "" if _try_lock(stream) else _holder(stream)
+
+
 def is_signature(content: bytes) -> bool:
     """Tell whether a file is the lock of a library, as its last holder signed it."""
     if not content.startswith(b"{"):

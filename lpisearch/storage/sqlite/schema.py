@@ -17,6 +17,7 @@ from lpisearch.errors import (
     LibraryUnwritable,
     NotALibrary,
 )
+from lpisearch.files import partial_beside
 from lpisearch.settings import real_path, shipped_folder
 from lpisearch.storage.sqlite.checksums import SCHEMA, schema_digest, seal
 from lpisearch.storage.sqlite.engine import APPLICATION_ID, Database, stated_errors
@@ -53,11 +54,23 @@ def create_library(path: Path) -> Database:
     if not path.exists():
         if not path.parent.is_dir():
             raise LibraryUnwritable(path, f"there is no folder {path.parent}")
-        with Database.connect(path, writable=True) as database:
-            _upgrade(database, HEAD)
+        _make(path)
     else:
         upgrade(path)
     return open_library(path, writable=True)
+
+
+def _make(path: Path) -> None:
+    """Make a library; it appears whole, so that no moment leaves an empty file in its place."""
+    place = real_path(path)
+    try:
+        with partial_beside(place) as partial:
+            with Database.connect(path, writable=True, partial=partial.path) as database:
+                _upgrade(database, HEAD)
+            partial.save()
+            partial.move_in()
+    except OSError as error:
+        raise LibraryUnwritable(path, error.strerror or str(error)) from error
 
 
 def revision(connection: Connection) -> str | None:

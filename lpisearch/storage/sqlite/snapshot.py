@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lpisearch.storage.sqlite import schema
+from lpisearch.storage.sqlite.marks import marked
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -80,3 +81,7 @@ class SQLiteSnapshot:
     def revision(self) -> str | None:
         """Return the revision of the schema."""
         return schema.revision(self._connection)
+
+    def state(self) -> str:
+        """Return a mark of this state: two snapshots with the same mark hold the same."""
+        return str(marked(self._connection))

@@ -64,12 +64,13 @@ def test_a_filter_means_the_same_everywhere(
     assert [row for shard in snapshot.corpus.shards(wanted) for row in shard.keys] == rows
     assert sorted(snapshot.labels.by_key(wanted)) == rows
     assert sorted(snapshot.labels.splits_by_key(wanted)) == rows
-    documents, characters = snapshot.corpus.size(wanted)
+    documents, characters, every = snapshot.corpus.size(wanted)
     shards = snapshot.corpus.shards(wanted)
-    assert (documents, characters) == (
-        number,
-        sum(len(t) for shard in shards for t in shard.tokens),
-    )
+    lengths = [len(tokens) for shard in shards for tokens in shard.tokens]
+    assert (documents, characters, every) == (number, sum(lengths), sum(lengths))
+    longest = max(lengths, default=0)
+    *_, in_longest = snapshot.corpus.size(wanted, longest)
+    assert in_longest == longest * lengths.count(longest)
 
 
 def test_a_fingerprint_is_of_keys_and_contents(snapshot: Snapshot) -> None:

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 # A title for the window, a cleared screen as C0 and as C1, text from right to left, a hidden sign,
 # another end of a line, a bell, and half of a pair of surrogates.
 HIDDEN = "\x1b]0;owned\x07\x1b[2J\x9b2J\u202e\u2066\u200b\u2028\x08\x7f"
-# What colours, and what moves a progress bar.
-_STYLE = re.compile(r"\x1b\[[0-9;]*m|\r?\x1b\[(\?25[lh]|2K|1A)")
+# What colours, what moves a progress bar, and links to addresses without a special sign.
+_STYLE = re.compile(
+    r"\x1b\[[0-9;]*m|\r?\x1b\[(\?25[lh]|2K|1A)|\x1b\]8;(id=\d+)?;(file://[\w/.%~#=-]*)?\x1b\\",
+    re.ASCII,
+)
 _FIELDS = ("Title", "Text", "Id", "Label", "File", "Key", "Value", "Split", "Query", "Typed",
            "Section")  # fmt: skip
 _FACES = {"terminal": True, "pipe": False}
@@ -78,7 +81,7 @@ _OUTPUTS = [
     ("index --dims TYPED", "Typed"),
     ("index --method TYPED", "Typed"),
     ("ingest TYPED", "Typed"),
-    ("ingest BROKEN", "File"),
+    ("ingest BROKEN --retry", "File"),
     ("ingest BROKEN --format TYPED", ""),
     ("docs export TYPED/TYPED", "Typed"),
     ("db backup TYPED/TYPED", "Typed"),

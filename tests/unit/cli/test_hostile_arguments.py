@@ -161,7 +161,7 @@ def _commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 _VERBS = {
     words: command
     for words, command in _commands(typer.main.get_command(app))
-    if words != ("demo",)  # it runs the others
+    if words not in {("demo",), ("serve",)}  # one runs the others, one does not end
 }
 _PLAUSIBLE = [
     "sea", "sea/0", "ship boat", "auto", "none", "lsi", "rlpi", "terms", "semantic", "lexical",

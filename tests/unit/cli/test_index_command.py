@@ -77,7 +77,7 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
     """Each option of the command line is an option of the build."""
     seen: list[Any] = []
 
-    def build(_library: Path, options: Any, _show: Any) -> None:
+    def build(_library: Path, options: Any, *_shown: Any) -> None:
         seen.append(options)
         raise KeyboardInterrupt
 

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,9 +37,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Return the commands that would have been started."""
     commands: list[list[str]] = []
 
-    def start(command: list[str], **given: Any) -> None:
+    def start(command: list[str], **given: Any) -> SimpleNamespace:
         assert "shell" not in given
         commands.append(list(command))
+        return SimpleNamespace(poll=lambda: 0)  # it has ended
 
     monkeypatch.setattr("lpisearch.cli.opener.subprocess.Popen", start)
     monkeypatch.setattr(opener, "_viewer", lambda: ())
@@ -84,7 +86,7 @@ def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
     """No answer yet, no such hit, no such document: each with what to do next."""
     assert "There is no answer to open a hit of." in cli("open", "1").stderr
     cli("query", "ships", "--by", "lexical")
-    assert "has no hit 3: it has only 1, 2." in cli("open", "3").stderr
+    assert "has no hit 3: it has those from 1 to 2." in cli("open", "3").stderr
     cli("similar", "b.txt")
     assert "No document is called" in cli("open", "nothing").stderr
 

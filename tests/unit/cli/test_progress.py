@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import sys
 
-import pytest  # noqa: TC002 (its patches are undone by it)
+import pytest
 
-from lpisearch.cli.progress import cell_line, stage_line
+from lpisearch.cli.progress import Forecast, cell_line, stage_line
 from lpisearch.cli.render import note, print_pairs
 from lpisearch.wording import pace
 
@@ -40,10 +40,30 @@ def test_the_pace_of_a_run() -> None:
 def test_stages_have_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage is shown by name, with what is left of the time that was reckoned with."""
     screen = terminal(monkeypatch)
-    with stage_line(90.0) as show:
-        show("linking [neighbours]")
-    assert "linking [neighbours] …" in screen.getvalue()
-    assert "s left" in screen.getvalue()
+    with stage_line({"linking [neighbours]": 30.0, "projecting": 60.0}) as line:
+        line.stage("linking [neighbours]")
+        line.step(20, 400)
+    assert "linking [neighbours] … 20 of" in screen.getvalue()
+    assert "s left" in screen.getvalue().replace("\n", " ")
+
+
+def test_a_forecast_learns_from_the_stages_before() -> None:
+    """Stages that took twice what was expected make the rest twice as long; a rate is believed."""
+    now = [0.0]
+    forecast = Forecast({"counting": 2.0, "linking": 3.0, "placing": 10.0}, lambda: now[0])
+    forecast.begin("counting")
+    assert forecast.seconds_left() == pytest.approx(15.0)
+    now[0] = 4.0
+    forecast.begin("weighting")
+    forecast.begin("linking")
+    assert forecast.seconds_left() == pytest.approx(13.0 * (4 + 2) / (2 + 2))
+    now[0] = 14.0  # linking takes longer still: so will the rest
+    assert forecast.seconds_left() == pytest.approx(10.0 * (14 + 2) / (5 + 2))
+    forecast.begin("placing")
+    now[0] = 24.0
+    forecast.step(10, 50)
+    assert forecast.rate() == pytest.approx(1.0)
+    assert forecast.seconds_left() == pytest.approx(40.0)
 
 
 def test_parts_have_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,8 +78,9 @@ def test_parts_have_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """Where nobody looks, nothing is shown."""
-    with stage_line(90.0) as stage, cell_line() as cell:
-        stage("projecting")
+    with stage_line({"projecting": 90.0}) as line, cell_line() as cell:
+        line.stage("projecting")
+        line.step(1, 2)
         cell("rlpi", 1, 2)
     assert capsys.readouterr() == ("", "")
 

@@ -86,7 +86,7 @@ def test_a_rebuild_is_due_when_many_documents_are_new(put: Put, state: Callable[
     assert state()["rebuild"] == ""
     put(new, name="new")
     found = state()
-    assert found["state"] == "ready"
+    assert found["state"] == "rebuild due"
     assert (found["built_from"], found["folded_in"]["documents"]) == (40, 20)
     assert found["rebuild"] == "20 documents came or changed after it was built from 40"
 

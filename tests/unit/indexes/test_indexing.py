@@ -346,7 +346,7 @@ def test_an_error_while_publishing_leaves_the_old_index(
         target: tuple[Any, str] = {
             "save": (np, "save"),
             "rename": (Path, "rename"),
-            "link": (store, "_sync_folder"),
+            "link": (store, "sync_folder"),
         }[where]
         patch.setattr(*target, fail)
         with pytest.raises(IndexUnwritable, match="No space left"):

@@ -9,6 +9,7 @@ from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes import planning
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.planning import plan_index
+from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
@@ -75,7 +76,7 @@ def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
     """KRLPI is said to take far more for 5,000 documents, and less again by landmarks."""
 
     def plan(documents: int, method: str) -> tuple[float, float]:
-        return planning._estimates(documents, 100 * documents, 30_000, IndexOptions(method=method))
+        return _estimates(documents, 100 * documents, 30_000, method)
 
     for exact in (3000, 5000):
         megabytes, seconds = np.subtract(plan(exact, "krlpi"), plan(exact, "eigenmaps"))
@@ -87,6 +88,26 @@ def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
 
 def test_iterations_take_time() -> None:
     """A method that goes over the documents many times is said to take longer."""
-    some = IndexOptions(method="nmf"), IndexOptions(method="lsi")
-    nmf, lsi = (planning._estimates(20_000, 4_000_000, 40_000, options) for options in some)
+    nmf, lsi = (_estimates(20_000, 4_000_000, 40_000, method) for method in ("nmf", "lsi"))
     assert nmf[1] > 3 * lsi[1]
+
+
+def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) -> None:
+    """What is said of all is the sum; long texts and labels take time where there are some."""
+    said = plan()
+    assert 0 < said.seconds - sum(said.stages.values()) < 2
+    assert said.stages["placing passages"] == 0
+    assert said.stages["learning labels"] > 0
+    assert plan(train="none").stages["learning labels"] == 0
+    report = build_index(shelf, IndexOptions())
+    assert {name for name, seconds in said.stages.items() if seconds} <= {*report.seconds}
+    sizes = planning._Sizes(10, 90_000, 80_000, 3000, 0, 9)
+    assert planning._seconds(sizes, CATALOGUE["rlpi"])["placing passages"] > 0.1
+
+
+def _estimates(documents: int, words: int, terms: int, method: str) -> tuple[float, float]:
+    """Return the megabytes of a build, and the seconds that its map takes."""
+    dims = planning._dimensions(documents, IndexOptions(method=method))
+    sizes = planning._Sizes(documents, words, 0, terms, 0, dims)
+    found = CATALOGUE[method]
+    return planning._megabytes(sizes, found), planning._seconds(sizes, found)["projecting"]

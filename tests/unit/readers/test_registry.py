@@ -35,6 +35,11 @@ def _name(path: Path, data: bytes, file_format: str = "auto") -> str | None:
         ("a.py", "code"),
         ("a.pyc", None),
         ("a.jpeg", None),
+        ("README.Debian", "text"),
+        ("changelog.Debian.amd64", "text"),
+        ("reader.res", None),
+        ("graph.dot", "text"),
+        ("old.doc", "text"),
     ],
 )
 def test_suffix_tells_the_format(filename: str, name: str | None, tmp_path: Path) -> None:
@@ -47,6 +52,7 @@ def test_suffix_tells_the_format(filename: str, name: str | None, tmp_path: Path
     [
         (b".I 1\n.W\nx\n", "smart"),
         (b'<REUTERS NEWID="1">', "reuters"),
+        (b"#!/bin/sh\necho boats\n", "code"),
         (b"<!DOCTYPE html><p>x", "html"),
         (b'{"text": "x"}\n', "jsonl"),
         (b"From: a\nSubject: b\n\nc\n", "newsgroups"),
@@ -108,3 +114,18 @@ def test_each_suffix_has_one_reader() -> None:
     suffixes = [suffix for reader in READERS.values() for suffix in reader.suffixes]
     assert len(set(suffixes)) == len(suffixes)
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "doc"),
+        (b"{\\rtf1 A letter.}", "rtf"),
+        (b"<!DOCTYPE html><p>A letter.", "html"),
+        (b"A letter.", "text"),
+        (bytes(range(256)), "doc"),
+    ],
+)
+def test_what_others_call_so_is_told_by_content(data: bytes, name: str, tmp_path: Path) -> None:
+    """A file called .doc is read as what it is; where that is nothing known, as it is called."""
+    assert _name(tmp_path / "letter.doc", data) == name

@@ -127,7 +127,7 @@ _FORMS: dict[str, tuple[Any, str]] = {
     ),
     "plan": (
         wire.plan_record(records.IndexPlan(1, 2, 3, 4.0, 5.0)),
-        "documents words terms memory_mb seconds",
+        "documents words terms memory_mb seconds stages",
     ),
     "index": (
         wire.index_record(_BUILT),
@@ -154,6 +154,14 @@ def test_each_form_is_json_of_these_names(name: str) -> None:
     form, names = _FORMS[name]
     assert list(form) == names.split()
     assert json.loads(json.dumps(form, allow_nan=False)) == form
+
+
+def test_facets() -> None:
+    """A value has what a filter takes, what a person reads, and how many there are."""
+    counted = records.Facets(2, labels=(records.FacetValue("x", "x", 2),), period="year")
+    said = wire.facets_record(counted)
+    assert said["labels"] == [{"value": "x", "name": "x", "count": 2}]
+    assert (said["total"], said["period"], said["dates"]) == (2, "year", [])
 
 
 def test_every_form_is_looked_at() -> None:

@@ -71,10 +71,10 @@ def test_names_of_findings_cannot_leave_the_folder_or_meet(tmp_path: Path) -> No
 
 
 def test_a_name_that_is_no_unicode_does_not_stop_a_report(tmp_path: Path) -> None:
-    """A label from a file name of other bytes is written with its escape."""
+    """A label from a file name of other bytes is written with a sign in the place of each."""
     table = Table("t", "T", ({"label": "caf\udce9"},))
     write_report(Report("r", "c", {}, {}, (table,)), tmp_path)
-    assert (tmp_path / "t.csv").read_text("utf-8") == "label\ncaf\\udce9\n"
+    assert (tmp_path / "t.csv").read_text("utf-8") == "label\ncaf\ufffd\n"
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(report: Report, tmp_path: Path) -> None:

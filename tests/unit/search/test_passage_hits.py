@@ -139,3 +139,26 @@ def test_every_output_has_the_page(cli: Callable[..., Result]) -> None:
     first = hit["passages"][0]
     assert (first["page"], first["section"]["kind"]) == ("3", "page")
     assert first["text"] == hit["snippet"]
+
+
+def test_what_is_said_twice_is_shown_once(shelf: Path, put: Callable[..., Any]) -> None:
+    """Of pages that would show the same words one is shown, and its page is the best one's."""
+    same = "The pilot knows the harbour. " + "An anchor holds in sand but not on rock. " * 6
+    lines = [("bread flour oven", "sugar cake yeast", "salt recipe bowl")[n % 3] for n in range(60)]
+    texts = ["\n".join([f"Page {n}.", *lines, f"Then {n}. {same}", *lines]) for n in range(4)]
+    starts = [sum(len(text) + 2 for text in texts[:at]) for at in range(4)]
+    sections = [{"start": at, "kind": "page", "name": str(n)} for n, at in enumerate(starts, 1)]
+    put([{"id": "twice", "text": "\n\n".join(texts), "sections": sections}], name="twice")
+    with lpisearch.open(shelf) as library:
+        library.index(options=lpisearch.IndexOptions(dims=6, neighbours=5))
+    (passage,) = _hit(shelf, "pilot harbour", "twice").passages
+    assert passage.text.startswith("…The pilot knows")
+
+
+def test_topics_are_named_in_words(book: Path) -> None:
+    """What neither the question nor the hit has is written as other documents write it."""
+    hit = _hit(book, "harbour ship", explain=True)
+    assert hit.explanation is not None
+    named = {term for topic in hit.explanation.topics for term in topic.terms}
+    assert "recip" not in named
+    assert named & {"recipe", "harbour", "anchor"}

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -63,6 +63,19 @@ def test_each_way_finds_by_topic(notes: Path, by: str) -> None:
         assert (hit.cosine is None) == (by == "lexical")
         assert (hit.bm25 is None) == (by == "semantic")
         assert hit.snippet.text
+
+
+def test_filters_that_leave_nothing_are_named(notes: Path) -> None:
+    """Where a filter alone leaves no document it is named, else all of them; else nothing is."""
+
+    def said(**conditions: Any) -> str:
+        where = Filter(**conditions)
+        return " ".join(run_search(notes, "bread", SearchOptions(where=where)).notes)
+
+    assert "no document passes “path=code docs”" in said(path="code docs")
+    assert "no document passes “path=nowhere”" in said(path="nowhere", labels=("kitchen",))
+    assert "“label=kitchen”, “path=sea”" in said(path="sea", labels=("kitchen",))
+    assert said(path="kitchen") == ""
 
 
 def test_hits_without_the_word(notes: Path) -> None:

@@ -1,0 +1,103 @@
+"""`lpisearch serve`: the library in a browser, and for programs."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lpisearch.cli.render import note
+from lpisearch.errors import LpiSearchError
+from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
+from lpisearch.settings.serving import DEFAULT_HOST, DEFAULT_PORT, ServeSettings
+
+if TYPE_CHECKING:
+    from lpisearch.library import Library
+    from lpisearch.web.jobs.job import Job
+
+
+def serve(
+    context: typer.Context,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Where to listen.")
+    ] = DEFAULT_PORT,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="For others than this machine.")
+    ] = DEFAULT_HOST,
+    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Let nothing be changed.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the sample corpus.")] = False,
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--root",
+            metavar="DIR",
+            help="Files below it may be brought in and given out (repeatable).",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="A name by which it may be called, beside localhost and addresses (repeatable).",
+        ),
+    ] = None,
+    token: Annotated[
+        str,
+        typer.Option(
+            "--token",
+            metavar="TEXT",
+            help="What requests must show; better set as LPISEARCH_TOKEN, which others cannot see.",
+            envvar="LPISEARCH_TOKEN",
+        ),
+    ] = "",
+) -> None:
+    """Open the library in a browser, and to programs as a JSON API."""
+    try:
+        from lpisearch.web.server import serve as run
+    except ModuleNotFoundError as error:
+        raise WebUnavailable from error
+    with ExitStack() as stack:
+        roots = tuple(path.expanduser() for path in root or ())
+        library = context.obj.library
+        if demo:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            library = stack.enter_context(_sample(folder))
+            roots = (*roots, shipped_folder("sample_corpus"))
+        settings = ServeSettings(host, port, read_only, roots, token, tuple(name or ()))
+
+        def on_start(address: str, interrupted: list[Job]) -> None:
+            for job in interrupted:
+                note(
+                    f"The job “{job.kind}” of {job.asked_at} had not finished when the server "
+                    "ended. What it finished is kept; start it again for the rest"
+                )
+            guarded = " Requests must show the token." if token else ""
+            note(f"Serving {library.path.name} at {address}  (Ctrl-C ends it).{guarded}")
+            if open_:
+                typer.launch(address)
+
+        for job in run(library, settings, on_start):
+            note(f"The job “{job.kind}” did not finish; the next start names it")
+
+
+class WebUnavailable(LpiSearchError):
+    """The libraries that serve pages are not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("Serving needs more libraries.", "pip install 'lpisearch[web]'")
+
+
+def _sample(folder: Path) -> Library:
+    """Make a library of the sample corpus, with its index."""
+    from lpisearch.library import open_library
+
+    library = open_library(folder / "demo.db")
+    documents = shipped_folder("sample_corpus") / "documents"
+    library.ingest(documents, options=IngestOptions(read=ReadOptions(labels="folder")))
+    library.index()
+    return library

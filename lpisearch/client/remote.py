@@ -1,0 +1,50 @@
+"""A library that is served, with the methods of `Library`."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from lpisearch.client.apart import Apart
+from lpisearch.client.asking import Asking
+from lpisearch.client.holding import Holding
+from lpisearch.client.transport import Transport
+from lpisearch.client.working import Working
+
+
+class RemoteLibrary(Asking, Holding, Working, Apart):
+    """A library that `lpisearch serve` serves; the methods are those of `Library`.
+
+    Errors are those of the library too, and `ServerUnreachable` and `ServerRefused`. Several
+    threads may use it at the same time. What looks after the file of the library, such as
+    `back_up`, is done where the library is.
+
+    Parameters
+    ----------
+    url
+        Of the server.
+    token
+        What the server wants to be shown, or "".
+    seconds
+        How long to wait for an answer; jobs may take longer.
+    """
+
+    def __init__(self, url: str, token: str = "", seconds: float = 60.0) -> None:
+        self._transport = Transport(url, token, seconds)
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+        return self._transport.url
+
+    def __repr__(self) -> str:
+        return f"RemoteLibrary({self.url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection of this thread; what is asked for afterwards opens another."""
+        self._transport.close()

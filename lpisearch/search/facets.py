@@ -1,0 +1,167 @@
+"""What a set of documents consists of: counts by label, split, folder, format and date.
+
+What is counted is turned into numbers once for each state of the library; then a count of any set
+of documents is a few sums over arrays.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.records import Facets, FacetValue, Filter
+from lpisearch.search.periods import by_period
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.storage import Snapshot
+
+MOST_VALUES = 100
+"""Of the values of a facet, so many are given: the most frequent."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Coded:
+    """Values as numbers: one for each entry, of the document in the same place of `places`."""
+
+    names: list[str]
+    codes: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: Iterable[tuple[int, str]]) -> _Coded:
+        """Give the values of documents, as (place, value), numbers; an empty one is none."""
+        numbers: dict[str, int] = {}
+        found = [
+            (place, numbers.setdefault(value, len(numbers))) for place, value in values if value
+        ]
+        pairs = np.array(found, np.int64).reshape(-1, 2)
+        return cls(list(numbers), pairs[:, 1], pairs[:, 0])
+
+    def counts(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many of the chosen documents have each value."""
+        return np.bincount(self.codes[chosen[self.places]], minlength=len(self.names))
+
+    def most_frequent(self, chosen: NDArray[np.bool_]) -> tuple[FacetValue, ...]:
+        """Return the values that chosen documents have, most frequent first."""
+        counts = self.counts(chosen)
+        found = [(int(counts[at]), self.names[at]) for at in np.flatnonzero(counts)]
+        found.sort(key=lambda pair: (-pair[0], pair[1]))
+        return tuple(FacetValue(name, name, count) for count, name in found[:MOST_VALUES])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FacetColumns:
+    """All documents of one state of a library, ready to be counted.
+
+    Attributes
+    ----------
+    state
+        The mark of that state.
+    """
+
+    state: str
+    keys: NDArray[np.int64]
+    labels: _Coded
+    predicted: _Coded
+    splits: _Coded
+    formats: _Coded
+    folders: _Coded
+    dates: _Coded
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> FacetColumns:
+        """Read them."""
+        traits = snapshot.documents.traits()
+        keys = np.array([row[0] for row in traits], np.int64)
+        place_of = {key: place for place, key in enumerate(keys.tolist())}
+        predicted: Mapping[int, Sequence[str]] = {}
+        if snapshot.labels.predicted_counts():
+            said = snapshot.labels.predicted(keys.tolist())
+            predicted = {key: [each.label for each in names] for key, names in said.items()}
+        return cls(
+            snapshot.state(),
+            keys,
+            _labelled(place_of, snapshot.labels.by_key(Filter())),
+            _labelled(place_of, predicted),
+            _Coded.of((place, row[1]) for place, row in enumerate(traits)),
+            _Coded.of((place, row[4]) for place, row in enumerate(traits)),
+            _Coded.of((place, row[3]) for place, row in enumerate(traits)),
+            _Coded.of((place, row[2][:10]) for place, row in enumerate(traits)),
+        )
+
+    def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
+        """Count documents, given by their keys; all if none are given."""
+        chosen = np.ones(len(self.keys), bool) if keys is None else np.isin(self.keys, keys)
+        total = int(np.count_nonzero(chosen))
+        dated = self.dates.counts(chosen)
+        known = {self.dates.names[at]: int(dated[at]) for at in np.flatnonzero(dated)}
+        period, dates = by_period(known)
+        return Facets(
+            total=total,
+            labels=self.labels.most_frequent(chosen),
+            predicted=self.predicted.most_frequent(chosen),
+            splits=self.splits.most_frequent(chosen),
+            folders=_next_below(self.folders, chosen),
+            formats=self.formats.most_frequent(chosen),
+            dates=dates,
+            period=period,
+            undated=total - sum(known.values()),
+        )
+
+
+def _labelled(place_of: Mapping[int, int], labels: Mapping[int, Sequence[str]]) -> _Coded:
+    return _Coded.of(
+        (place_of[key], name) for key, names in labels.items() if key in place_of for name in names
+    )
+
+
+def _next_below(paths: _Coded, chosen: NDArray[np.bool_]) -> tuple[FacetValue, ...]:
+    """Count what lies next below the deepest folder in which all of the chosen lie."""
+    counts = paths.counts(chosen)
+    found = {paths.names[at]: int(counts[at]) for at in np.flatnonzero(counts)}
+    if not found:
+        return ()
+    common = _common_folder(found)
+    totals: dict[str, int] = {}
+    for path, count in found.items():
+        name = path[len(common) :].split(os.sep, 1)
+        # A file of its own is no folder; one of many documents is as good as one.
+        if len(name) > 1 or count > 1:
+            totals[name[0]] = totals.get(name[0], 0) + count
+    ordered = sorted(totals.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_VALUES]
+    return tuple(FacetValue(common + name, name, count) for name, count in ordered)
+
+
+def _common_folder(paths: Collection[str]) -> str:
+    """Return the deepest folder of all paths, with a separator at its end; "" if there is none."""
+    first, last = min(paths), max(paths)  # what these have in common, all between them have
+    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
+    common = first[: min(len(first), len(last))] if same is None else first[:same]
+    return common[: common.rfind(os.sep) + 1]
+
+
+class OpenFacets:
+    """The columns of a library as it is, made anew when it has changed; for several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._made: FacetColumns | None = None
+
+    def of(self, snapshot: Snapshot) -> FacetColumns:
+        """Return the columns of a snapshot."""
+        made, state = self._made, snapshot.state()
+        if made is not None and made.state == state:
+            return made
+        with self._lock:  # so that many who ask at once do not all read
+            made = self._made
+            if made is None or made.state != state:
+                made = self._made = FacetColumns.of(snapshot)
+            return made

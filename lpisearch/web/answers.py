@@ -1,0 +1,54 @@
+"""Answers that are kept for those who ask the same, as long as the library is as it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+MOST_BYTES = 32 * 1024 * 1024
+_LARGEST = 1024 * 1024
+
+
+class KeptAnswers:
+    """Answers by their marks, those that were asked for last; used from the event loop alone.
+
+    Parameters
+    ----------
+    most
+        How many bytes are kept.
+    """
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._bytes = 0
+        self._under_way: dict[str, asyncio.Future[bytes]] = {}
+
+    async def of(self, mark: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Return the answer of a mark; who asks while it is made waits for it."""
+        found = self._kept.get(mark)
+        if found is not None:
+            self._kept.move_to_end(mark)
+            return found
+        waiting = self._under_way.get(mark)
+        if waiting is None:
+            waiting = self._under_way[mark] = asyncio.ensure_future(make())
+            waiting.add_done_callback(lambda made: self._keep(mark, made))
+        return await asyncio.shield(waiting)
+
+    def _keep(self, mark: str, made: asyncio.Future[bytes]) -> None:
+        del self._under_way[mark]
+        if made.cancelled() or made.exception() is not None:
+            return
+        content = made.result()
+        if len(content) > _LARGEST:
+            return
+        self._kept[mark] = content
+        self._bytes += len(content)
+        while self._bytes > self._most:
+            _, gone = self._kept.popitem(last=False)
+            self._bytes -= len(gone)

@@ -1,0 +1,62 @@
+"""The JSON API, under `/api/v1`.
+
+A module for each group of endpoints, each a row of `ENDPOINTS`: routes, checks of what is asked,
+and the OpenAPI description are made from these rows.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from lpisearch.records.wire import json_text
+from lpisearch.web.api import holding, searching, working
+from lpisearch.web.api.answering import handler_of
+from lpisearch.web.api.events import job_events
+from lpisearch.web.api.openapi import description
+from lpisearch.web.api.reading_page import page_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from lpisearch.web.api.table import Endpoint
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *searching.ENDPOINTS,
+    *holding.ENDPOINTS,
+    *working.ENDPOINTS,
+)
+
+
+@cache
+def described() -> dict[str, Any]:
+    """Return the OpenAPI description."""
+    return description(ENDPOINTS)
+
+
+def _openapi(_request: Request) -> Response:
+    return Response(json_text(described(), indent=1), media_type="application/json")
+
+
+def _page(_request: Request) -> Response:
+    return HTMLResponse(page_of(described()))
+
+
+def _routes() -> list[BaseRoute]:
+    made: list[BaseRoute] = [
+        Route("/", _page, name="description"),
+        Route("/openapi.json", _openapi, name="openapi"),
+        Route("/jobs/{id}/events", job_events, name="jobEvents"),
+    ]
+    made += [
+        Route(each.path, handler_of(each), methods=[each.method], name=each.name)
+        for each in ENDPOINTS
+    ]
+    return made
+
+
+ROUTES: list[BaseRoute] = _routes()

@@ -1,0 +1,197 @@
+"""Endpoints that ask: search, similar documents, facets, topics, classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.records import Document
+from lpisearch.records.wire import (
+    answer_record,
+    classification_record,
+    facets_record,
+    run_record,
+    topics_record,
+)
+from lpisearch.settings import SearchOptions
+from lpisearch.settings.serving import ServeLimits
+from lpisearch.web.api.asking import FILTER, INDEX, SEARCH, SIMILAR, filter_of, options_of
+from lpisearch.web.api.table import Endpoint, Param
+from lpisearch.web.problems import Refused
+
+if TYPE_CHECKING:
+    from lpisearch.web.api.table import Asked
+
+_LIMITS = ServeLimits()
+_MOST_TEXT, _MOST_QUERIES = _LIMITS.text_characters, 1000
+_CLASSIFIERS = ("auto", "centroid", "knn", "map-svm", "svm", "svm+centroid", "svm+map-svm")
+_ID = Param("id", "An id or a path", required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A document that is in no library."""
+
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question of many."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToAnswer:
+    """Many questions, and how each is to be answered."""
+
+    queries: tuple[Query, ...]
+    options: SearchOptions = field(default_factory=SearchOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ToClassify:
+    """A text to be judged, and how; the fields are those of `Library.classify`."""
+
+    text: str
+    k: int = 5
+    classifier: str = "auto"
+    index: str = "default"
+    confidence: float = 0.5
+
+
+def search(asked: Asked) -> dict[str, Any]:
+    """Find documents."""
+    values = asked.values
+    feedback = {"like": values["like"], "unlike": values["unlike"]}
+    answer = asked.library.search(values["q"], options=options_of(values), **feedback)
+    return answer_record(answer)
+
+
+def similar(asked: Asked) -> dict[str, Any]:
+    """Find what is like a document of the library."""
+    options = options_of(asked.values)
+    return answer_record(asked.library.similar(asked.values["id"], options=options, files=False))
+
+
+def similar_to_text(asked: Asked) -> dict[str, Any]:
+    """Find what is like a text."""
+    _check_length(asked.body.text)
+    document = Document(title=asked.body.title, text=asked.body.text)
+    return answer_record(asked.library.similar(document, options=options_of(asked.values)))
+
+
+def similar_to_file(asked: Asked) -> dict[str, Any]:
+    """Find what is like the first document of a file."""
+    from lpisearch.web.api.received import named_file
+
+    with named_file(asked.file, asked.values["name"]) as file:
+        return answer_record(asked.library.similar(file, options=options_of(asked.values)))
+
+
+def batch(asked: Asked) -> dict[str, Any]:
+    """Answer many questions."""
+    body: ToAnswer = asked.body
+    if len(body.queries) > _MOST_QUERIES:
+        raise Refused(413, f"At most {_MOST_QUERIES} queries.")
+    if body.options.k > _LIMITS.depth or body.options.offset > _LIMITS.depth:
+        raise Refused(422, f"k and offset are at most {_LIMITS.depth:,}.")
+    notes: list[str] = []
+    asking = ((query.id, query.text[: _LIMITS.query_characters]) for query in body.queries)
+    runs = asked.library.batch(asking, options=body.options, on_note=notes.append)
+    return {"runs": [run_record(run) for run in runs], "notes": notes}
+
+
+def facets(asked: Asked) -> dict[str, Any]:
+    """Count documents."""
+    return facets_record(asked.library.facets(filter_of(asked.values)))
+
+
+def topics(asked: Asked) -> dict[str, Any]:
+    """Find topics."""
+    return topics_record(asked.library.topics(**asked.values))
+
+
+def classify(asked: Asked) -> dict[str, Any]:
+    """Judge a text."""
+    body: ToClassify = asked.body
+    _check_length(body.text)
+    judged = asked.library.classify(
+        body.text,
+        k=body.k,
+        classifier=body.classifier,
+        index=body.index,
+        confidence=body.confidence,
+    )
+    return classification_record(judged)
+
+
+def classify_file(asked: Asked) -> dict[str, Any]:
+    """Judge the first document of a file."""
+    from lpisearch.web.api.received import named_file
+
+    values = dict(asked.values)
+    with named_file(asked.file, values.pop("name")) as file:
+        said = classification_record(asked.library.classify(file, **values))
+        return said | {"input": said["input"].replace(f"{file.parent}/", "")}
+
+
+def _check_length(text: str) -> None:
+    if len(text) > _MOST_TEXT:
+        raise Refused(413, f"A text may have {_MOST_TEXT:,} characters.")
+
+
+_NAME = Param("name", "What the file is called: its ending tells the format", required=True)
+_JUDGING = (
+    _NAME,
+    Param("k", "How many labels", "integer", 5, least=0, most=1000),
+    Param("classifier", "Which judges", default="auto", choices=_CLASSIFIERS),
+    INDEX,
+    Param("confidence", "Below it, none of these", "number", 0.5, least=0, most=1),
+)
+_TOPICS = (
+    Param("number", "Of topics; else read off the spectrum", "integer", least=1, most=1000),
+    Param("terms", "How many words of each", "integer", 8, least=0, most=100),
+    Param("documents", "How many documents of each", "integer", 3, least=0, most=100),
+    Param("seed", "Of every random choice", "integer", 0, least=0, most=2**32 - 1),
+    INDEX,
+)
+ENDPOINTS = (
+    Endpoint("GET", "/search", "search", search, "Find documents", "Answer", SEARCH, lasts=True),
+    Endpoint(
+        *("GET", "/similar", "similar", similar, "Find documents that are like one", "Answer"),
+        (_ID, *SIMILAR),
+        lasts=True,
+    ),
+    Endpoint(
+        *("POST", "/similar", "similarToText", similar_to_text),
+        *("Find documents that are like a text", "Answer", SIMILAR, Text),
+    ),
+    Endpoint(
+        *("POST", "/similar/file", "similarToFile", similar_to_file),
+        *("Find documents that are like a file", "Answer", (_NAME, *SIMILAR), "file"),
+    ),
+    Endpoint(
+        *("POST", "/batch", "batch", batch, "Answer many questions, in which no sign is special"),
+        *("Runs", (), ToAnswer),
+    ),
+    Endpoint(
+        *("GET", "/facets", "facets", facets, "Count documents", "Facets", FILTER), lasts=True
+    ),
+    Endpoint(
+        *("GET", "/topics", "topics", topics, "Find what the library is about", "TopicReport"),
+        _TOPICS,
+        lasts=True,
+    ),
+    Endpoint(
+        *("POST", "/classify", "classify", classify, "Judge a text by the labels"),
+        *("Classification", (), ToClassify),
+    ),
+    Endpoint(
+        *("POST", "/classify/file", "classifyFile", classify_file, "Judge a file by the labels"),
+        *("Classification", _JUDGING, "file"),
+    ),
+)

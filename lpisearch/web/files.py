@@ -1,0 +1,124 @@
+"""Files of the machine that may be brought in or given out: those below the allowed folders."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from lpisearch.files import whole_file
+from lpisearch.web.problems import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lpisearch.web.state import WebState
+
+_NOT_THROUGH_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_LONGEST_NAME, _DEEPEST = 200, 10
+_PIECE = 1 << 18
+_FORBIDDEN = "That path is not below a folder that may be used."
+
+
+def uploads_folder(state: WebState) -> Path:
+    """Return where files are kept that came from a browser."""
+    if state.settings.uploads is not None:
+        return state.settings.uploads
+    path = state.library.path
+    return path.with_name(f"{path.stem}.uploads")
+
+
+def allowed_path(state: WebState, named: str) -> Path:
+    """Return the real path of a file or folder that may be brought in.
+
+    Links and `..` are followed first: what counts is where they end. A path that is not absolute is
+    looked for below each allowed folder.
+
+    Raises
+    ------
+    Refused
+    """
+    if not named or "\0" in named:
+        raise Refused(422, "A path is missing.")
+    for root in _roots(state):
+        try:
+            found = (root / named).resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            continue
+        if found.is_relative_to(root):
+            return found
+    raise Refused(403, _FORBIDDEN)
+
+
+def open_original(state: WebState, path: str) -> BinaryIO:
+    """Open the file that a document came from, if it may be given out.
+
+    That is a file below an allowed folder, or one that was itself brought in and is no link.
+
+    Raises
+    ------
+    Refused
+    """
+    try:
+        real = Path(path).resolve(strict=True)
+        below = any(real.is_relative_to(root) for root in _roots(state))
+        if not below and not (str(real) == path and state.library.is_source(path)):
+            raise Refused(403, "The original of this document may not be given out.")
+        descriptor = os.open(real, os.O_RDONLY | _NOT_THROUGH_LINKS)
+    except (OSError, ValueError, RuntimeError):
+        raise Refused(404, "The file of this document is not there any more.") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Refused(403, "The original of this document is no plain file.")
+    return os.fdopen(descriptor, "rb")
+
+
+def pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield a file a piece at a time, and close it."""
+    with stream:
+        while piece := stream.read(_PIECE):
+            yield piece
+
+
+def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
+    """Keep a file that came from a browser, below the folder for such; return where.
+
+    A file of the same name is replaced, as a newer version of it.
+
+    Raises
+    ------
+    Refused
+        Its name leads elsewhere, or is none.
+    """
+    parts = name.replace("\\", "/").split("/")
+    if not 0 < len(parts) <= _DEEPEST or not all(map(_is_plain, parts)):
+        raise Refused(422, "The name of a file is not one that can be kept.")
+    folder = uploads_folder(state)
+    target = folder.joinpath(*parts)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.parent.resolve().is_relative_to(folder.resolve()):
+            raise Refused(403, _FORBIDDEN)
+        with whole_file(target) as stream:
+            for piece in content:
+                stream.write(piece)
+    except OSError:
+        raise Refused(507, "The file cannot be kept.") from None
+    return target
+
+
+def _is_plain(part: str) -> bool:
+    return (
+        part not in {"", ".", ".."}
+        and len(part.encode("utf-8", "replace")) <= _LONGEST_NAME
+        and part.isprintable()
+        and not part.startswith((".", "~"))
+        and part == part.encode("utf-8", "replace").decode()
+    )
+
+
+def _roots(state: WebState) -> list[Path]:
+    """Return the allowed folders as they really are."""
+    every = (*state.settings.roots, uploads_folder(state))
+    return [Path(os.path.realpath(root)) for root in every]

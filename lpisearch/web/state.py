@@ -1,0 +1,72 @@
+"""What all requests share: the library, how it is served, kept answers, and the jobs under way."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import anyio
+from anyio.to_thread import run_sync
+
+from lpisearch.web.answers import KeptAnswers
+from lpisearch.web.jobs.running import Jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import HTTPConnection
+
+    from lpisearch.library import Library
+    from lpisearch.settings.serving import ServeSettings
+
+T = TypeVar("T")
+# More threads than this would wait for each other: what is computed holds the interpreter.
+_MORE_THREADS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class WebState:
+    """What all requests share; `request.app.state.lpisearch`.
+
+    Attributes
+    ----------
+    library
+        Open, and used by several threads.
+    settings
+        How it is served.
+    answers
+        Those that are kept.
+    secret
+        Of this process alone: cookies and tokens of forms are signed with it.
+    """
+
+    library: Library
+    settings: ServeSettings
+    answers: KeptAnswers = field(default_factory=KeptAnswers)
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be changed."""
+        return self.settings.read_only
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The jobs."""
+        return Jobs(self.library.path, self.settings.limits.jobs_kept)
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Do what takes time in a thread, first come, first served."""
+        return await run_sync(work, limiter=self._limiter)
+
+    @cached_property
+    def _limiter(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter((os.cpu_count() or 1) + _MORE_THREADS)
+
+
+def state_of(request: HTTPConnection) -> WebState:
+    """Return what a request shares with all others."""
+    return cast("WebState", request.app.state.lpisearch)

@@ -1,0 +1,127 @@
+"""The other pages in a browser: a document, the map, jobs; and axe looks at all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import AXE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    Opens = Callable[..., Page]
+
+DOCUMENT = "/document?id=baking/pumpernickel-night.md&q=bread+oven"
+PAGES = (
+    "/",
+    "/?q=why+does+my+bread+stay+flat",
+    "/?q=zzzzz&by=lexical",
+    DOCUMENT,
+    "/why?q=bread&id=baking/pumpernickel-night.md",
+    "/map?q=bread",
+    "/topics",
+    "/labels",
+    "/classify",
+    "/evaluation",
+    "/library",
+    "/library/health",
+    "/help",
+)
+_RUN = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+  .filter((each) => ["serious", "critical"].includes(each.impact))
+  .map((each) => each.id + ": " + each.nodes.map((node) => node.html.slice(0, 160)).join(" | "))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: Opens, scheme: str) -> None:
+    """No page has a serious finding for people who cannot see or point, in either theme."""
+    page = open_page("/help", color_scheme=scheme, bypass_csp=True)
+    found: dict[str, Any] = {}
+    for address in PAGES:
+        page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + address)
+        page.wait_for_load_state("networkidle")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found[address] = page.evaluate(_RUN)
+    assert {address: said for address, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_hangs_over(open_page: Opens, width: int) -> None:
+    """No page is wider than the screen."""
+    page = open_page("/help", viewport={"width": width, "height": 800})
+    root = page.url.removesuffix("/help")
+    for address in PAGES:
+        page.goto(root + address)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, address
+
+
+def test_from_match_to_match(open_page: Opens) -> None:
+    """The buttons and the keys go from one match of a document to the next."""
+    page = open_page(DOCUMENT)
+    page.keyboard.press("n")
+    expect(page.locator(".text mark").nth(0)).to_have_class("near here")
+    page.get_by_role("button", name="Next match").click()
+    expect(page.locator(".text mark.here")).to_have_count(1)
+    assert page.locator("#minimap rect").count() > 3
+    expect(page.locator(".place .here")).to_have_count(1)
+
+
+def test_the_map_shows_titles_and_takes_a_lasso(open_page: Opens) -> None:
+    """Pointing shows a title, a lasso gives a list, a question lights up its hits."""
+    page = open_page("/map")
+    canvas = page.locator("#map[data-ready=yes]")
+    expect(canvas).to_be_visible()
+    expect(page.locator("#legend button")).to_have_count(8)
+    box = canvas.bounding_box()
+    assert box is not None
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 5, box["y"] + 60)
+    page.mouse.down()
+    for x, y in ((0.99, 0.12), (0.99, 0.98), (0.01, 0.98)):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    expect(page.locator("#picked h2")).to_contain_text("In the lasso")
+    assert page.locator("#picked li").count() > 100
+    page.locator("#q").fill("bread")
+    expect(page.locator("#picked h2")).to_contain_text("Found")
+    expect(page).to_have_url(page.url.split("?")[0] + "?q=bread")
+    first = page.locator("#picked li a").first
+    title = first.inner_text()
+    first.click()
+    expect(page.locator("h1")).to_have_text(title)
+
+
+def test_pointing_shows_a_title(open_page: Opens) -> None:
+    """Somewhere on the map there is a point, and it says what it is; the wheel zooms."""
+    page = open_page("/map?id=baking/pumpernickel-night.md")
+    expect(page.locator("#map[data-ready=yes]")).to_be_visible()
+    box = page.locator("#map").bounding_box()
+    assert box is not None
+    for step in range(400):
+        x, y = 0.03 + 0.94 * (step % 25) / 24, 0.12 + 0.8 * (step // 25) / 15
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        if page.locator("#map").evaluate("e => e.style.cursor") == "pointer":
+            break
+    expect(page.locator("#tip")).to_be_visible()
+    page.mouse.wheel(0, -300)
+    expect(page.locator("#tip")).to_be_hidden()
+
+
+def test_a_file_is_dropped_and_brought_in(open_page: Opens) -> None:
+    """Files that are chosen become a job that tells how far it is, and then they are found."""
+    page = open_page("/library")
+    content = "Quicklime slakes with a hiss. The whitewash of the byre is done in May."
+    page.locator("#files").set_input_files(
+        {"name": "whitewash.txt", "mimeType": "text/plain", "buffer": content.encode()}
+    )
+    page.get_by_role("button", name="Bring them in").click()
+    expect(page.locator(".job .ok").first).to_be_visible()
+    page.goto(page.url.split("/library")[0] + "/?q=quicklime&by=lexical")
+    expect(page.locator(".hit")).to_have_count(1)

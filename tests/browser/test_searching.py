@@ -1,0 +1,106 @@
+"""A person searches: typing, filters, keys, back and forward, with and without scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    Opens = Callable[..., Page]
+
+QUESTION = "why does my bread stay flat"
+
+
+def test_answers_as_you_type(open_page: Opens) -> None:
+    """Hits come without Enter; the address and the title follow; back brings the first page."""
+    page = open_page()
+    page.locator("#q").press_sequentially(QUESTION, delay=15)
+    expect(page.locator(".hit h2").first).to_have_text("Too long in the basket")
+    expect(page).to_have_url(f"{page.url.split('?')[0]}?q={QUESTION.replace(' ', '+')}")
+    expect(page).to_have_title(f"{QUESTION} – lpisearch")
+    assert page.locator("#q").input_value() == QUESTION
+    page.go_back()
+    expect(page.locator("#q")).to_have_value("")
+    page.go_forward()
+    expect(page.locator("#q")).to_have_value(QUESTION)
+    expect(page.locator(".hit h2").first).to_have_text("Too long in the basket")
+
+
+def test_filters_and_the_way_of_ranking(open_page: Opens) -> None:
+    """A facet, the switch and the sort change the answer at once, and stand in the address."""
+    page = open_page("/?q=water")
+    page.get_by_label("gardening").first.check()
+    expect(page.locator(".chosen a")).to_have_text("gardening")
+    page.get_by_text("Words", exact=True).click()
+    page.locator("select[name=sort]").select_option("title")
+    expect(page).to_have_url(
+        f"{page.url.split('?')[0]}?q=water&by=lexical&sort=title&label=gardening"
+    )
+    titles = page.locator(".hit h2").all_inner_texts()
+    assert titles == sorted(titles, key=str.casefold)
+    page.reload()
+    expect(page.get_by_label("gardening").first).to_be_checked()
+    page.locator(".chosen a").click()
+    expect(page.locator(".chosen a")).to_have_count(0)
+
+
+def test_keys(open_page: Opens) -> None:
+    """`/` leads to the field, j and k through the hits, w says why, Enter opens, ? helps."""
+    page = open_page("/?q=bread")
+    page.keyboard.press("/")
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    expect(page.locator(".hit").nth(1).locator("h2 a")).to_be_focused()
+    page.keyboard.press("w")
+    expect(page.locator(".hit").nth(1).locator(".why")).to_contain_text("The score is a sum")
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_hidden()
+    title = page.locator(".hit h2").nth(1).inner_text()
+    page.locator(".hit h2 a").nth(1).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text(title)
+
+
+def test_without_scripts(open_page: Opens) -> None:
+    """The form, the filters, feedback and pages work in a browser that runs nothing."""
+    page = open_page("/", java_script_enabled=False)
+    page.locator("#q").fill("bread")
+    page.locator(".searchbar button").click()
+    assert "q=bread" in page.url
+    page.get_by_label("baking").first.check()
+    page.locator("noscript button").click()
+    assert "label=baking" in page.url
+    page.get_by_text("More like this").first.click()
+    assert "like=" in page.url
+    assert "more like" in page.locator(".chosen").inner_text()
+    page.get_by_text("Why this hit").first.click()
+    assert "The score is a sum" in page.locator("main").inner_text()
+
+
+def test_theme_is_kept(open_page: Opens) -> None:
+    """The switch turns the page dark, and the next page is dark from the beginning."""
+    page = open_page("/", color_scheme="light")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.locator("#theme").click()
+    assert page.evaluate(ground) != light
+    page.goto(page.url + "help")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_right_to_left(open_page: Opens) -> None:
+    """A Hebrew question runs from the right."""
+    page = open_page("/")
+    page.locator("#q").fill("לחם שמרים")
+    assert page.locator("#q").evaluate("e => getComputedStyle(e).direction") == "rtl"

@@ -1,0 +1,227 @@
+"""What holds for a library, open here or served elsewhere."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import lpisearch
+from lpisearch import (
+    BadOption,
+    CategoriesOptions,
+    DimensionOptions,
+    DocumentNotFound,
+    EvaluateOptions,
+    Filter,
+    IndexNotFound,
+    SearchOptions,
+)
+from lpisearch.settings.serving import ServeSettings
+from tests.serving import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lpisearch import Library
+    from lpisearch.client import RemoteLibrary
+
+    Any_ = Library | RemoteLibrary
+
+_ASKED = (
+    ("ship harbour", {}),
+    ("morning -bread", {"k": 3, "by": "lexical", "facets": True}),
+    ("star telescope", {"by": "semantic", "explain": True, "sort": "title"}),
+    ("shipp", {"label": ["sea", "sky"]}),
+    ("letter", {"like": ["sea/0"], "unlike": ["kitchen/1"]}),
+    ("", {}),
+)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
+    """Return the folder of a library that holds the records and has an index."""
+    folder = tmp_path_factory.mktemp("built")
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (folder / "records.jsonl").write_text(lines, encoding="utf-8")
+    with lpisearch.open(folder / "shelf.db") as library:
+        library.ingest(folder / "records.jsonl")
+        library.index(dims=4)
+    return folder
+
+
+@pytest.fixture
+def here(built: Path, tmp_path: Path) -> Iterator[Library]:
+    """Open a copy of it."""
+    shutil.copytree(built, tmp_path / "copy")
+    with lpisearch.open(tmp_path / "copy" / "shelf.db") as library:
+        yield library
+
+
+@pytest.fixture
+def there(here: Library) -> Iterator[RemoteLibrary]:
+    """Serve it, and reach it."""
+    settings = ServeSettings(roots=(here.path.parent,))
+    with served(here, settings) as url, lpisearch.connect(url) as library:
+        yield library
+
+
+@pytest.fixture(params=["open", "connect"])
+def library(request: pytest.FixtureRequest) -> Any_:
+    """Return the library, by either way."""
+    name = {"open": "here", "connect": "there"}[request.param]
+    found: Any_ = request.getfixturevalue(name)
+    return found
+
+
+def test_both_answer_the_same(here: Library, there: RemoteLibrary) -> None:
+    """Answers, listings, counts and documents of a server are those of the library."""
+    for text, given in _ASKED:
+        ours, theirs = here.search(text, **given), there.search(text, **given)
+        if given.get("explain"):  # the sum over all pairs is not sent
+            assert [hit.explanation and hit.explanation.pairs for hit in ours] == [
+                hit.explanation and hit.explanation.pairs for hit in theirs
+            ]
+        else:
+            assert theirs == ours
+    assert there.similar("sea/0", k=4) == here.similar("sea/0", k=4)
+    assert there.listing(limit=7, offset=3, sort="id") == here.listing(limit=7, offset=3, sort="id")
+    assert there.facets(Filter(split="test")) == here.facets(Filter(split="test"))
+    assert there.topics(3) == here.topics(3)
+    assert there.plan() == here.plan()
+    assert there.examine() == here.examine()
+    assert list(there) == list(here)
+    assert here.status().items() <= there.status().items()
+    options = DimensionOptions("spca", dims=2)
+    assert there.dimensions(options) == here.dimensions(options)
+
+
+def test_questions(library: Any_) -> None:
+    """A search, what is like a document, a text or a file, and many questions at once."""
+    assert library.search("harbour anchor", k=1)[0].labels == ("sea",)
+    assert library.query is not None
+    assert library.similar("sea/0", k=1)[0].labels == ("sea",)
+    text = lpisearch.Document("", "star planet moon comet orbit")
+    assert library.similar(text, k=1)[0].labels == ("sky",)
+    options = SearchOptions(k=2, where=Filter(labels=("music",)))
+    runs = list(library.batch([("1", "violin tune"), ("2", "ship")], options=options))
+    assert [name for name, _ in runs] == ["1", "2"]
+    assert all(document.startswith("music/") for _, hits in runs for document, _ in hits)
+
+
+def test_files_of_this_machine(library: Any_, tmp_path: Path) -> None:
+    """A file that is no document of the library is read where the question is asked."""
+    file = tmp_path / "note.txt"
+    file.write_text("oven flour butter sugar cake", encoding="utf-8")
+    assert library.similar(file, k=1)[0].labels == ("kitchen",)
+    judged = library.classify(file)
+    assert (judged.labels[0].label, judged.input) == ("kitchen", str(file))
+
+
+def test_a_name_of_nothing_is_said(library: Any_) -> None:
+    """Errors are those of the library, with the next call to make."""
+    with pytest.raises(DocumentNotFound, match=r"library\.entries\(\)"):
+        library.document("nothing/at all")
+    with pytest.raises(DocumentNotFound):
+        library.similar("nothing", files=False)
+    with pytest.raises(DocumentNotFound):
+        library.delete("sea/0", "nothing")
+    with pytest.raises(IndexNotFound, match=r"library\.index\("):
+        library.search("ship", index="other")
+    with pytest.raises(BadOption, match="label: no document has the label") as caught:
+        library.search("ship", label="seas")
+    assert caught.value.fields == ("label",)
+    with pytest.raises(BadOption, match="since"):
+        library.entries(Filter(since="soon"))
+    assert len(library) == 40
+
+
+def test_documents(library: Any_) -> None:
+    """Documents are counted, listed, shown, exported and removed."""
+    assert len(library) == 40
+    assert library.document("sea/0").labels == ("sea",)
+    assert {entry.split for entry in library.entries(path="sea")} == {"train", "test"}
+    assert library.names("document", "sea/1") == ["sea/12", "sea/16"]
+    stream = io.StringIO()
+    assert library.export(stream, Filter(labels=("sky",))) == 10
+    assert library.delete("sea/0", "sky/2") == 2
+    assert len(library) == 38
+    assert library.delete() == 0
+
+
+def test_labels(library: Any_) -> None:
+    """Labels are given, taken away, predicted and forgotten."""
+    state = library.state()
+    assert library.label("sea/0", add=["wet", "salt"], remove="sea").added == 2
+    assert library.document("sea/0").labels == ("wet", "salt")
+    assert library.label(where=Filter(labels=("sky",)), add="high").documents == 10
+    assert library.state() != state
+    report = library.predict_labels(labelled=True)
+    assert report.documents == 40
+    said = [library.predicted(entry.id) for entry in library.entries()]
+    assert sum(map(bool, said)) == report.predicted
+    assert library.forget_predicted() == report.predicted
+
+
+def test_work(library: Any_, here: Library) -> None:
+    """Files are brought in, an index is built and taken up, and each says how far it has come."""
+    folder = here.path.parent / "more"
+    folder.mkdir()
+    (folder / "ship.txt").write_text("ship harbour sail anchor", encoding="utf-8")
+    seen: list[Any] = []
+    report = library.ingest(folder, labels="none", on_progress=seen.append)
+    assert (report.added, report.failed) == (1, 0)
+    stages: list[str] = []
+    built = library.index("lsi", dims=3, on_stage=stages.append)
+    assert (built.method, built.dims, built.documents) == ("lsi", 3, 41)
+    assert stages
+    assert library.search("harbour sail", by="semantic", k=50).notes == ()
+    ids, vectors = library.vectors()
+    assert (len(ids), vectors.shape, vectors.dtype) == (41, (41, 3), np.float32)
+    assert library.writer() == ""
+
+
+def test_evaluation(library: Any_) -> None:
+    """A measurement gives the same tables, part by part."""
+    cells: list[str] = []
+    report = library.evaluate(
+        "classify",
+        options=EvaluateOptions(methods=("terms",)),
+        wanted=CategoriesOptions(train=(0.5,), repeats=1, classifiers=("centroid",)),
+        on_cell=lambda name, _done, _total: cells.append(name),
+    )
+    assert report.tables[0].rows[0]["representation"] == "terms"
+    assert cells
+    with pytest.raises(BadOption):
+        library.evaluate("nothing of the kind")
+
+
+def test_no_method_is_missing() -> None:
+    """All that a library can do, a served one can, or says that it is not served."""
+    from lpisearch.client import RemoteLibrary
+    from lpisearch.library import Library
+
+    ours = {name for name in vars(Library) if not name.startswith("_")}
+    assert {name for name in ours if not hasattr(RemoteLibrary, name)} == set()
+
+
+@pytest.mark.parametrize(
+    "name", ["back_up", "upgrade", "schema_differences", "retokenise", "evaluating", "is_source"]
+)
+def test_what_is_not_served_is_said(there: RemoteLibrary, name: str) -> None:
+    """What looks after the file of a library is done where the library is."""
+    with pytest.raises(lpisearch.LpiSearchError, match="is not served"):
+        getattr(there, name)()
+
+
+def test_nobody_there() -> None:
+    """An address without a server is said to be one."""
+    with pytest.raises(lpisearch.ServerUnreachable, match="No library is served at"):
+        lpisearch.connect("http://127.0.0.1:9").status()
+    with pytest.raises(lpisearch.ServerUnreachable, match="does not begin with http"):
+        lpisearch.connect("file:///etc/passwd")

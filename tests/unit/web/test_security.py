@@ -1,0 +1,536 @@
+"""What a server refuses, whoever asks: one test for each promise of SECURITY.md."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+import lpisearch
+from lpisearch.settings.serving import ServeLimits, ServeSettings
+from lpisearch.web import server
+from lpisearch.web.api import ENDPOINTS
+from lpisearch.web.security import tokens
+from lpisearch.web.security.limits import Load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.testclient import TestClient
+
+    from lpisearch import Library
+
+_TOKEN = "a token that nobody guesses"  # noqa: S105 (of a test)
+_JSON = {"content-type": "application/json"}
+_PAGES = ("/", "/api/v1/", "/api/v1/status", "/nothing", "/static/style.css", "/api/v1/search?k=x")
+
+
+@pytest.mark.parametrize("path", _PAGES)
+def test_every_answer_says_what_a_browser_may_do(client: TestClient, path: str) -> None:
+    """No answer lets a browser run a script that is written in it, guess its type, or frame it."""
+    headers = client.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert "server" not in headers
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "evil.example:8077",
+        "localhost@evil.example",
+        "[::1",
+        "127.0.0.1:x",
+        "localhost/..",
+        "",
+    ],
+)
+def test_another_name_is_refused(client: TestClient, host: str) -> None:
+    """A request that names another host, as by DNS rebinding, is refused before anything else."""
+    for method, path in (("GET", "/"), ("GET", "/api/v1/status"), ("POST", "/api/v1/classify")):
+        assert client.request(method, path, headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost:8077", "[::1]:8077", "10.0.0.7:1", "Notes.example", "LOCALHOST"],
+)
+def test_our_names_are_known(serve: Callable[..., TestClient], host: str) -> None:
+    """Plain addresses, localhost and the names that were given are ours."""
+    client = serve(names=("notes.example",))
+    assert client.get("/api/v1/status", headers={"host": host}).status_code == 200
+
+
+_FROM_ELSEWHERE = (
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://127.0.0.1:9999"},
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+)
+
+
+@pytest.mark.parametrize("headers", _FROM_ELSEWHERE)
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_no_other_page_writes(
+    client: TestClient, opened: Library, headers: dict[str, str], method: str
+) -> None:
+    """What a browser sends for another page is refused, whatever else it shows."""
+    client.get("/")
+    shown = headers | {"x-csrf-token": _token_of(client)}
+    target = "/api/v1/documents?id=sea/0" if method == "DELETE" else "/api/v1/labels"
+    answer = client.request(
+        method, target, json={"documents": ["sea/0"], "add": ["x"]}, headers=shown
+    )
+    assert answer.status_code == 403
+    assert opened.document("sea/0").labels == ("sea",)
+
+
+def _token_of(client: TestClient) -> str:
+    """Return the token of the visitor that a client is, as a page has it."""
+    from lpisearch.web.security.csrf import VISITOR, _signed
+
+    state: Any = client.app.state.lpisearch  # type: ignore[attr-defined]
+    return _signed(state, client.cookies[VISITOR])
+
+
+def test_a_browser_writes_with_the_token_of_its_page(client: TestClient) -> None:
+    """A write with a cookie needs the token of that visitor, in a header or first in a form."""
+    cookie = client.get("/login").headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    body = {"documents": ["sea/0"], "add": ["x"]}
+    own = {"sec-fetch-site": "same-origin", "origin": "http://127.0.0.1:8077"}
+    assert client.post("/api/v1/labels", json=body, headers=own).status_code == 403
+    wrong = own | {"x-csrf-token": "0" * 64}
+    assert client.post("/api/v1/labels", json=body, headers=wrong).status_code == 403
+    right = own | {"x-csrf-token": _token_of(client)}
+    assert client.post("/api/v1/labels", json=body, headers=right).status_code == 200
+    client.cookies.clear()
+    assert client.post("/api/v1/labels", json=body, headers=right).status_code == 403
+
+
+@pytest.mark.parametrize("kind", ["form", "parts"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_form_shows_its_token_first(
+    serve: Callable[..., TestClient], kind: str, *, is_first: bool
+) -> None:
+    """The hidden field counts where it is the first; the form is read whole all the same."""
+    client = serve(token=_TOKEN)
+    client.get("/login")
+    fields = [("csrf_token", _token_of(client)), ("token", _TOKEN)]
+    fields = fields if is_first else fields[::-1]
+    if kind == "form":
+        content = "&".join(f"{name}={quote(value)}" for name, value in fields)
+        sent = client.post(
+            "/login", content=content, headers={"content-type": "application/x-www-form-urlencoded"}
+        )
+    else:
+        sent = client.post("/login", files=[(name, (None, value)) for name, value in fields])
+    assert sent.status_code == (303 if is_first else 403)
+
+
+def test_a_program_needs_no_page(client: TestClient) -> None:
+    """What sends neither cookie nor origin is no browser that somebody deceived."""
+    body = {"documents": ["sea/0"], "add": ["x"]}
+    assert client.post("/api/v1/labels", json=body).status_code == 200
+
+
+def test_a_form_of_another_page_is_no_json(client: TestClient, opened: Library) -> None:
+    """A body that is not called JSON is not read as such."""
+    content = '{"documents": ["sea/0"], "add": ["x"]}'
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        answer = client.post("/api/v1/labels", content=content, headers={"content-type": kind})
+        assert answer.status_code == 415
+    assert opened.document("sea/0").labels == ("sea",)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": f"Basic {_TOKEN}"},
+        {"authorization": f"Bearer {_TOKEN} more"},
+        {"authorization": "Bearer \xff"},
+        {"cookie": f"lpisearch_session={_TOKEN}"},
+        {"cookie": "lpisearch_session=\xff"},
+    ],
+)
+def test_without_the_token_nothing_is_told(
+    serve: Callable[..., TestClient], headers: dict[str, str]
+) -> None:
+    """Where a token is set, all but the page that asks for it and its looks is refused."""
+    client = serve(token=_TOKEN.replace(" ", "-"))
+    raw = {name: value.encode("latin-1") for name, value in headers.items()}
+    for endpoint in ENDPOINTS:
+        path = endpoint.path.replace("{id:path}", "sea/0").replace("{id}", "x")
+        answer = client.request(endpoint.method, f"/api/v1{path}", headers=raw)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    page = client.get("/?q=x", headers=raw)
+    assert (page.status_code, page.headers["location"]) == (303, "/login?next=%2F%3Fq%3Dx")
+    assert client.get("/login").status_code == 200
+
+
+def test_the_token_opens(serve: Callable[..., TestClient]) -> None:
+    """A program shows it with each request, a browser once."""
+    token = _TOKEN.replace(" ", "-")
+    client = serve(token=token)
+    shown = {"authorization": f"Bearer {token}"}
+    assert client.get("/api/v1/status", headers=shown).status_code == 200
+    client.get("/login")
+    fields = {"csrf_token": _token_of(client), "token": token}
+    logged_in = client.post("/login?next=//evil.example/", data=fields)
+    assert (logged_in.status_code, logged_in.headers["location"]) == (303, "/")
+    assert "HttpOnly" in logged_in.headers["set-cookie"]
+    assert token not in logged_in.headers["set-cookie"]
+    assert client.get("/api/v1/status").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "wanted", ["//evil.example", "/\\evil.example", "https://evil.example", "/\t/e"]
+)
+def test_a_login_leads_nowhere_else(serve: Callable[..., TestClient], wanted: str) -> None:
+    """The page that was wanted is one of ours."""
+    client = serve(token=_TOKEN)
+    client.get("/login")
+    fields = {"csrf_token": _token_of(client), "token": _TOKEN}
+    answer = client.post(f"/login?next={quote(wanted, safe='')}", data=fields)
+    assert answer.headers["location"] == "/"
+
+
+def test_tokens_are_compared_in_constant_time() -> None:
+    """Neither a token nor a session is compared in a way that ends at the first difference."""
+    for function in (tokens.is_token, tokens.is_session):
+        source = inspect.getsource(function)
+        assert "compare_digest" in source
+        assert "==" not in source
+
+
+def test_others_are_not_served_without_a_token(opened: Library) -> None:
+    """An address that others reach needs a token that is long enough, or nothing is served."""
+    for token in ("", "short"):
+        settings = ServeSettings(host="0.0.0.0", port=0, token=token)  # noqa: S104 (refused)
+        with pytest.raises(server.TokenMissing, match="LPISEARCH_TOKEN"):
+            server.serve(opened, settings)
+
+
+def test_no_secret_is_written(
+    serve: Callable[..., TestClient],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tokens, cookies and questions stand in no log, not even where something fails."""
+    token = _TOKEN.replace(" ", "-")
+    client = serve(token=token)
+    shown = {"authorization": f"Bearer {token}"}
+    caplog.set_level(logging.DEBUG)
+
+    def fails(*_given: object, **_named: object) -> None:
+        message = "a defect"
+        raise ZeroDivisionError(message)
+
+    monkeypatch.setattr(lpisearch.Library, "search", fails)
+    answer = client.get("/api/v1/search?q=private-matter", headers=shown)
+    assert answer.status_code == 500
+    assert "defect" not in answer.text
+    written = caplog.text + "".join(capfd.readouterr())
+    assert "a defect" in written  # that it failed is written
+    secret = client.app.state.lpisearch.secret.hex()  # type: ignore[attr-defined]
+    settings = repr(client.app.state.lpisearch)  # type: ignore[attr-defined]
+    for hidden in (token, "private-matter", secret):
+        assert hidden not in _without_http_client(written)
+        assert hidden not in settings
+
+
+def _without_http_client(written: str) -> str:
+    """Leave out what the client of the test writes itself."""
+    return "\n".join(line for line in written.splitlines() if "httpx" not in line)
+
+
+_LEADS_OUT = (
+    "/etc/passwd",
+    "../../etc/passwd",
+    "..",
+    "inside/../../outside.txt",
+    "link.txt",
+    "linked/outside.txt",
+    "%2e%2e/outside.txt",
+    "..\\outside.txt",
+    "~/.ssh",
+    "inside.txt\0",
+    "-",
+    "",
+    "*",
+    "file:///etc/passwd",
+)
+
+
+@pytest.fixture
+def outside(root: Path) -> Path:
+    """Return a file outside the allowed folder, to which links lead."""
+    secret = root.parent / "outside.txt"
+    secret.write_text("a secret about ships", encoding="utf-8")
+    (root / "inside").mkdir()
+    (root / "inside.txt").write_text("ships", encoding="utf-8")
+    (root / "link.txt").symlink_to(secret)
+    (root / "linked").symlink_to(secret.parent)
+    return secret
+
+
+@pytest.mark.usefixtures("outside")
+@pytest.mark.parametrize("path", _LEADS_OUT)
+def test_no_path_leads_out(client: TestClient, opened: Library, path: str) -> None:
+    """Nothing outside the allowed folders is brought in or measured: by links, dots or codes."""
+    before = len(opened)
+    for name in (path, quote(path)):
+        answer = client.post("/api/v1/jobs/ingest", json={"paths": [name]})
+        assert answer.status_code in {403, 422}
+    files = {"queries": path, "qrels": path}
+    asked = {"what": "retrieval", "retrieval": files}
+    if path:  # nothing is the folder itself
+        assert client.post("/api/v1/jobs/evaluate", json=asked).status_code in {403, 422}
+    assert len(opened) == before
+
+
+def test_what_is_inside_is_brought_in(client: TestClient, outside: Path, root: Path) -> None:
+    """The allowed folder itself may be named; links in it are not followed."""
+    for path in (str(root), "inside.txt", "."):
+        job = client.post("/api/v1/jobs/ingest", json={"paths": [path]}).json()
+        ended = list(client.get(f"/api/v1/jobs/{job['id']}/events").iter_lines())
+        assert '"state": "done"' in ended[-2]
+    found = client.get("/api/v1/documents", params={"path": str(root)}).json()["documents"]
+    assert [each["path"] for each in found] == [str(root / "inside.txt")]
+    assert outside.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"read": {"labels": "/etc/passwd"}},
+        {"read": {"labels": "labels.csv"}},
+        {"read": {"ocr": "--help"}},
+        {"read": {"max_document_bytes": 1 << 40}},
+        {"find": {"follow_links": True}},
+        {"batch_documents": 0},
+    ],
+)
+def test_no_option_reads_another_file(
+    client: TestClient, root: Path, options: dict[str, Any]
+) -> None:
+    """Options that name files, follow links or take all memory are refused."""
+    body = {"paths": [str(root)], "options": options}
+    assert client.post("/api/v1/jobs/ingest", json=body).status_code == 422
+
+
+def test_a_name_is_not_read_as_a_file(client: TestClient, outside: Path) -> None:
+    """What is like a document is asked of documents alone: no file of the server is read."""
+    answer = client.get("/api/v1/similar", params={"id": str(outside)})
+    assert answer.status_code == 404
+    body = {"text": str(outside)}
+    assert "secret" not in client.post("/api/v1/classify", json=body).text
+
+
+_UPLOADS = (
+    "../up.txt",
+    "/etc/up.txt",
+    "a/../../up.txt",
+    "..\\up.txt",
+    ".hidden",
+    "a//b.txt",
+    "a/./b.txt",
+    "up\0.txt",
+    "up\n.txt",
+    "x" * 300,
+    "/".join("a" * 12),
+    "",
+)
+
+
+@pytest.mark.parametrize("name", _UPLOADS)
+def test_an_upload_stays_in_its_folder(client: TestClient, opened: Library, name: str) -> None:
+    """The name of a file that is sent leads nowhere but below the folder for such."""
+    answer = client.post("/api/v1/uploads", params={"name": name}, content=b"x")
+    assert answer.status_code in {403, 422}
+    assert not (opened.path.parent / "shelf.uploads").exists()
+
+
+def test_a_planted_link_in_the_uploads_is_not_followed(
+    client: TestClient, opened: Library, outside: Path
+) -> None:
+    """A link among the uploads is replaced, or refused where it is a folder."""
+    folder = opened.path.parent / "shelf.uploads"
+    folder.mkdir()
+    (folder / "note.txt").symlink_to(outside)
+    (folder / "sub").symlink_to(outside.parent)
+    sent = client.post("/api/v1/uploads", params={"name": "note.txt"}, content=b"new")
+    assert sent.status_code == 201
+    below = client.post("/api/v1/uploads", params={"name": "sub/note.txt"}, content=b"new")
+    assert below.status_code == 403
+    assert outside.read_text(encoding="utf-8") == "a secret about ships"
+
+
+def test_an_original_is_one_that_was_brought_in(
+    client: TestClient, opened: Library, outside: Path, root: Path
+) -> None:
+    """No document can say of itself that it came from another file, and be given that one."""
+    lines = root / "lines.jsonl"
+    lines.write_text(f'{{"id": "evil", "text": "x y", "path": "{outside}"}}\n', encoding="utf-8")
+    opened.ingest(lines)
+    assert opened.document("evil").path == str(outside)
+    assert client.get("/api/v1/originals/evil").status_code == 403
+    opened.ingest(outside)
+    own = next(
+        entry.id for entry in opened.entries() if entry.id != "evil" and "outside" in entry.id
+    )
+    assert client.get(f"/api/v1/originals/{own}").content == outside.read_bytes()
+    outside.unlink()
+    outside.symlink_to("/etc/passwd")
+    assert client.get(f"/api/v1/originals/{own}").status_code == 403
+
+
+@pytest.mark.parametrize("name", ["page.html", "drawing.svg", "script.js", "note.txt", "fake.pdf"])
+def test_a_download_is_never_shown_as_a_page(
+    client: TestClient, opened: Library, root: Path, name: str
+) -> None:
+    """Whatever a document is, a browser keeps it as a file and does not guess what it might be."""
+    file = root / name
+    file.write_text("<html><script>alert(1)</script><p>ships and harbours</p></html>")
+    opened.ingest(file)
+    found = [entry.id for entry in opened.entries() if entry.path == str(file)]
+    for document in found:
+        headers = client.get(f"/api/v1/originals/{document}").headers
+        assert headers["content-type"] == "application/octet-stream"
+        assert headers["content-disposition"] == f"attachment; filename*=UTF-8''{name}"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "sandbox" in headers["content-security-policy"]
+    assert found or name in {"fake.pdf", "script.js", "drawing.svg"}
+
+
+def test_a_pdf_is_shown_and_does_nothing(client: TestClient, opened: Library, root: Path) -> None:
+    """A PDF opens in the browser, so that it can open at a page, under a policy of its own."""
+    sample = Path(__file__).parents[3] / "sample_corpus" / "documents"
+    pdf = next(sample.rglob("*.pdf"))
+    (root / "a.pdf").write_bytes(pdf.read_bytes())
+    opened.ingest(root / "a.pdf")
+    answer = client.get("/api/v1/originals/a.pdf")
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.headers["content-disposition"].startswith("inline")
+    assert "script-src" not in answer.headers["content-security-policy"]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_texts_of_documents_are_data(client: TestClient, opened: Library, root: Path) -> None:
+    """HTML, scripts and links in titles and texts stay texts, in JSON and on pages."""
+    record = '{"id": "<svg onload=x>", "title": "<script>alert(1)</script>", "text": "x"}'
+    (root / "evil.jsonl").write_text(record, encoding="utf-8")
+    opened.ingest(root / "evil.jsonl")
+    answer = client.get("/api/v1/documents/%3Csvg%20onload=x%3E")
+    assert answer.json()["title"] == "<script>alert(1)</script>"
+    assert answer.headers["content-type"] == "application/json"
+    page = client.get("/api/v1/")
+    assert "<script" not in page.text
+    assert not re.search(r"https?://", page.text)
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_body_that_is_too_large_is_refused(
+    serve: Callable[..., TestClient], *, chunked: bool
+) -> None:
+    """By what it says of itself, and by what comes."""
+    client = serve(limits=ServeLimits(body_bytes=100, upload_bytes=1000))
+    pieces = (b" " * 60 for _ in range(20))
+    content: Any = pieces if chunked else b" " * 1200
+    answer = client.post("/api/v1/labels", content=content, headers=_JSON)
+    assert answer.status_code == 413
+    small = client.post("/api/v1/uploads", params={"name": "a.txt"}, content=b" " * 900)
+    assert small.status_code == 201
+    pieces = (b" " * 60 for _ in range(20))
+    content = pieces if chunked else b" " * 1200
+    assert (
+        client.post("/api/v1/uploads", params={"name": "a.txt"}, content=content).status_code == 413
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "k=201",
+        "offset=10001",
+        "k=-1",
+        f"q={'x' * 10_001}",
+        "k=1&k=2",
+        "semantic_weight=nan",
+        "&label=x" * 1001,
+    ],
+)
+def test_no_question_is_without_bounds(client: TestClient, query: str) -> None:
+    """Sizes of questions and pages, and how often a parameter stands, are limited."""
+    answer = client.get(f"/api/v1/search?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["errors"]
+
+
+def test_who_asks_too_often_is_told_to_wait(serve: Callable[..., TestClient]) -> None:
+    """Of another machine so many requests a second are answered, of this one all."""
+    limits = ServeLimits(requests_per_second=0.001, burst=3)
+    other = serve(client=("10.0.0.9", 1), limits=limits)
+    answers = [other.get("/static/style.css").status_code for _ in range(5)]
+    assert answers == [200, 200, 200, 429, 429]
+    own = serve(limits=limits)
+    assert {own.get("/static/style.css").status_code for _ in range(5)} == {200}
+
+
+def test_requests_come_back_with_time() -> None:
+    """Whoever waits may ask again; addresses are not kept for ever."""
+    now = [0.0]
+    load = Load(lambda *_: None, ServeLimits(requests_per_second=1, burst=2), lambda: now[0])  # type: ignore[arg-type, return-value]
+    assert [load._may("10.0.0.9") for _ in range(3)] == [True, True, False]
+    now[0] = 1.5
+    assert [load._may("10.0.0.9") for _ in range(2)] == [True, False]
+    for number in range(10_050):
+        load._may(f"10.1.{number // 256}.{number % 256}")
+    assert len(load._left) == 10_000
+
+
+def test_too_many_at_once_are_told_to_come_again(serve: Callable[..., TestClient]) -> None:
+    """No more requests are answered at the same time than there is room for."""
+    client = serve(limits=ServeLimits(at_once=0))
+    answer = client.get("/api/v1/status")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+
+
+def test_a_read_only_server_changes_nothing(serve: Callable[..., TestClient]) -> None:
+    """Every endpoint that writes is refused, whatever it is asked."""
+    client = serve(read_only=True)
+    writing = [endpoint for endpoint in ENDPOINTS if endpoint.writes]
+    assert len(writing) >= 8
+    for endpoint in writing:
+        path = endpoint.path.replace("{id:path}", "sea/0")
+        answer = client.request(endpoint.method, f"/api/v1{path}", headers=_JSON)
+        assert (answer.status_code, answer.json()["detail"]) == (403, "This server is read-only.")
+    assert client.get("/api/v1/documents/sea/0").status_code == 200
+
+
+def test_every_endpoint_that_changes_something_says_so() -> None:
+    """What is neither read nor computed is marked as a write; the others are these."""
+    harmless = {"similarToText", "similarToFile", "classify", "classifyFile", "batch", "plan"}
+    jobs = {"evaluate", "dimensions", "stopJob"}
+    unmarked = {each.name for each in ENDPOINTS if each.method != "GET" and not each.writes}
+    assert unmarked == harmless | jobs
+    assert not any(each.writes for each in ENDPOINTS if each.method == "GET")

@@ -1,0 +1,119 @@
+"""The page of a document: its text, its matches, its labels, its file."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from lpisearch.records import Mark
+from lpisearch.web.pages.documents import PART, paragraphs, part_starts, spots
+from lpisearch.web.pages.pieces import folders, histogram, pages, pieces, shares
+from tests.web.pages.conftest import LONG, token_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from starlette.testclient import TestClient
+
+
+def test_a_document_with_its_matches(page: TestClient) -> None:
+    """The text is shown with marks and a mini-map, beside what is like it."""
+    shown = page.get("/document", params={"id": "sea/0", "q": "ship"}).text
+    assert "<mark>ship</mark>" in shown
+    assert "<rect" in shown.split('id="minimap"')[1].split("</svg>")[0]
+    assert "train" in shown or "test" in shown
+    assert shown.count('<li dir="auto"><a href="/document?id=') == 6
+
+
+def test_a_long_text_is_shown_in_parts(page: TestClient) -> None:
+    """Only a part of a long text is sent; each part says how many matches it has."""
+    first = page.get("/document", params={"id": "long", "q": "anchor"}).text
+    assert len(first) < 1_000_000
+    assert 'aria-current="page">1<' in first
+    last = page.get("/document", params={"id": "long", "q": "anchor", "part": "999"}).text
+    assert "3999. The harbour" in re.sub("<[^>]*>", "", last)
+
+
+def test_parts_and_paragraphs_lose_nothing() -> None:
+    """Every sign of a text that is no blank stands in just one paragraph of one part."""
+    starts = part_starts(LONG)
+    assert starts == sorted(set(starts))
+    assert max(b - a for a, b in pairwise(starts)) <= PART * 1.5
+    for text in (LONG, "word " * 5000, "x" * 20_000, "\n\n\n", "", "a\n\nb"):
+        seen = "".join(text[a:b] for a, b in paragraphs(text, 0, len(text)))
+        assert "".join(seen.split()) == "".join(text.split())
+
+
+def test_pieces_are_the_text() -> None:
+    """Cut at its marks, a text is whole again when joined."""
+    marks = [Mark(2, 5), Mark(5, 7, 0.5), Mark(9, 20)]
+    text = "0123456789abcdef"
+    assert "".join(piece.text for piece in pieces(text, marks)) == text
+    assert [piece.text for piece in pieces(text, marks, 3, 10)] == ["34", "56", "78", "9"]
+    assert pieces("", []) == []
+
+
+def test_small_pictures() -> None:
+    """Bars, spots and numbers of pages are as large as what they stand for."""
+    assert [(each.width, each.against) for each in shares([1.0, -1.0])] == [
+        (50.0, False),
+        (50.0, True),
+    ]
+    assert histogram([]) == []
+    assert list(pages(5, 9)) == [1, 0, 3, 4, 5, 6, 7, 0, 9]
+    assert folders("/a/b/c/d.txt") == "b/c/d.txt"
+    assert [spot.top for spot in spots([Mark(50, 51)], 0, 100)] == [500.0]
+    assert len(list(spots([Mark(n, n + 1) for n in range(5000)], 0, 5000))) <= 400
+
+
+def test_a_document_that_is_not_there(page: TestClient) -> None:
+    """It is said, with the status of a page that is not there."""
+    shown = page.get("/document", params={"id": "no such thing"})
+    assert shown.status_code == 404
+    assert "no such thing" in shown.text
+
+
+def test_labels_are_changed(own_page: Callable[..., TestClient]) -> None:
+    """A label is given and taken away by a form, and the page is shown again."""
+    client = own_page()
+    name = client.get("/").text.split("/document?id=")[1].split('"')[0]
+    token = token_of(client, f"/document?id={name}")
+    sent = {"csrf_token": token, "id": name, "add": "lights, sea"}
+    shown = client.post("/document/labels", data=sent)
+    assert shown.status_code == 200
+    assert shown.text.count('aria-label="Take the label') == 2
+    shown = client.post("/document/labels", data={"csrf_token": token, "id": name, "remove": "sea"})
+    assert shown.text.count('aria-label="Take the label') == 1
+
+
+def test_read_only_changes_nothing(own_page: Callable[..., TestClient]) -> None:
+    """Read-only pages have no forms that write, and refuse what such a form would send."""
+    client = own_page(read_only=True)
+    token = token_of(client, "/classify")
+    assert 'action="/document/labels"' not in client.get("/document?id=harbour.txt").text
+    assert "served read-only" in client.get("/library").text
+    for address in ("/document/labels", "/library/index", "/library/ingest", "/upload/files"):
+        sent = {"csrf_token": token, "id": "harbour.txt", "add": "x", "path": "/"}
+        assert client.post(address, data=sent).status_code == 403
+
+
+def test_a_write_needs_the_token_of_its_page(own_page: Callable[..., TestClient]) -> None:
+    """A form without it is refused."""
+    client = own_page()
+    client.get("/library")
+    sent = {"id": "harbour.txt", "add": "x"}
+    assert client.post("/document/labels", data=sent).status_code == 403
+
+
+def test_the_file_is_a_download(page: TestClient, folder_of_files: Path) -> None:
+    """It is given out as bytes to be kept, never as a page."""
+    shown = page.get("/document", params={"id": "harbour.txt"}).text
+    found = re.search(r'href="(/document/file\?id=[^"]+)"', shown)
+    assert found is not None
+    answer = page.get(found[1])
+    assert answer.content == (folder_of_files / "harbour.txt").read_bytes()
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.headers["x-content-type-options"] == "nosniff"
