@@ -60,8 +60,7 @@ def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, 
         manifest = Manifest.read(folder)
         check_sizes(folder, manifest)  # `doctor` compares every byte
     except IndexUnreadable as error:
-        note = Message(f"{error.what} Next: ", error.next_step)
-        return summary | {"state": "unreadable", "rebuild": "", "note": note}
+        return summary | {"state": "unreadable", "rebuild": "", "note": error.message}
     except SubspaceError as error:
         damage = rebuild_note(entry.name, error.what, summary["rebuild_command"])
         return summary | {"state": "damaged", "rebuild": error.what, "note": damage}
