@@ -120,10 +120,12 @@ def _zipped(parts: Callable[[float], dict[str, Iterator[bytes]]], padding: int =
             zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive,
         ):
             for name, pieces in parts(share).items():
-                with archive.open(zipfile.ZipInfo(name), "w") as part:
+                packed = zipfile.ZipInfo(name)  # of a date that is the same in each run
+                packed.compress_type = zipfile.ZIP_DEFLATED
+                with archive.open(packed, "w") as part:
                     for piece in pieces:
                         part.write(piece)
-            archive.writestr("padding", _unpackable(int(padding * share)))
+            archive.writestr(zipfile.ZipInfo("padding"), _unpackable(int(padding * share)))
             archive.close()
             made.seek(0)
             while piece := made.read(_PIECE_BYTES):

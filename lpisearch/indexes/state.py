@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import SubspaceError
+from lpisearch.errors import IndexUnreadable, SubspaceError
 from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command, rebuild_note
 from lpisearch.messages import Message, call
 from lpisearch.records import Finding
@@ -33,9 +33,10 @@ def index_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
         try:
             manifest, _ = open_folder(index_folder(library) / entry.folder)
         except SubspaceError as error:
-            findings.append(
-                Finding(check, ok=False, detail=error.what, next_step=rebuild_command(entry.spec))
-            )
+            # What the system does not let us read may be whole: to build it anew is no help.
+            refused = isinstance(error, IndexUnreadable)
+            step = error.next_step if refused else rebuild_command(entry.spec)
+            findings.append(Finding(check, ok=False, detail=error.what, next_step=step))
             continue
         finding = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
         if not _is_current(snapshot, entry):
@@ -58,6 +59,8 @@ def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, 
     try:
         manifest = Manifest.read(folder)
         check_sizes(folder, manifest)  # `doctor` compares every byte
+    except IndexUnreadable as error:
+        return summary | {"state": "unreadable", "rebuild": "", "note": error.message}
     except SubspaceError as error:
         damage = rebuild_note(entry.name, error.what, summary["rebuild_command"])
         return summary | {"state": "damaged", "rebuild": error.what, "note": damage}

@@ -167,6 +167,10 @@ def test_few_files_are_no_damage(indexed: Path, program: Program) -> None:
     assert "Too many open files" in done.stderr
     assert "damaged" not in done.stderr
     assert "unexpected" not in done.stderr
+    done = program("doctor", limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
+    assert "Too many open files" in done.stdout
+    assert "(ulimit -n)" in done.stderr
+    assert "next: lpisearch index" not in done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold to this limit")

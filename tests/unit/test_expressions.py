@@ -85,6 +85,7 @@ def test_an_expression_within_a_function_takes_time_in_proportion(name: str) -> 
     assert _stalls(INLINE[name], INLINE[name].findall) is None
 
 
+_PATTERNS = IgnorePatterns.of("/x", ["*a*a*a*a*b", "**/*a*/**/*b", "[[[[", "*[ab]*[ab]*[ab]c"])
 # What a person or a file says becomes part of these: the worst that can be said, and on what.
 _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
     "lpisearch.terms.phrases._pattern": (
@@ -108,7 +109,6 @@ _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
         if isinstance(script, str)
     ),
 }
-_PATTERNS = IgnorePatterns.of("/x", ["*a*a*a*a*b", "**/*a*/**/*b", "[[[[", "*[ab]*[ab]*[ab]c"])
 # These are compiled once, and are among `EXPRESSIONS`, or take nothing but names of files.
 _ELSEWHERE = {
     "lpisearch.terms.folding._marks",

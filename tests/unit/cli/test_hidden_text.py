@@ -30,7 +30,8 @@ _STYLE = re.compile(
     r"\x1b\[[0-9;]*m|\r?\x1b\[(\?25[lh]|2K|1A)|\x1b\]8;(id=\d+)?;(file://[\w/.%~#=-]*)?\x1b\\",
     re.ASCII,
 )
-_FIELDS = ("Title", "Text", "Id", "Label", "File", "Key", "Value", "Split", "Query", "Typed")
+_FIELDS = ("Title", "Text", "Id", "Label", "File", "Key", "Value", "Split", "Query", "Typed",
+           "Section")  # fmt: skip
 _FACES = {"terminal": True, "pipe": False}
 
 # What is run, and the fields that it shows.
@@ -42,8 +43,12 @@ _OUTPUTS = [
     ("docs show ID --json", "Title Text Id Label File Key Value Split"),
     ("query Text -k 20", "Title Label"),
     ("query Text -k 20 --explain", "Title Label"),
-    ("query Text -k 20 --json", "Title Id Label File"),
-    ("query Text -k 20 --csv", "Title Id Label"),
+    ("query Text -k 20 --json", "Title Id Label File Section"),
+    ("query Text -k 20 --csv", "Title Id Label Section"),
+    ("ingest FILE", ""),
+    ("label TYPED +x", "Typed"),
+    ("config", ""),
+    ("open TYPED", "Typed"),
     ("query Text -k 20 --trec", "Id"),
     ("query --queries QUERIES", "Query Id"),
     ("query --queries QUERIES --json", "Query Id"),
@@ -102,6 +107,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "text": f"{_named('Text')} Text ship boat harbour number{number}",
             "labels": [_named("Label") if number % 2 else "plain"],
             "split": _named("Split"),
+            "sections": [{"start": 0, "kind": "heading", "name": _named("Section")}],
             _named("Key"): _named("Value"),
         }
         for number in range(12)

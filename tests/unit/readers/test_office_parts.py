@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,6 +60,15 @@ def test_sheets_of_xlsx(tmp_path: Path) -> None:
     assert document.title == "boat"
     row = "oak\t7.5\t2024-05-01\t2024-05-01 18:00:00\tTRUE"
     assert _parts(document) == [("sheet", "Prices", f"Kind\tWood\n{row}")]
+
+
+def test_a_string_of_no_such_number(tmp_path: Path) -> None:
+    """A cell that names a string by a number without end is empty, as any that names none."""
+    with zipfile.ZipFile(io.BytesIO(workbook())) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace("<v>0</v>", f"<v>{'9' * 5000}</v>")
+    assert _read("xlsx", zipped(parts), tmp_path).text.startswith("Wood\n")
 
 
 def test_sheets_of_ods(tmp_path: Path) -> None:

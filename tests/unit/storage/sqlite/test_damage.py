@@ -121,6 +121,21 @@ def test_other_rows_are_mended(
     assert cli("doctor").exit_code == 0
 
 
+def test_a_file_that_never_was_is_forgotten(
+    shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any]
+) -> None:
+    """A row of another table among the files, of which no document comes, is gone by a repair."""
+    assert shelf.exists()
+    sql(
+        "INSERT INTO sources (path, root, format, size, mtime_ns, read_options, read_at)"
+        " VALUES ('a text', '', '', 1, 1, '', '')"
+    )
+    assert cli("doctor").exit_code == 1
+    cli("doctor", "--repair")
+    assert cli("doctor").exit_code == 0
+    assert sql("SELECT count(*) FROM sources WHERE path = 'a text'") == [(0,)]
+
+
 def test_damaged_tokens_are_not_learned_from(
     shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any]
 ) -> None:
