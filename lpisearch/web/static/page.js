@@ -32,7 +32,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = one("#q");
-    if (event.key === "Escape" && typing()) { document.activeElement.blur(); return; }
+    if (event.key === "Escape" && typing()) { event.preventDefault(); document.activeElement.blur(); return; }
     if (typing()) {
       if (event.key === "ArrowDown" && document.activeElement === field) { event.preventDefault(); at = -1; choose(1); }
       return;
