@@ -69,6 +69,7 @@ def test_from_match_to_match(open_page: Opens) -> None:
     page.get_by_role("button", name="Next match").click()
     expect(page.locator(".text mark.here")).to_have_count(1)
     assert page.locator("#minimap rect").count() > 3
+    page.get_by_text("Show it on the map").scroll_into_view_if_needed()
     expect(page.locator(".place .here")).to_have_count(1)
 
 

@@ -36,7 +36,7 @@ def test_filters_and_the_way_of_ranking(open_page: Opens) -> None:
     page = open_page("/?q=water")
     page.get_by_label("gardening").first.check()
     expect(page.locator(".chosen a")).to_have_text("gardening")
-    page.get_by_text("Words", exact=True).click()
+    page.get_by_role("radio", name="Words").check()
     page.locator("select[name=sort]").select_option("title")
     expect(page).to_have_url(
         f"{page.url.split('?')[0]}?q=water&by=lexical&sort=title&label=gardening"
