@@ -92,6 +92,15 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "evaluate spectrum": (
         ("The eigenvalues that a choice of dimensions is made by", "evaluate spectrum"),
     ),
+    "serve": (
+        ("In the browser, on this machine alone", "serve --open"),
+        ("The sample corpus, with nothing else", "serve --demo"),
+        ("Files below a folder may be brought in", "serve --root ~/notes"),
+        (
+            "To others, who show the token of LPISEARCH_TOKEN and change nothing",
+            "serve --host 0.0.0.0 --name notes.example --read-only",
+        ),
+    ),
     "status": (
         ("What this folder's library holds", "status"),
         ("For a script", "status --json"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lpisearch.storage import Snapshot
 
 MOST_VALUES = 100
+_DAY = len("2024-05-31")
 """Of the values of a facet, so many are given: the most frequent."""
 
 
@@ -36,14 +37,14 @@ class _Coded:
     places: NDArray[np.int64]
 
     @classmethod
-    def of(cls, values: Iterable[tuple[int, str]]) -> _Coded:
-        """Give the values of documents, as (place, value), numbers; an empty one is none."""
+    def of(cls, values: Iterable[str], places: NDArray[np.int64]) -> _Coded:
+        """Give values numbers; an empty one is none."""
         numbers: dict[str, int] = {}
-        found = [
-            (place, numbers.setdefault(value, len(numbers))) for place, value in values if value
-        ]
-        pairs = np.array(found, np.int64).reshape(-1, 2)
-        return cls(list(numbers), pairs[:, 1], pairs[:, 0])
+        codes = np.array([numbers.setdefault(each, len(numbers)) for each in values], np.int64)
+        if "" in numbers:
+            some = codes != numbers[""]
+            codes, places = codes[some], places[some]
+        return cls(list(numbers), codes, places)
 
     def counts(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return how many of the chosen documents have each value."""
@@ -80,8 +81,9 @@ class FacetColumns:
     def of(cls, snapshot: Snapshot) -> FacetColumns:
         """Read them."""
         traits = snapshot.documents.traits()
-        keys = np.array([row[0] for row in traits], np.int64)
-        place_of = {key: place for place, key in enumerate(keys.tolist())}
+        numbers, splits, dates, paths, formats = zip(*traits, strict=True) if traits else [()] * 5
+        keys = np.array(numbers, np.int64)
+        every = np.arange(len(keys))
         predicted: Mapping[int, Sequence[str]] = {}
         if snapshot.labels.predicted_counts():
             said = snapshot.labels.predicted(keys.tolist())
@@ -89,12 +91,12 @@ class FacetColumns:
         return cls(
             snapshot.state(),
             keys,
-            _labelled(place_of, snapshot.labels.by_key(Filter())),
-            _labelled(place_of, predicted),
-            _Coded.of((place, row[1]) for place, row in enumerate(traits)),
-            _Coded.of((place, row[4]) for place, row in enumerate(traits)),
-            _Coded.of((place, row[3]) for place, row in enumerate(traits)),
-            _Coded.of((place, row[2][:10]) for place, row in enumerate(traits)),
+            _labelled(keys, snapshot.labels.by_key(Filter())),
+            _labelled(keys, predicted),
+            _Coded.of(splits, every),
+            _Coded.of(formats, every),
+            _Coded.of(paths, every),
+            _Coded.of((date[:_DAY] for date in dates), every),
         )
 
     def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
@@ -117,10 +119,11 @@ class FacetColumns:
         )
 
 
-def _labelled(place_of: Mapping[int, int], labels: Mapping[int, Sequence[str]]) -> _Coded:
-    return _Coded.of(
-        (place_of[key], name) for key, names in labels.items() if key in place_of for name in names
-    )
+def _labelled(keys: NDArray[np.int64], labels: Mapping[int, Sequence[str]]) -> _Coded:
+    """Give the labels of documents numbers; keys ascend."""
+    owners = np.array([key for key, names in labels.items() for _ in names], np.int64)
+    every = (name for names in labels.values() for name in names)
+    return _Coded.of(every, np.searchsorted(keys, owners))
 
 
 def _next_below(paths: _Coded, chosen: NDArray[np.bool_]) -> tuple[FacetValue, ...]:

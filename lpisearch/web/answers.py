@@ -13,6 +13,35 @@ MOST_BYTES = 32 * 1024 * 1024
 _LARGEST = 1024 * 1024
 
 
+class SharedLook:
+    """A look at something that changes, shared by all who ask while one is under way.
+
+    Who asks gets what was looked at after he asked, never before: he waits for the next look.
+
+    Parameters
+    ----------
+    look
+        What gives the answer.
+    """
+
+    def __init__(self, look: Callable[[], Awaitable[str]]) -> None:
+        self._look = look
+        self._under_way: asyncio.Future[str] | None = None
+        self._next: asyncio.Future[str] | None = None
+
+    async def get(self) -> str:
+        """Return what is seen from now on."""
+        if self._next is None:
+            self._next = asyncio.ensure_future(self._after(self._under_way))
+        return await asyncio.shield(self._next)
+
+    async def _after(self, before: asyncio.Future[str] | None) -> str:
+        if before is not None:
+            await asyncio.wait([before])
+        self._under_way, self._next = self._next, None
+        return await self._look()
+
+
 class KeptAnswers:
     """Answers by their marks, those that were asked for last; used from the event loop alone.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 from anyio.to_thread import run_sync
 
-from lpisearch.web.answers import KeptAnswers
+from lpisearch.web.answers import KeptAnswers, SharedLook
 from lpisearch.web.jobs.running import Jobs
 
 if TYPE_CHECKING:
@@ -61,6 +61,15 @@ class WebState:
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do what takes time in a thread, first come, first served."""
         return await run_sync(work, limiter=self._limiter)
+
+    async def mark(self) -> str:
+        """Return the mark of the library as it is now; it waits for no other work."""
+        return await self._marks.get()
+
+    @cached_property
+    def _marks(self) -> SharedLook:
+        limiter = anyio.CapacityLimiter(1)
+        return SharedLook(lambda: run_sync(self.library.state, limiter=limiter))
 
     @cached_property
     def _limiter(self) -> anyio.CapacityLimiter:

@@ -107,10 +107,8 @@ def test_a_result_that_cannot_be_printed_is_stated(
 
 def test_every_verb_is_among_the_commands() -> None:
     """No verb is left out above, but the demonstration and the server, which do not end."""
-    assert {command.split()[0] for command in _COMMANDS} - {"--help"} == {*VERBS} - {
-        "demo",
-        "serve",
-    }
+    without_end = {"demo", "serve"}
+    assert {command.split()[0] for command in _COMMANDS} - {"--help"} == {*VERBS} - without_end
 
 
 def test_errors_that_cannot_be_said_stop_nothing() -> None:

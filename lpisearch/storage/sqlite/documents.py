@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import (
     ColumnElement,
@@ -204,7 +204,8 @@ class SQLiteDocuments:
         """Return key, split, date, path and media type of every document, in order of keys."""
         known = DOCUMENTS.c
         columns = (known.id, known.split, known.date, known.path, known.media_type)
-        return [tuple(row) for row in self.connection.execute(select(*columns).order_by(known.id))]
+        rows = self.connection.execute(select(*columns).order_by(known.id))
+        return cast("list[tuple[int, str, str, str, str]]", rows.all())
 
     def _labels_of(self, keys: Sequence[int]) -> dict[int, list[str]]:
         statement = (

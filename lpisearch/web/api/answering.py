@@ -81,7 +81,7 @@ def _made(endpoint: Endpoint, asked: Asked) -> Response:
 async def _lasting(endpoint: Endpoint, asked: Asked, headers: Mapping[str, str]) -> Response:
     """Answer from what is kept, or keep the answer; two who ask the same wait for one."""
     state = asked.state
-    mark = await state.in_thread(state.library.state)
+    mark = await state.mark()
     etag = _etag(endpoint, asked, mark)
     said = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Prefer"}
     if _names(headers.get("if-none-match", ""), etag):

@@ -1,0 +1,317 @@
+"""The server under load: 50 clients at once on 20,000 documents, a writer beside them, its memory.
+
+`python benchmarks/serve.py` takes the first 20,000 documents of ../shared/data/reuters21578 (or
+`--library FILE`, a library that is there), serves them with `lpisearch serve`, and asks. A bare
+Starlette route that answers as many bytes at once is asked by the same clients in the same run: it
+says what the machine, Uvicorn and the clients themselves take. `--write` puts the table into
+docs/web.md.
+
+Clients ask one question after the other without a pause. A question is some words of a document;
+either each is asked for the first time, or they are drawn from 1,000 questions as people ask them,
+the second half as often as the first, the third a third as often (Zipf's law).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import lpisearch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ROOT = Path(__file__).parents[1]
+_DATA = _ROOT.parent / "shared" / "data" / "reuters21578" / "docs.jsonl.gz"
+_PAGE = _ROOT / "docs" / "web.md"
+_MARKS = "<!-- load: printed by benchmarks/serve.py -->", "<!-- end of load -->"
+DOCUMENTS, CLIENTS, QUESTIONS, REQUESTS = 20_000, 50, 1000, 10_000
+_BARE_BYTES = 12_000
+
+
+@dataclass
+class Load:
+    """What clients saw.
+
+    Attributes
+    ----------
+    seconds
+        How long each answer took.
+    errors
+        Answers of another status than 200, and connections that broke.
+    """
+
+    name: str
+    seconds: list[float] = field(default_factory=list)
+    errors: int = 0
+    lasted: float = 0.0
+
+    def quantile(self, share: float) -> float:
+        """Return the time that a share of the answers did not exceed, in milliseconds."""
+        ordered = sorted(self.seconds)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Questions:
+    """Draws questions from the texts of documents."""
+
+    def __init__(self, library: Path) -> None:
+        chance = random.Random(0)  # noqa: S311 (questions, not secrets)
+        with lpisearch.open(library) as opened:
+            keys = chance.sample([entry.id for entry in opened.entries()], 400)
+            texts = [opened.document(key).text for key in keys]
+        self._words = [re.findall(r"[A-Za-z]{3,}", text) for text in texts]
+        self._words = [words for words in self._words if len(words) > 5]
+        self._chance = chance
+        self._known = [self.new() for _ in range(QUESTIONS)]
+        self._weights = [1 / rank for rank in range(1, QUESTIONS + 1)]
+
+    def new(self) -> str:
+        """Return a question that nobody has asked."""
+        words = self._chance.choice(self._words)
+        some = self._chance.sample(words, self._chance.randint(2, 5))
+        return f"/api/v1/search?k=10&facets=true&q={quote(' '.join(some))}"
+
+    def repeated(self) -> str:
+        """Return one of those that people ask."""
+        return self._chance.choices(self._known, self._weights)[0]
+
+
+async def _client(port: int, question: Callable[[], str], load: Load, until: float) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        while (begun := time.perf_counter()) < until:
+            writer.write(f"GET {question()} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            await writer.drain()
+            head = await reader.readuntil(b"\r\n\r\n")
+            size = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+            await reader.readexactly(int(size[1]) if size else 0)
+            load.seconds.append(time.perf_counter() - begun)
+            load.errors += not head.startswith(b"HTTP/1.1 200")
+    except (OSError, asyncio.IncompleteReadError):
+        load.errors += 1
+    finally:
+        writer.close()
+
+
+def asked(
+    name: str, port: int, question: Callable[[], str], *, clients: int, seconds: float
+) -> Load:
+    """Let clients ask for some seconds."""
+
+    async def all_of_them() -> None:
+        until = time.perf_counter() + seconds
+        await asyncio.gather(*(_client(port, question, load, until) for _ in range(clients)))
+
+    load, begun = Load(name), time.perf_counter()
+    asyncio.run(all_of_them())
+    load.lasted = time.perf_counter() - begun
+    print(_row(load), flush=True)
+    return load
+
+
+@contextmanager
+def serving(*command: str) -> Iterator[tuple[int, int]]:
+    """Start a server; give its port and its process."""
+    server = subprocess.Popen([sys.executable, *command], stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None  # noqa: S101 (a pipe)
+        for line in server.stderr:
+            found = re.search(r"http://[^/]*:(\d+)/", line)
+            if found:
+                break
+        else:
+            raise SystemExit("the server did not start")
+        yield int(found[1]), server.pid
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def bare() -> None:
+    """Serve one route that does nothing."""
+    import socket
+
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    content = b"x" * _BARE_BYTES
+    app = Starlette(routes=[Route("/{any:path}", lambda _request: Response(content))])
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(256)
+        print(f"http://127.0.0.1:{listening.getsockname()[1]}/", file=sys.stderr, flush=True)
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+
+
+@contextmanager
+def writing(library: Path, folder: Path) -> Iterator[list[int]]:
+    """Write beside: ingest new documents in another process, batch after batch."""
+    written = [0]
+    script = (
+        "import sys, time, lpisearch\n"
+        "from pathlib import Path\n"
+        "library, folder = lpisearch.open(sys.argv[1]), Path(sys.argv[2])\n"
+        "for number in range(10**6):\n"
+        "    file = folder / f'more-{number}.txt'\n"
+        "    file.write_text(f'a new document number {number} about oil and grain prices')\n"
+        "    library.ingest(file)\n"
+        "    print(number, flush=True)\n"
+        "    time.sleep(0.5)\n"
+    )
+    command = [sys.executable, "-c", script, str(library), str(folder)]
+    writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert writer.stdout is not None  # noqa: S101 (a pipe)
+        writer.stdout.readline()
+        yield written
+    finally:
+        writer.terminate()
+        said, _ = writer.communicate()
+        written[0] = len(said.split()) + 1
+
+
+def resident(process: int) -> float:
+    """Return how much memory a process holds, in megabytes."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(found[1]) / 1000 if found else 0.0
+
+
+def memory(port: int, process: int, questions: Questions) -> list[float]:
+    """Return the memory after each fifth of so many requests, by ten clients."""
+    found = [resident(process)]
+    for _ in range(5):
+        left = count(1)
+
+        async def some(left: Iterator[int] = left) -> None:
+            async def one() -> None:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                while next(left) <= REQUESTS // 5:
+                    question = questions.repeated()
+                    writer.write(f"GET {question} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    size = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+                    await reader.readexactly(int(size[1]) if size else 0)
+                writer.close()
+
+            await asyncio.gather(*(one() for _ in range(10)))
+
+        asyncio.run(some())
+        found.append(resident(process))
+    return found
+
+
+def _row(load: Load) -> str:
+    rate = len(load.seconds) / load.lasted
+    times = " | ".join(f"{load.quantile(share):,.1f}" for share in (0.5, 0.95, 0.99))
+    return f"| {load.name} | {len(load.seconds):,} | {rate:,.0f} | {times} | {load.errors} |"
+
+
+def table(loads: list[Load], grown: list[float], written: int) -> str:
+    """Return what was found, as Markdown."""
+    one = loads[0].quantile(0.5)
+    lines = [
+        _circumstances(),
+        "",
+        "| | answers | a second | p50 | p95 | p99 | errors |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+        *map(_row, loads),
+        "",
+        "p95 beside the p50 of one client with new questions: "
+        + ", ".join(f"{load.name} {load.quantile(0.95) / one:.1f} ×" for load in loads[1:5])
+        + f". The writer ingested {written:,} files meanwhile, one transaction and more each.",
+        "",
+        f"Memory of the server over {REQUESTS:,} more requests, in MB after each fifth: "
+        + ", ".join(f"{each:,.0f}" for each in grown)
+        + ".",
+    ]
+    return "\n".join(lines)
+
+
+def _circumstances() -> str:
+    load = os.getloadavg()[0]
+    return (
+        f"{DOCUMENTS:,} documents, {os.cpu_count()} cores, a load average of {load:.0f} at the end "
+        "(others worked on the machine); milliseconds."
+    )
+
+
+def _library(folder: Path) -> Path:
+    library = folder / "reuters.db"
+    with gzip.open(_DATA, "rt", encoding="utf-8") as stream:
+        lines = [line for _, line in zip(range(DOCUMENTS), stream, strict=False)]
+    (folder / "docs.jsonl").write_text("".join(lines), encoding="utf-8")
+    with lpisearch.open(library) as opened:
+        opened.ingest(folder / "docs.jsonl")
+        opened.index()
+    return library
+
+
+def measured(library: Path, folder: Path, seconds: float) -> str:
+    """Ask and return the table."""
+    questions = Questions(library)
+    command = ("-m", "lpisearch", "--db", str(library), "serve", "--port", "0")
+    loads = []
+
+    def ask(name: str, question: Callable[[], str], clients: int) -> None:
+        lasts = seconds if clients > 1 else seconds / 2
+        loads.append(asked(name, port, question, clients=clients, seconds=lasts))
+
+    with serving(*command) as (port, process):
+        asked("(to warm up)", port, questions.new, clients=2, seconds=3)
+        ask("one client, new questions", questions.new, 1)
+        ask("50 clients, repeated questions", questions.repeated, CLIENTS)
+        ask("50 clients, new questions", questions.new, CLIENTS)
+        with writing(library, folder) as written:
+            ask("50 clients, repeated, a writer beside", questions.repeated, CLIENTS)
+        ask("one client, repeated questions", questions.repeated, 1)
+        grown = memory(port, process, questions)
+    with serving(__file__, "--bare") as (port, _):
+        ask("a bare Starlette route, one client", questions.new, 1)
+        ask("a bare Starlette route, 50 clients", questions.new, CLIENTS)
+    return table(loads, grown, written[0])
+
+
+def main() -> None:
+    """Measure, print, and write if that is wanted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", type=Path, help="one that is there, and has an index")
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--write", action="store_true", help="into docs/web.md")
+    parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.bare:
+        bare()
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        library = chosen.library or _library(folder)
+        found = measured(library, folder, chosen.seconds)
+    print(found)
+    if chosen.write:
+        first, last = _MARKS
+        text = _PAGE.read_text(encoding="utf-8")
+        before, rest = text.split(first)
+        _, after = rest.split(last)
+        _PAGE.write_text(f"{before}{first}\n{found}\n{last}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Answers that are kept, and looks that are shared."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from lpisearch.web.answers import KeptAnswers, SharedLook
+
+
+def test_who_asks_the_same_waits_for_one() -> None:
+    """An answer is made once for all who ask while it is made, and kept for those after."""
+    made = 0
+
+    async def make() -> bytes:
+        nonlocal made
+        made += 1
+        await asyncio.sleep(0)
+        return b"answer"
+
+    async def ask() -> None:
+        kept = KeptAnswers()
+        assert await asyncio.gather(*(kept.of("a", make) for _ in range(5))) == [b"answer"] * 5
+        assert await kept.of("a", make) == b"answer"
+
+    asyncio.run(ask())
+    assert made == 1
+
+
+def test_what_fails_is_not_kept() -> None:
+    """All who waited are told of the failure; who asks afterwards has it made anew."""
+    tries = 0
+
+    async def make() -> bytes:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            message = "not yet"
+            raise LookupError(message)
+        return b"answer"
+
+    async def ask() -> None:
+        kept = KeptAnswers()
+        with pytest.raises(LookupError):
+            await kept.of("a", make)
+        assert await kept.of("a", make) == b"answer"
+
+    asyncio.run(ask())
+
+
+def test_no_more_is_kept_than_there_is_room_for() -> None:
+    """What was asked for longest ago goes first."""
+    made: list[str] = []
+
+    async def ask() -> None:
+        kept = KeptAnswers(most=25)
+
+        async def of(mark: str) -> None:
+            async def make() -> bytes:
+                made.append(mark)
+                return b"x" * 10
+
+            await kept.of(mark, make)
+
+        for mark in ("a", "b", "a", "c", "a", "b"):
+            await of(mark)
+
+    asyncio.run(ask())
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_a_look_begins_after_it_was_asked_for() -> None:
+    """Many who ask share a look, but never one that had begun before they asked."""
+    looks: list[int] = []
+    now = 0
+
+    async def look() -> str:
+        seen = now
+        looks.append(seen)
+        await asyncio.sleep(0.01)
+        return str(seen)
+
+    async def ask() -> None:
+        nonlocal now
+        shared = SharedLook(look)
+        first = asyncio.ensure_future(shared.get())
+        await asyncio.sleep(0.002)
+        now = 1
+        later = [asyncio.ensure_future(shared.get()) for _ in range(10)]
+        assert await first == "0"
+        assert await asyncio.gather(*later) == ["1"] * 10
+        assert await shared.get() == "1"
+
+    asyncio.run(ask())
+    assert looks == [0, 1, 1]
