@@ -16,7 +16,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.records import Filter
 from lpisearch.search.searcher import Searcher
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.storage import open_store
@@ -93,13 +94,10 @@ def _ways() -> list[tuple[str, int, bool]]:
 
 def _build(library: Path, dims: int, most: int, *, every: bool) -> tuple[float, Any]:
     """Build an index; return the processor time of the stages of the map, and the report."""
-    spent: dict[str, float] = {}
-    last = ["", time.process_time()]
+    began: list[tuple[str, float]] = []
 
     def on_stage(name: str) -> None:
-        now = time.process_time()
-        spent[str(last[0])] = spent.get(str(last[0]), 0.0) + now - float(last[1])
-        last[:] = [name, now]
+        began.append((name, time.process_time()))
 
     def plan(path: Path, options: IndexOptions) -> Any:
         return replace(plan_index(path, options), learned_from=most)
@@ -110,7 +108,8 @@ def _build(library: Path, dims: int, most: int, *, every: bool) -> tuple[float, 
         patch.object(leaders.documents_to_learn_from, "__defaults__", (least, most)),
     ):
         report = build_index(library, IndexOptions(dims=dims, train="none"), on_stage)
-    return sum(spent.get(stage, 0.0) for stage in MAP_STAGES), report
+    spent = [after[1] - each[1] for each, after in pairwise(began) if each[0] in MAP_STAGES]
+    return sum(spent), report
 
 
 def _ap(library: Path) -> tuple[float, ...]:
@@ -136,7 +135,7 @@ def _accuracy(library: Path) -> tuple[float, ...]:
     """Return the share of held-out documents that are nearest to the centre of their class."""
     index = open_index(library)
     with open_store(library) as store, store.reading() as snapshot:
-        given, splits = snapshot.labels.by_key(), snapshot.labels.splits_by_key()
+        given, splits = snapshot.labels.by_key(Filter()), snapshot.labels.splits_by_key(Filter())
     keys = index.document_rows.tolist()
     rows = [row for row, key in enumerate(keys) if given.get(key)]
     names, classes = np.unique([given[keys[row]][0] for row in rows], return_inverse=True)
