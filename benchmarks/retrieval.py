@@ -90,10 +90,11 @@ def _precision(library: Path, name: str, judged: Judged, options: SearchOptions)
     queries = [pair for pair in questions_of(name) if pair[0] in judged]
     wanted = SearchOptions(by=options.by, k=1_000_000, semantic_weight=options.semantic_weight)
     with Session(library) as session:
-        return _mean_precision(dict(Searcher(session).batch(queries, wanted)), judged)
+        return mean_precision(dict(Searcher(session).batch(queries, wanted)), judged)
 
 
-def _mean_precision(run: Mapping[str, Any], judged: Judged) -> float:
+def mean_precision(run: Mapping[str, Any], judged: Judged) -> float:
+    """Return the mean average precision of a run."""
     return fmean(score_run(run, judged, parse_measures(["AP"]))["AP"].values())
 
 
@@ -181,7 +182,7 @@ def _mixed(folder: Path) -> None:
         queries = [pair for pair in questions_of(name) if pair[0] in judged]
         with Session(library) as session:
             ways = [
-                _mean_precision(
+                mean_precision(
                     dict(Searcher(session).batch(queries, SearchOptions(by=by, k=MIXED_DEPTH))),
                     judged,
                 )

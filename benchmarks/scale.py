@@ -1,19 +1,23 @@
 """From nothing to the first answer, on a corpus of any size, beside what others take.
 
-Run `python -m benchmarks.scale [--documents N | --growth 10000,30000,100000] [--no-peers]`.
-Everything happens in a throw-away folder; the corpus is that of `scale_corpus.py`. Each verb runs
-as a process of its own, as a person would run it. Peers run in the same minutes; only ratios mean
-anything. Peers that are not installed (`pip install bm25s tantivy`) are named and left out.
+Run `python -m benchmarks.scale [--documents N | --growth 10000,30000,100000]`. `--build-only`
+leaves out the verbs after `index`, `--peers none` or `--peers fts5,svd` some of the others, and
+`--write docs/scale.md` puts the tables into the docs. Everything happens in a throw-away folder;
+the corpus is that of `scale_corpus.py`. Each verb runs as a process of its own, as a person would
+run it. Peers run in the same minutes; only ratios mean anything. Peers that are not installed
+(`pip install bm25s tantivy`) are named and left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +30,8 @@ from lpisearch import SearchOptions, open  # noqa: A004 (the name of the front d
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MARK = "<!-- measured: printed by benchmarks/scale.py -->"
+END = "<!-- end of measured -->"
 QUERIES = 100
 CLASSIFIED = 200
 # A process is measured from a small one: a child begins with the memory of the one that forks it.
@@ -52,6 +58,29 @@ class Step(NamedTuple):
     said: Any
 
 
+class Page:
+    """Prints lines, and keeps them to be written into a page of the docs."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str = "") -> None:
+        """Print a line."""
+        print(line, flush=True)
+        self.lines.append(line)
+
+    def write(self, path: Path) -> None:
+        """Put the lines between the marks of a page."""
+        text = path.read_text(encoding="utf-8")
+        before, rest = text.split(MARK)
+        after = rest.split(END)[1]
+        lines = "\n".join(self.lines)
+        path.write_text(f"{before}{MARK}\n{lines}\n{END}{after}", encoding="utf-8")
+
+
+PAGE = Page()
+
+
 def main() -> None:
     """Measure one size, or several and how the time grows."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -59,17 +88,25 @@ def main() -> None:
     parser.add_argument("--growth", type=lambda text: [int(part) for part in text.split(",")])
     parser.add_argument("--dims", type=int)
     parser.add_argument("--memory")
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--peers", default="fts5,tantivy,bm25s,svd", help="none, or some names")
+    parser.add_argument("--build-only", action="store_true", help="ingest and index alone")
+    parser.add_argument("--train", help="of index: none learns no labels")
     parser.add_argument("--folder", type=Path, help="keep everything here")
+    parser.add_argument("--write", type=Path, help="a page of the docs")
     arguments = parser.parse_args()
     sizes = arguments.growth or [arguments.documents]
+    PAGE.say(f"`python -m benchmarks.scale {shlex.join(sys.argv[1:])}`")
     runs = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as throw_away:
             folder = arguments.folder or Path(throw_away)
             runs[size] = measure(folder, size, arguments)
+        if arguments.write:
+            PAGE.write(arguments.write)
     if len(sizes) > 1:
         print_growth(runs)
+    if arguments.write:
+        PAGE.write(arguments.write)
 
 
 def measure(folder: Path, size: int, arguments: argparse.Namespace) -> dict[str, float]:
@@ -77,19 +114,43 @@ def measure(folder: Path, size: int, arguments: argparse.Namespace) -> dict[str,
     corpus, library = folder / f"corpus{size}.jsonl", folder / f"scale{size}.db"
     if not corpus.exists():
         write_corpus(corpus, size)
-    print(f"\n{size:,} documents, {corpus.stat().st_size / 1e6:,.0f} MB of JSON Lines\n")
-    print(f"| {'':30} | seconds | processor | peak MB |\n| :{'-' * 29} | ---: | ---: | ---: |")
-    index = ["index", *(["--dims", str(arguments.dims)] if arguments.dims else [])]
-    index += ["--memory", arguments.memory] if arguments.memory else []
-    steps = [run(library, "ingest", str(corpus)), run(library, *index)]
+    library.unlink(missing_ok=True)
+    PAGE.say(f"\n{size:,} documents, {corpus.stat().st_size / 1e6:,.0f} MB of JSON Lines\n")
+    PAGE.say(f"| {'':30} | seconds | processor | peak MB |\n| :{'-' * 29} | ---: | ---: | ---: |")
+    steps = [run(library, "ingest", str(corpus)), run(library, *_index(arguments))]
     seconds = {step.name: step.seconds for step in steps}
-    for stage, taken in steps[1].said["seconds"].items():
-        print(f"|   {stage:28} | {taken:7.2f} | | |")
+    built = steps[1].said
+    for stage, taken in built["seconds"].items():
+        PAGE.say(f"| – {stage:28} | {taken:7.2f} | | |")
         seconds[f"index: {stage}"] = taken
+    seconds |= {f"{step.name}: peak MB": step.peak_mb for step in steps}
     texts = [each["text"] for each in documents(CLASSIFIED, seed=1)]
+    if not arguments.build_only:
+        seconds |= _others(folder, library, corpus, texts)
+    with open(library) as opened:
+        plan = opened.plan()
+    PAGE.say(
+        f"\n{built['dims']} dimensions, learned from {built['learned_from']:,} documents; "
+        f"neighbours kept {built['graph_recall']}; estimated {plan.memory_mb:,.0f} MB, "
+        f"taken {steps[1].peak_mb:,.0f} MB; index {built['size_bytes'] / 1e6:,.0f} MB; "
+        f"ingest and index {(steps[0].seconds + steps[1].seconds) / 60:.1f} minutes"
+    )
+    beside_peers(corpus, library, seconds, built["dims"], arguments.peers.split(","))
+    return seconds
+
+
+def _index(arguments: argparse.Namespace) -> list[str]:
+    """Return the words of the call that builds the index."""
+    asked = {name: getattr(arguments, name) for name in ("dims", "memory", "train")}
+    given = [[f"--{name}", str(value)] for name, value in asked.items() if value]
+    return ["index", *chain.from_iterable(given)]
+
+
+def _others(folder: Path, library: Path, corpus: Path, texts: list[str]) -> dict[str, float]:
+    """Measure what is done with a library that is built."""
     batch = folder / "texts.jsonl"
     batch.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    others = [
+    steps = [
         run(library, "query", "--", texts[0][:60]),
         run(library, "topics"),
         run(library, "classify", str(batch)),
@@ -98,11 +159,7 @@ def measure(folder: Path, size: int, arguments: argparse.Namespace) -> dict[str,
         run(library, "ingest", str(corpus), "--prune"),
         run(library, "docs export", str(folder / "out.jsonl")),
     ]
-    seconds |= {step.name: step.seconds for step in others}
-    seconds |= answers(library, texts)
-    if not arguments.no_peers:
-        beside_peers(corpus, library, seconds)
-    return seconds
+    return {step.name: step.seconds for step in steps} | answers(library, texts)
 
 
 def run(library: Path, *words: str) -> Step:
@@ -116,7 +173,7 @@ def run(library: Path, *words: str) -> Step:
     seconds, cpu, peak_kb = map(float, done.stderr.splitlines()[-1].split())
     name = "ingest again, --prune" if "--prune" in words else words[0]
     step = Step(name, seconds, cpu, peak_kb * 1024 / 1e6, json.loads(done.stdout))
-    print(f"| {name:30} | {seconds:7.2f} | {cpu:7.2f} | {step.peak_mb:,.0f} |", flush=True)
+    PAGE.say(f"| {name:30} | {seconds:7.2f} | {cpu:7.2f} | {step.peak_mb:,.0f} |")
     return step
 
 
@@ -131,36 +188,46 @@ def answers(library: Path, texts: list[str]) -> dict[str, float]:
             opened.search(queries[0], options=options)
             times = [_timed(lambda: opened.search(each, options=options)) for each in queries]  # noqa: B023
             p50, p95 = np.percentile(times, (50, 95))
-            print(f"| warm {by + ', p50':25} | {p50:7.4f} | p95 {p95:.4f} | |")
+            PAGE.say(f"| warm {by + ', p50':25} | {p50:7.4f} | p95 {p95:.4f} | |")
             medians[f"warm {by}"] = float(p50)
     bare = float(np.median([_timed(lambda: scan_of_vectors(vectors)) for _ in range(20)]))
-    print(f"| scan of 300 float32, NumPy     | {bare:7.4f} | | |", flush=True)
+    PAGE.say(f"| scan of 300 float32, NumPy     | {bare:7.4f} | | |")
     return medians
 
 
-def beside_peers(corpus: Path, library: Path, seconds: dict[str, float]) -> None:
+def beside_peers(
+    corpus: Path, library: Path, seconds: dict[str, float], dims: int, peers: list[str]
+) -> None:
     """Compare with others that take in the same texts, and with TruncatedSVD of the same matrix."""
-    print()
-    for name, taken in peers_of_ingest(corpus):
+    PAGE.say()
+    for name, taken in peers_of_ingest(corpus, peers):
         if taken is None:
-            print(f"{name}: not installed")
+            PAGE.say(f"- {name}: not installed")
             continue
-        print(f"{name}: {taken:.1f} s; ingest is {seconds['ingest'] / taken:.2f} of it", flush=True)
-    dims, taken = truncated_svd(library)
-    mapped = sum(seconds.get(f"index: {stage}", 0) for stage in MAP_STAGES)
-    print(f"TruncatedSVD, {dims} dimensions: {taken:.1f} s; the map is {mapped / taken:.2f} of it")
+        PAGE.say(
+            f"- {name}: {taken:.1f} s; ingest takes {seconds['ingest'] / taken:.2f} times that"
+        )
+    if "svd" in peers:
+        taken = truncated_svd(library, dims)
+        mapped = sum(seconds.get(f"index: {stage}", 0) for stage in MAP_STAGES)
+        PAGE.say(
+            f"- TruncatedSVD of the same matrix, {dims} dimensions: {taken:.1f} s; linking, "
+            f"projecting and placing take {mapped / taken:.2f} times that"
+        )
 
 
 def print_growth(runs: dict[int, dict[str, float]]) -> None:
     """Print the seconds of each stage by size, and the exponent that fits them."""
     sizes = list(runs)
-    print("\n| | " + " | ".join(f"{size:,}" for size in sizes) + " | exponent |")
-    print("| :--- |" + " ---: |" * (len(sizes) + 1))
+    PAGE.say("\n| | " + " | ".join(f"{size:,}" for size in sizes) + " | exponent |")
+    PAGE.say("| :--- |" + " ---: |" * (len(sizes) + 1))
     for name in runs[sizes[-1]]:
         taken = [runs[size].get(name, np.nan) for size in sizes]
-        exponent = np.polyfit(np.log(sizes), np.log(np.maximum(taken, 1e-3)), 1)[0]
+        known = np.isfinite(taken)
+        logs = np.log(np.array(sizes)[known]), np.log(np.maximum(np.array(taken)[known], 1e-3))
+        exponent = np.polyfit(*logs, 1)[0] if known.sum() > 1 else np.nan
         cells = " | ".join(f"{each:.3g}" for each in taken)
-        print(f"| {name} | {cells} | {exponent:.2f} |")
+        PAGE.say(f"| {name} | {cells} | {exponent:.2f} |")
 
 
 def _timed(work: Callable[[], Any]) -> float:

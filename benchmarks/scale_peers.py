@@ -20,34 +20,33 @@ from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from numpy.typing import NDArray
 
-DIMENSIONS = 300
 
-
-def peers_of_ingest(corpus: Path) -> Iterator[tuple[str, float | None]]:
+def peers_of_ingest(corpus: Path, wanted: Collection[str]) -> Iterator[tuple[str, float | None]]:
     """Yield a name and the seconds that it took, or None where it is not installed."""
     for name, package, take_in in (
-        ("SQLite FTS5, porter", "sqlite3", _fts5),
+        ("SQLite FTS5, porter", "fts5", _fts5),
         ("tantivy", "tantivy", _tantivy),
         ("bm25s", "bm25s", _bm25s),
     ):
-        if find_spec(package) is None:
+        if package not in wanted:
+            continue
+        if package != "fts5" and find_spec(package) is None:
             yield name, None
             continue
         with tempfile.TemporaryDirectory() as folder:
             yield name, _seconds(lambda: take_in(corpus, Path(folder)))  # noqa: B023 (called here)
 
 
-def truncated_svd(library: Path) -> tuple[int, float]:
-    """Return the dimensions and the seconds of scikit-learn's on the matrix of a library."""
+def truncated_svd(library: Path, dims: int) -> float:
+    """Return the seconds of scikit-learn's on the matrix of a library."""
     with open_store(library) as store, store.reading() as snapshot:
         _, counts = build_counts(shard.tokens for shard in snapshot.corpus.shards(Filter()))
     X = normalise_rows(Weighting.fit(counts.matrix).apply(counts.matrix))
-    dims = min(DIMENSIONS, min(X.shape) - 1)
-    return dims, _seconds(lambda: TruncatedSVD(dims, random_state=0).fit_transform(X))
+    return _seconds(lambda: TruncatedSVD(dims, random_state=0).fit_transform(X))
 
 
 def scan_of_vectors(vectors: NDArray[np.float32]) -> NDArray[np.intp]:

@@ -266,17 +266,18 @@ def _workspace(
 
 def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
     """Return what tells a build from all others: what it is made from, and how."""
-    labels = sorted(_labels(snapshot, spec).items())
     made = {
         "spec": spec.as_dict(),
         "learned_from": plan.learned_from,
         "tokeniser": snapshot.settings.get(TOKENISER),
         "documents": fingerprint(snapshot.corpus.content_hashes(spec.where)),
-        "splits": sorted(snapshot.labels.splits_by_key(spec.where).items()),
-        "labels": labels,
         "versions": library_versions(),
     }
-    return sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
+    digest = sha256(json.dumps(made, sort_keys=True).encode())
+    for told in (_labels(snapshot, spec), snapshot.labels.splits_by_key(spec.where)):
+        for key in sorted(told):
+            digest.update(json.dumps([key, told[key]]).encode())
+    return digest.hexdigest()
 
 
 def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int, stages: Stages) -> Kept:

@@ -221,11 +221,14 @@ class FileWorkspace:
             with whole_file(folder / _BUILD, mode) as stream:
                 stream.write(json.dumps({"key": key}).encode())
         self._files: dict[str, Path] = {}
+        self._mapped: list[Array] = []
 
     def keep(self, step: str, work: Callable[[Room], Kept]) -> Kept:
         """Take what is finished of a step from its files, or work it out and write it."""
         folder = self._folder / step.replace(" ", "-")
         kept = None
+        for array in self._mapped:
+            let_go(array)
         if (folder / _STEP).exists():
             with self._stage("going on from an earlier run"):
                 kept = _read_step(folder)
@@ -238,6 +241,7 @@ class FileWorkspace:
         else:
             self.resumed.append(step)
         self._files |= {path.stem: path for path in folder.glob("*.npy")}
+        self._mapped += kept.arrays.values()
         return kept
 
     def files(self) -> dict[str, Path]:

@@ -6,7 +6,7 @@ import csv
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -168,6 +168,7 @@ class FileNames:
         return (name for name in _names(relative, root) if name not in self.shared)
 
 
+@lru_cache(maxsize=1024)
 def _names(relative: str, root: str) -> tuple[str, str, str]:
     absolute = (PurePath(root) / relative).as_posix()
     return relative, f"{PurePath(root).name}/{relative}", absolute

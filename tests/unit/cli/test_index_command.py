@@ -84,7 +84,8 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("lpisearch.indexes.build.build_index", build)
     words = (
         "index --name n --method olpi --dims 7 --neighbours 3 --labels use --weighting tf --seed 9 "
-        "--where label=sea --where label=sky --where path=s*=* --where split=train --wait 2 --json"
+        "--where label=sea --where label=sky --where path=s*=* --where split=train --wait 2 "
+        "--memory 1.5G --json"
     )
     plan = IndexPlan(documents=40, words=400, terms=58, memory_mb=1.0, seconds=1.0)
     monkeypatch.setattr("lpisearch.indexes.planning.plan_index", lambda *_words: plan)
@@ -96,6 +97,7 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
     assert (options.labels, options.weighting, options.seed) == ("use", "tf", 9)
     assert options.where == Filter(("sea", "sky"), "s*=*", "train")
     assert (options.wait_seconds, options.alpha) == (2.0, None)
+    assert options.memory == 1_500_000_000
 
 
 _BAD = {
@@ -126,6 +128,10 @@ _BAD = {
     "--seed -1": "not between 0",
     "--seed x": "",
     "--wait -1": "",
+    "--memory 4": "is not a size, such as 500M or 4G",
+    "--memory much": "is not a size",
+    "--memory -1G": "is not a size",
+    "--memory 1M": "this build takes at least",
 }
 
 

@@ -86,7 +86,7 @@ def _build_and_die(library: Path, last: str) -> None:
     from lpisearch.indexes import counting, workspace
 
     planning.FILES_FROM = 1
-    counting.BLOCK_ROWS = 7
+    vars(counting)["BLOCK_ROWS"] = 7
     finish = workspace._finish_step
 
     def finish_and_die(folder: Path, facts: dict[str, Any], mode: int) -> None:

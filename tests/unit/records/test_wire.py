@@ -74,8 +74,10 @@ _INGEST_NAMES = (
     " unlisted notes index_notes seconds"
 )
 _BUILT_NAMES = (
-    "dims alpha documents terms components isolated learned_from unknown_rate classifier notes"
+    "dims alpha documents terms components isolated learned_from graph_recall unknown_rate "
+    "classifier notes"
 )
+_REPORT_NAMES = "name method seconds peak_mb size_bytes folder calibration passages resumed"
 _FORMS: dict[str, tuple[Any, str]] = {
     "hit": (
         wire.hit_record(_HIT),
@@ -127,11 +129,11 @@ _FORMS: dict[str, tuple[Any, str]] = {
     ),
     "plan": (
         wire.plan_record(records.IndexPlan(1, 2, 3, 4.0, 5.0)),
-        "documents words terms memory_mb seconds stages",
+        "documents words terms memory_mb seconds learned_from in_files stages",
     ),
     "index": (
         wire.index_record(_BUILT),
-        f"{_BUILT_NAMES} name method seconds peak_mb size_bytes folder calibration passages",
+        f"{_BUILT_NAMES} {_REPORT_NAMES}",
     ),
     "findings": (wire.findings_record([_FINDING]), "ok findings"),
     "finding": (wire.findings_record([_FINDING])["findings"][0], "check ok detail next_step"),
