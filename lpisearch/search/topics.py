@@ -16,7 +16,7 @@ from lpisearch.search import clusters
 from lpisearch.settings import TopicOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -34,8 +34,14 @@ _READ_DOCUMENTS = 24
 _READ_CHARACTERS = 3000
 
 
-def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicReport:
+def find_topics(
+    session: Session,
+    options: TopicOptions = _DEFAULTS,
+    on_stage: Callable[[str], None] = lambda _name: None,
+) -> TopicReport:
     """Cluster the documents of a library in the subspace of its index.
+
+    `on_stage` is called with the name of each stage as it begins.
 
     Raises
     ------
@@ -43,8 +49,11 @@ def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicRep
     """
     _check(options)
     index = session.index(options.index)
+    on_stage("gathering documents")
     clustering = _cluster(index, options)
+    on_stage("counting words")
     stems = _terms(index, clustering, options.terms)
+    on_stage("reading documents and labels")
     with session.store.reading() as snapshot:
         typical = _typical(index, clustering, snapshot, max(_READ_DOCUMENTS, options.documents))
         labels = _Labels.of(snapshot.labels.by_key(Filter()), index, clustering)
