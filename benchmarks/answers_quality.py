@@ -3,7 +3,7 @@
 Run `python -m benchmarks.answers_quality [COLLECTION …]`. Each collection is indexed once by
 default options, with its places as float32. Then the same places are packed as those of a large
 library are (int16) and of a very large one (int8), and the questions are asked again. "best alone"
-is what both do besides: the moved question is compared with a fiftieth of all (200 at least), and
+is what both do besides: the moved question is compared with a twentieth of all (200 at least), and
 standardised by moments. AP in points of a hundred; "ten" is the share of the first ten that stay.
 """
 

@@ -602,6 +602,7 @@ class Library:
         documents: int = 3,
         seed: int = 0,
         index: str = "default",
+        on_stage: Callable[[str], None] = lambda _name: None,
     ) -> TopicReport:
         """Find what the library is about: clusters of documents in the subspace.
 
@@ -615,6 +616,8 @@ class Library:
             Of every random choice.
         index
             The name of the index.
+        on_stage
+            Called with the name of each stage as it begins.
 
         Examples
         --------
@@ -625,7 +628,8 @@ class Library:
         from lpisearch.search.topics import find_topics
         from lpisearch.settings import TopicOptions
 
-        return find_topics(self._session, TopicOptions(number, terms, documents, seed, index))
+        options = TopicOptions(number, terms, documents, seed, index)
+        return find_topics(self._session, options, on_stage)
 
     def map(
         self,
@@ -839,7 +843,12 @@ class Library:
         return delete_documents(self.path, names)
 
     def export(
-        self, target: Path | IO[str], wanted: Filter | None = None, *, force: bool = False
+        self,
+        target: Path | IO[str],
+        wanted: Filter | None = None,
+        *,
+        force: bool = False,
+        on_stage: Callable[[str], None] = lambda _name: None,
     ) -> int:
         """Write documents as JSON Lines, which `ingest` turns into the same documents again.
 
@@ -851,16 +860,21 @@ class Library:
             Only those that pass it.
         force
             Replace a file that is no export.
+        on_stage
+            Told now and then how many were written.
         """
         from lpisearch.maintenance.documents import export_documents
 
-        return export_documents(self._session, target, wanted or Filter(), force=force)
+        wanted = wanted or Filter()
+        return export_documents(self._session, target, wanted, force=force, on_stage=on_stage)
 
-    def examine(self, *, repair: bool = False) -> list[Finding]:
+    def examine(
+        self, *, repair: bool = False, on_stage: Callable[[str], None] = lambda _name: None
+    ) -> list[Finding]:
         """Look for damage; with `repair`, mend what can be mended."""
         from lpisearch.maintenance.doctor import examine
 
-        return examine(self.path, repair=repair)
+        return examine(self.path, repair=repair, on_stage=on_stage)
 
     def back_up(self, target: Path | None = None) -> Path:
         """Copy the library while it is in use; return the path of the copy."""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lpisearch.cli.progress import stage_line
 from lpisearch.cli.render import Json, note, print_json, print_table
 from lpisearch.messages import Message
 from lpisearch.records.wire import findings_record
@@ -19,7 +20,8 @@ def doctor(
     json: Json = False,
 ) -> None:
     """Look for damage in the library, and say what to do about it."""
-    findings = context.obj.library.examine(repair=repair)
+    with stage_line() as line:
+        findings = context.obj.library.examine(repair=repair, on_stage=line.stage)
     sound = all(finding.ok for finding in findings)
     if json:
         print_json(findings_record(findings))

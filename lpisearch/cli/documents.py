@@ -13,6 +13,7 @@ import typer
 from lpisearch.cli import completion
 from lpisearch.cli.commands import VerbCommand, VerbGroup
 from lpisearch.cli.filters import Labels, PathGlob, Predicted, Split, filter_of
+from lpisearch.cli.progress import stage_line
 from lpisearch.cli.render import (
     Json,
     note,
@@ -153,7 +154,8 @@ def export(
     library = context.obj.library
     wanted = filter_of(label, path, split)
     if target != "-":
-        number = library.export(Path(target), wanted, force=force)
+        with stage_line() as line:
+            number = library.export(Path(target), wanted, force=force, on_stage=line.stage)
         if json:
             print_json({"documents": number, "file": target})
         else:

@@ -87,13 +87,15 @@ def topics(
 
 
 def _show_topics(library: Library, options: TopicOptions, *, json: bool) -> None:
-    report = library.topics(
-        options.number,
-        terms=options.terms,
-        documents=options.documents,
-        seed=options.seed,
-        index=options.index,
-    )
+    with stage_line() as line:
+        report = library.topics(
+            options.number,
+            terms=options.terms,
+            documents=options.documents,
+            seed=options.seed,
+            index=options.index,
+            on_stage=line.stage,
+        )
     if json:
         print_json(topics_record(report))
     else:

@@ -45,9 +45,14 @@ class PackedRows:
     scales: Floats | None = None
 
     @classmethod
-    def pack(cls, rows: Floats, kind: type[np.signedinteger[Any]] = np.int16) -> Self:
-        """Turn rows into codes."""
-        scales = _sizes(rows)
+    def pack(
+        cls,
+        rows: Floats,
+        kind: np.dtype[Any] | type[np.signedinteger[Any]] = np.int16,
+        scales: Floats | None = None,
+    ) -> Self:
+        """Turn rows into codes, by scales of their own or by given ones."""
+        scales = _sizes(rows) if scales is None else scales
         codes = np.empty(rows.shape, kind)
         steps = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _BLOCK_ROWS):
@@ -67,6 +72,25 @@ class PackedRows:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def with_rows(self, kept: NDArray[np.integer[Any]], fresh: Floats) -> PackedRows:
+        """Return rows in another order, with new ones packed alike.
+
+        Parameters
+        ----------
+        kept
+            For each row in the new order its number now, below zero for the next of the new ones.
+        """
+        stays = kept >= 0
+        codes = np.empty((len(kept), self.shape[1]), self.codes.dtype)
+        if self.steps is None:
+            codes[stays], codes[~stays] = self.codes[kept[stays]], fresh
+            return PackedRows(codes)
+        new = PackedRows.pack(fresh, self.codes.dtype, self.scales)
+        codes[stays], codes[~stays] = self.codes[kept[stays]], new.codes
+        steps = np.empty(len(kept), np.float32)
+        steps[stays], steps[~stays] = self.steps[kept[stays]], new.steps
+        return PackedRows(codes, steps, self.scales)
 
     def leading(self, dims: int) -> PackedRows:
         """Return the same rows with their first dimensions alone: a view."""

@@ -7,7 +7,7 @@ the build get their place by the same product or rule, those that are gone lose 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import SubspaceError
 from lpisearch.indexes.rebuild import (
@@ -18,11 +18,12 @@ from lpisearch.indexes.rebuild import (
 )
 from lpisearch.messages import Message
 from lpisearch.settings import index_folder
-from lpisearch.storage import TOKENISER, fingerprint
+from lpisearch.storage import TOKENISER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
@@ -59,8 +60,7 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
     from lpisearch.indexes.passages import passage_arrays
 
     with store.reading() as snapshot:
-        wanted = snapshot.corpus.content_hashes(entry.spec.where)
-        covered = fingerprint(wanted)
+        covered = snapshot.corpus.fingerprint(entry.spec.where)
         if covered == entry.fingerprint:
             return []
         folder = index_folder(library) / entry.folder
@@ -71,8 +71,9 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
                 f"The words of the index “{entry.name}” were made by other rules, or in another "
                 "language, than those of the library now."
             )
-        fresh = [row for row, content in wanted.items() if index.contents.get(row) != content]
-        arrays = _with_documents(index, wanted, fresh, snapshot.corpus.tokens(fresh))
+        wanted = _Wanted.of(snapshot.corpus.content_hashes(entry.spec.where), index)
+        fresh = wanted.rows[wanted.places < 0].tolist()
+        arrays = _with_documents(index, wanted, snapshot.corpus.tokens(fresh))
         now = SubspaceIndex(index.manifest, index.arrays | arrays)
         passages = _passages(index, now, set(fresh), snapshot)
     totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
@@ -91,35 +92,74 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
     return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
 
 
+class _Wanted(NamedTuple):
+    """The documents that an index is to have.
+
+    Attributes
+    ----------
+    rows, hashes
+        Their keys, ascending, and the digests of their content.
+    places
+        Where each is in the index already, or `NEW`.
+    """
+
+    rows: NDArray[np.int64]
+    hashes: NDArray[np.uint8]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, hashes: dict[int, bytes], index: SubspaceIndex) -> _Wanted:
+        import numpy as np
+
+        from lpisearch.indexes.index import HASH_BYTES
+        from lpisearch.indexes.postings import NEW
+
+        rows = np.fromiter(hashes, np.int64, len(hashes))
+        content = np.frombuffer(b"".join(hashes.values()), np.uint8).reshape(-1, HASH_BYTES)
+        before = index.document_rows
+        at = np.searchsorted(before, rows)
+        known = at < len(before)
+        known[known] = before[at[known]] == rows[known]
+        known[known] = (index.content_hashes[at[known]] == content[known]).all(axis=1)
+        return cls(rows, content, np.where(known, at, NEW))
+
+
 def _with_documents(
-    index: SubspaceIndex, wanted: dict[int, bytes], fresh: list[int], tokens: list[str]
+    index: SubspaceIndex, wanted: _Wanted, tokens: list[str]
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of an index that has just the wanted documents, fresh ones placed."""
     import numpy as np
 
-    from lpisearch.indexes.index import TAKEN_IN, document_arrays
-    from lpisearch.indexes.postings import NEW
+    from lpisearch.indexes.index import TAKEN_IN
+    from lpisearch.indexes.merging import merged
     from lpisearch.indexes.scoring.document_terms import DocumentTerms
     from lpisearch.terms.counts import count_terms
 
     counts = count_terms([tokens], index.vocabulary)
     known = counts.matrix.sum(axis=1, dtype=np.int64)
-    placed = {row: at for at, row in enumerate(index.contents)}
-    places = np.array([placed.get(row, -1) for row in wanted], np.int64)
-    stay, change = places >= 0, np.isin(list(wanted), fresh)
-    vectors = np.zeros((len(wanted), index.vectors.shape[1]), np.float32)
-    vectors[stay] = index.vectors[places[stay]]
-    vectors[change] = index.project(counts.matrix)
-    taken_in = np.zeros((len(wanted), len(TAKEN_IN)), np.int32)
-    taken_in[stay] = index.taken_in[places[stay]]
-    taken_in[change] = np.column_stack(
+    is_new, stays = wanted.places < 0, wanted.places[wanted.places >= 0]
+    vectors = index.places.with_rows(wanted.places, index.project(counts.matrix))
+    steps = {} if vectors.steps is None else {"vector_steps": vectors.steps}
+    taken_in = np.zeros((len(wanted.rows), len(TAKEN_IN)), np.int32)
+    taken_in[~is_new] = index.taken_in[stays]
+    taken_in[is_new] = np.column_stack(
         [np.ones_like(known), counts.lengths, counts.lengths - known]
     )
-    postings = index.postings.with_documents(
-        np.where(change, NEW, places), tokens, index.vocabulary
+    words = merged(index.postings, wanted.places, tokens, index.vocabulary)
+    terms = index.document_terms.with_documents(
+        wanted.places, words.numbers, words.fresh, words.postings
     )
-    documents = document_arrays(vectors, list(wanted), list(wanted.values()), taken_in)
-    return documents | postings.arrays() | DocumentTerms.of_postings(postings).arrays()
+    if "strongest_terms" not in index.arrays:  # an index of an earlier program
+        terms = DocumentTerms.of_postings(words.postings)
+    return {
+        "vectors": vectors.codes,
+        **steps,
+        "document_rows": wanted.rows,
+        "content_hashes": wanted.hashes,
+        "taken_in": taken_in,
+        **words.postings.arrays(),
+        **terms.arrays(),
+    }
 
 
 def _passages(

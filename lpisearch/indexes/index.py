@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from lpisearch.indexes.manifest import Manifest
 
 HASH_BYTES = 16
-PACKED_FROM, SMALL_FROM = 50_000, 500_000
-"""From so many documents on a place has two bytes a number, and one: docs/scale.md has the cost."""
+PACKED_FROM = 50_000
+"""From so many documents on a place has two bytes a number: docs/scale.md says why not one."""
 # Of a document that came after the build: 1, its tokens, and how many of them are unknown.
 TAKEN_IN = ("documents", "words", "unknown")
 _DOCUMENT_ARRAYS = ("vectors", "document_rows", "content_hashes", "taken_in")
@@ -245,9 +245,7 @@ def document_arrays(
 
 def as_stored(vectors: NDArray[np.float32]) -> PackedRows:
     """Return places as an index of so many documents keeps them."""
-    if len(vectors) < PACKED_FROM:
-        return PackedRows(vectors)
-    return PackedRows.pack(vectors, np.int8 if len(vectors) >= SMALL_FROM else np.int16)
+    return PackedRows.pack(vectors) if len(vectors) >= PACKED_FROM else PackedRows(vectors)
 
 
 def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:

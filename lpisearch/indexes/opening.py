@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexNotFound, IndexOutdated, IndexUnreadable, SubspaceError
 from lpisearch.indexes import verification
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lpisearch.records import Filter
     from lpisearch.storage import IndexEntry, Snapshot, Store
 
 
 DEFAULT = IndexOptions().name
+_REMEMBERED = 32  # of a state, such as the keys that pass a filter
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,14 +64,14 @@ class Reading:
         The index; None if there is none, or if it cannot be used.
     trouble
         Why it cannot be used, with the command that builds it anew; None where all is well.
-    count_and_sum
-        Counts the documents that pass a filter; by default those of the snapshot.
+    remember
+        Calls what is given to it, or returns what that gave in the same state of the library.
     """
 
     snapshot: Snapshot
     opened: OpenIndex | None
     trouble: SubspaceError | None = None
-    count_and_sum: Callable[[Filter], tuple[int, int]] | None = None
+    remember: Callable[[str, Callable[[], Any]], Any] = lambda _name, work: work()
 
     def behind(self) -> str:
         """Say that documents came or went since the index was brought up to date, or "".
@@ -78,11 +82,38 @@ class Reading:
         if self.opened is None:
             return ""
         rows, spec = self.opened.index.document_rows, self.opened.index.manifest.spec
-        count = self.count_and_sum or self.snapshot.corpus.count_and_sum
-        if count(spec.where) == (len(rows), int(rows.sum())):
+        count = partial(self.snapshot.corpus.count_and_sum, spec.where)
+        if self.remember(f"count {spec.where}", count) == (len(rows), int(rows.sum())):
             return ""
         said = "the index is behind the documents: some came or went since. Next: "
         return Message(said, rebuild_command(spec))
+
+    def passing(self, where: Filter) -> Keys | None:
+        """Return the keys of the documents that pass a filter; None for all.
+
+        Raises
+        ------
+        BadOption
+            A date of the filter is none.
+        """
+
+        def find() -> Keys | None:
+            found = self.snapshot.lexical.allowed(where)
+            return None if found is None else Keys(found)
+
+        kept: Keys | None = self.remember(f"passing {where}", find)
+        return kept
+
+
+class Keys(frozenset[int]):
+    """Keys of documents, and the same as an array."""
+
+    @cached_property
+    def ascending(self) -> NDArray[np.int64]:
+        """The keys in order."""
+        import numpy as np
+
+        return np.sort(np.fromiter(self, np.int64, len(self)))
 
 
 class OpenIndexes:
@@ -100,7 +131,7 @@ class OpenIndexes:
         self._folder = index_folder(library)
         self._store = store
         self._opened: dict[str, OpenIndex] = {}
-        self._counted: tuple[Hashable, dict[Filter, tuple[int, int]]] = None, {}
+        self._known: tuple[Hashable, dict[str, Any]] = None, {}
         self._lock = Lock()
 
     def get(self, name: str = DEFAULT) -> OpenIndex | None:
@@ -131,21 +162,20 @@ class OpenIndexes:
                 opened, trouble = self._open(entry)
                 # What fails twice under one name was not replaced meanwhile: it is damaged.
                 if entry is None or trouble is None or entry.folder == failed:
-                    count = partial(self._count, snapshot, state)
-                    yield Reading(snapshot, opened, trouble, count)
+                    yield Reading(snapshot, opened, trouble, partial(self._remember, state))
                     return
             failed = entry.folder
 
-    def _count(self, snapshot: Snapshot, state: Hashable | None, where: Filter) -> tuple[int, int]:
-        """Count documents, which takes long where they are very many: once for each state."""
-        known, counts = self._counted
-        if state is None or state != known or where not in counts:
-            found = snapshot.corpus.count_and_sum(where)
-            if state is None or state != self._store.state():
-                return found  # somebody writes: what was counted may be of another state
-            counts = {**(counts if state == known else {}), where: found}
-            self._counted = state, counts
-        return counts[where]
+    def _remember(self, state: Hashable | None, name: str, work: Callable[[], Any]) -> Any:
+        """Do what takes long where documents are very many: once for each state of the library."""
+        known, found = self._known
+        if state is not None and state == known and name in found:
+            return found[name]
+        result = work()
+        if state is not None and state == self._store.state():  # nobody wrote meanwhile
+            before = list(found.items())[1 - _REMEMBERED :] if state == known else []
+            self._known = state, {**dict(before), name: result}
+        return result
 
     def _open(self, entry: IndexEntry | None) -> tuple[OpenIndex | None, SubspaceError | None]:
         if entry is None:

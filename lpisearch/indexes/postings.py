@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csc_array, csr_array
 
-    from lpisearch.terms.vocabulary import Vocabulary
 
 MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
@@ -118,34 +117,6 @@ class Postings:
         """Return the numbers of terms, -1 for those that are not here."""
         number = {term: at for at, term in enumerate(self.terms())}
         return np.array([number.get(term, -1) for term in terms], np.int64)
-
-    def with_documents(
-        self, places: NDArray[np.integer], tokens: Sequence[str], vocabulary: Vocabulary
-    ) -> Postings:
-        """Return the postings of another set of documents.
-
-        Parameters
-        ----------
-        places
-            For each document in its new order: its place now, or `NEW`.
-        tokens
-            The joined tokens of the new ones, in their order.
-        vocabulary
-            Of the subspace.
-        """
-        from scipy.sparse import csr_array, vstack
-
-        from lpisearch.terms.counts import count_all_terms
-
-        terms, fresh = count_all_terms([tokens], self.terms())
-        before = self.counts()
-        entries = (before.data, before.indices, before.indptr)
-        widened = csr_array(entries, shape=(before.shape[0], len(terms)))
-        is_new = np.asarray(places) == NEW
-        take = np.where(is_new, before.shape[0] + np.cumsum(is_new) - 1, places)
-        counts = vstack([widened, fresh.matrix], format="csr")[take]
-        lengths = np.concatenate([self.document_lengths, fresh.lengths])[take]
-        return Postings.build(terms, counts, lengths, vocabulary.index)
 
     def __len__(self) -> int:
         return len(self.lexicon_columns)

@@ -9,7 +9,7 @@ from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command, rebuild_
 from lpisearch.messages import Message, call
 from lpisearch.records import Finding
 from lpisearch.settings import index_folder
-from lpisearch.storage import TOKENISER, fingerprint
+from lpisearch.storage import TOKENISER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,5 +108,4 @@ def _why_passages(manifest: Manifest, folder: Path) -> str:
 
 def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:
     """Whether the index covers the documents exactly as they are."""
-    hashes = snapshot.corpus.content_hashes(entry.spec.where)
-    return fingerprint(hashes) == entry.fingerprint
+    return snapshot.corpus.fingerprint(entry.spec.where) == entry.fingerprint

@@ -16,12 +16,23 @@ from lpisearch.storage import TOKENISER, damaged, open_store, writer_lock
 from lpisearch.terms.languages import TokeniserSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lpisearch.records import DamagedDocument
     from lpisearch.storage import Snapshot, Transaction
 
 
-def examine(library: Path, *, repair: bool = False, wait_seconds: float = 30.0) -> list[Finding]:
-    """Look for damage; with `repair`, first mend what the documents and their files allow."""
+def examine(
+    library: Path,
+    *,
+    repair: bool = False,
+    wait_seconds: float = 30.0,
+    on_stage: Callable[[str], None] = lambda _name: None,
+) -> list[Finding]:
+    """Look for damage; with `repair`, first mend what the documents and their files allow.
+
+    `on_stage` is called with the name of each stage as it begins.
+    """
     mended: list[Finding] = []
     try:
         with open_store(library, writable=True) as store:
@@ -30,9 +41,13 @@ def examine(library: Path, *, repair: bool = False, wait_seconds: float = 30.0) 
                     writer_lock(library, "examine", wait_seconds),
                     store.writing() as transaction,
                 ):
+                    on_stage("mending")
                     mended = _repair(transaction)
             with store.writing() as transaction:
-                found = [*transaction.health.findings(), *_more_findings(library, transaction)]
+                on_stage("comparing documents")
+                found = transaction.health.findings()
+                on_stage("comparing indexes")
+                found = [*found, *_more_findings(library, transaction)]
                 transaction.rollback()
     except LibraryDamaged as damage:
         return [damaged(damage.what)]

@@ -17,12 +17,13 @@ from lpisearch.storage import open_store, writer_lock
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lpisearch.indexes.session import Session
     from lpisearch.records import Document, Entry
 
 EVERY = Filter()
+_SAID_EVERY = 1000
 # How each line of an export begins: no query file and no JSON Lines of others do by chance.
 _EXPORTED = re.compile(rb'\{"id": "(?:[^"\\]|\\.)*", "title": "')
 
@@ -84,9 +85,16 @@ def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 
 
 
 def export_documents(
-    session: Session, target: Path | IO[str], wanted: Filter = EVERY, *, force: bool = False
+    session: Session,
+    target: Path | IO[str],
+    wanted: Filter = EVERY,
+    *,
+    force: bool = False,
+    on_stage: Callable[[str], None] = lambda _name: None,
 ) -> int:
     """Write documents as JSON Lines, which an ingest turns into the same documents again.
+
+    `on_stage` is told now and then how many were written.
 
     Returns
     -------
@@ -107,8 +115,8 @@ def export_documents(
         found = snapshot.documents.stream(wanted)
         if isinstance(target, Path):
             with _whole_file(target, session.path) as stream:
-                return _write_lines(found, stream)
-        return _write_lines(found, target)
+                return _write_lines(found, stream, on_stage)
+        return _write_lines(found, target, on_stage)
 
 
 def _check_target(target: Path, library: Path, *, force: bool) -> None:
@@ -118,10 +126,14 @@ def _check_target(target: Path, library: Path, *, force: bool) -> None:
         refuse_others(target, "an export", _is_export)
 
 
-def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
+def _write_lines(
+    found: Iterator[Document], stream: IO[str], on_stage: Callable[[str], None]
+) -> int:
     number = 0
-    for number, document in enumerate(found, start=1):  # noqa: B007 (the last number is the count)
+    for number, document in enumerate(found, start=1):
         stream.write(json_text(document_record(document)) + "\n")
+        if number % _SAID_EVERY == 0:
+            on_stage(f"{number:,} documents written")
     return number
 
 

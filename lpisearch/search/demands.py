@@ -17,7 +17,9 @@ from lpisearch.terms.phrases import WrittenPhrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from lpisearch.indexes.opening import Reading
     from lpisearch.search.parsing import ParsedQuery, Phrase
     from lpisearch.storage import Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
@@ -39,7 +41,7 @@ class Demanded:
         What the user should know.
     """
 
-    rows: set[int] | None
+    rows: AbstractSet[int] | None
     occurrences: Counter[int] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
@@ -50,11 +52,13 @@ class _ByTokens:
     excluded: Sequence[Sequence[str]]
 
 
-def demanded(snapshot: Snapshot, where: Filter, parsed: ParsedQuery, words: Words) -> Demanded:
+def demanded(reading: Reading, where: Filter, parsed: ParsedQuery, words: Words) -> Demanded:
     """Find the documents that pass a filter and meet the demands of a query.
 
     Parameters
     ----------
+    reading
+        The documents.
     words
         What other terms a token or the beginning of a word stands for.
 
@@ -67,7 +71,12 @@ def demanded(snapshot: Snapshot, where: Filter, parsed: ParsedQuery, words: Word
     excluded = [phrase.tokens for phrase in parsed.excluded if _is_of_tokens(phrase)]
     excluded += [(other,) for (one,) in filter(_is_word, excluded) for other in words.spelled(one)]
     excluded += [(Prefix(prefix),) for prefix in parsed.excluded_prefixes]
-    found = Demanded(snapshot.lexical.allowed(where, _ByTokens(phrases, excluded)))
+    snapshot = reading.snapshot
+    found = Demanded(
+        snapshot.lexical.allowed(where, _ByTokens(phrases, excluded))
+        if phrases or excluded
+        else reading.passing(where)
+    )
     finder = _Finder(snapshot, words, found)
     for phrase in parsed.phrases:
         if not _is_of_tokens(phrase):
@@ -115,7 +124,7 @@ class _Finder:
     words: Words
     found: Demanded
 
-    def within(self) -> set[int]:
+    def within(self) -> AbstractSet[int]:
         """Return the documents that are still in question."""
         rows = self.found.rows
         return set(self.snapshot.documents.keys()) if rows is None else rows
@@ -138,7 +147,7 @@ class _Finder:
             met.update({row: sum(counts[row] for counts in each) for row in common})
         return met
 
-    def _candidates(self, phrase: Phrase) -> set[int]:
+    def _candidates(self, phrase: Phrase) -> AbstractSet[int]:
         lexical = self.snapshot.lexical
         if phrase.prefix:
             terms = self.words.beginning(phrase.prefix)
@@ -152,7 +161,7 @@ class _Finder:
             candidates = lexical.allowed(Filter(), _ByTokens([phrase.tokens], [])) or set()
         return candidates if self.found.rows is None else candidates & self.found.rows
 
-    def _written(self, phrase: Phrase, candidates: set[int]) -> dict[int, int]:
+    def _written(self, phrase: Phrase, candidates: AbstractSet[int]) -> dict[int, int]:
         if len(candidates) > MOST_READ:
             self.found.notes.append(
                 f"“{phrase.written}”: {len(candidates):,} documents may have it; "
@@ -166,7 +175,7 @@ class _Finder:
         }
         return {row: count for row, count in counts.items() if count}
 
-    def _in_titles(self, phrase: Phrase, candidates: set[int]) -> dict[int, int]:
+    def _in_titles(self, phrase: Phrase, candidates: AbstractSet[int]) -> dict[int, int]:
         """Look through the titles alone: there is no limit to how many."""
         count = _title_counter(phrase, self.words)
         titles = self.snapshot.documents.texts(candidates, 0)

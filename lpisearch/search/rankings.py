@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.indexes.opening import Keys
 from lpisearch.indexes.scoring.engine import Scores
 
 if TYPE_CHECKING:
@@ -99,8 +100,7 @@ def _allowed_places(engine: Engine, request: Request) -> NDArray[np.int64] | Non
 
 def _places(engine: Engine, keys: AbstractSet[int]) -> NDArray[np.int64]:
     """Return the places of documents, in order, leaving out those that are not indexed."""
-    rows = np.fromiter(keys, np.int64, len(keys))
-    rows.sort()
+    rows = keys.ascending if isinstance(keys, Keys) else Keys(keys).ascending
     # Keys ascend in an index, as they do in the library.
     at = np.searchsorted(engine.rows, rows)
     inside = at < len(engine.rows)

@@ -86,7 +86,7 @@ def request_of(view: View, text: str, where: Filter) -> Request:
         return words.words(prefix).beginning_with(prefix)
 
     meant = Words(view.tokeniser, spellings, beginning)
-    found = demanded(view.snapshot, where, parsed, meant)
+    found = demanded(view.reading, where, parsed, meant)
     unknown = _as_typed(request.unknown_tokens, parsed, text)
     return replace(
         request,

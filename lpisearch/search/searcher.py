@@ -133,7 +133,7 @@ class Searcher:
 
         with self._view(options) as view:
             refuse_words_alone(view, options)
-            allowed = view.snapshot.lexical.allowed(options.where)
+            allowed = view.reading.passing(options.where)
             return view.answer(like_document(view, document, allowed), options)
 
     def batch(

@@ -16,7 +16,7 @@ from lpisearch.search import clusters
 from lpisearch.settings import TopicOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -34,22 +34,36 @@ _READ_DOCUMENTS = 24
 _READ_CHARACTERS = 3000
 
 
-def find_topics(session: Session, options: TopicOptions = _DEFAULTS) -> TopicReport:
+def find_topics(
+    session: Session,
+    options: TopicOptions = _DEFAULTS,
+    on_stage: Callable[[str], None] = lambda _name: None,
+) -> TopicReport:
     """Cluster the documents of a library in the subspace of its index.
+
+    `on_stage` is called with the name of each stage as it begins.
 
     Raises
     ------
     BadOption, IndexNotFound, IndexDamaged, SubspaceError, LibraryError
     """
     index = session.index(options.index)
-    return report_topics(session, index, cluster_index(index, options), options)
+    on_stage("gathering documents")
+    clustering = cluster_index(index, options)
+    on_stage("counting words")
+    return report_topics(session, index, clustering, options, on_stage)
 
 
 def report_topics(
-    session: Session, index: SubspaceIndex, clustering: Clusters, options: TopicOptions
+    session: Session,
+    index: SubspaceIndex,
+    clustering: Clusters,
+    options: TopicOptions,
+    on_stage: Callable[[str], None] = lambda _name: None,
 ) -> TopicReport:
     """Say what clusters of documents are about."""
     stems = _terms(index, clustering, options.terms)
+    on_stage("reading documents and labels")
     with session.store.reading() as snapshot:
         typical = _typical(index, clustering, snapshot, max(_READ_DOCUMENTS, options.documents))
         labels = _Labels.of(snapshot.labels.by_key(Filter()), index, clustering)
@@ -171,19 +185,16 @@ class _Labels:
         cls, labels: Mapping[int, list[str]], index: SubspaceIndex, clustering: Clusters
     ) -> _Labels:
         names = sorted({name for own in labels.values() for name in own})
+        shape = (len(clustering.sizes), len(names))
+        topics, sizes = _topics_of(labels, index, clustering)
         numbers = {name: number for number, name in enumerate(names)}
-        counts = np.zeros((len(clustering.sizes), len(names)))
-        single, labelled = np.zeros_like(counts), np.zeros(len(clustering.sizes))
-        rows = index.document_rows.tolist()
-        for row, topic in zip(rows, clustering.assignments.tolist(), strict=True):
-            own = [numbers[name] for name in labels.get(row, ())]
-            if topic == clusters.NO_TOPIC or not own:
-                continue
-            labelled[topic] += 1
-            counts[topic, own] += 1
-            if len(own) == 1:
-                single[topic, own] += 1
-        return cls(names, counts, single, labelled)
+        own = np.array([numbers[name] for each in labels.values() for name in each], np.int64)
+        counted = np.repeat(topics, sizes)
+        only = np.repeat(sizes == 1, sizes) & (counted != clusters.NO_TOPIC)
+        filled = counted != clusters.NO_TOPIC
+        labelled = np.bincount(topics[topics != clusters.NO_TOPIC], minlength=shape[0])
+        counts, single = (_counted(counted[some], own[some], shape) for some in (filled, only))
+        return cls(names, counts, single, labelled.astype(np.float64))
 
     def shares(self, topic: int) -> tuple[LabelShare, ...]:
         """Return what share of a topic's labelled documents has each label, largest first."""
@@ -199,3 +210,23 @@ class _Labels:
         if not self.single.any():
             return None, None
         return purity(self.single), normalised_information(self.single)
+
+
+def _topics_of(
+    labels: Mapping[int, list[str]], index: SubspaceIndex, clustering: Clusters
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the topic of each document with labels, and how many labels it has."""
+    keys = np.fromiter(labels, np.int64, len(labels))
+    rows = index.document_rows
+    at = np.minimum(np.searchsorted(rows, keys), max(len(rows) - 1, 0))
+    topics = np.full(len(keys), clusters.NO_TOPIC, np.int64)
+    indexed = rows[at] == keys
+    topics[indexed] = clustering.assignments[at[indexed]]
+    return topics, np.fromiter(map(len, labels.values()), np.int64, len(labels))
+
+
+def _counted(
+    topics: NDArray[np.int64], numbers: NDArray[np.int64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    cells = np.bincount(topics * shape[1] + numbers, minlength=shape[0] * shape[1])
+    return cells.reshape(shape).astype(np.float64)

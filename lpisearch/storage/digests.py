@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from lpisearch.records import Document
+
+
+_AT_ONCE = 10_000
 
 
 def content_hash(document: Document) -> bytes:
@@ -34,7 +39,9 @@ def content_hash(document: Document) -> bytes:
 def fingerprint(hashes: Mapping[int, bytes] | Iterable[tuple[int, bytes]]) -> str:
     """Return a digest of documents by key and content: equal corpora have equal ones."""
     digest = blake2b(digest_size=16)
-    for key, content in dict(hashes).items():
-        digest.update(key.to_bytes(8, "little", signed=True))
-        digest.update(content)
+    remaining = iter(hashes.items() if isinstance(hashes, Mapping) else hashes)
+    while some := list(islice(remaining, _AT_ONCE)):
+        digest.update(
+            b"".join(key.to_bytes(8, "little", signed=True) + content for key, content in some)
+        )
     return digest.hexdigest()

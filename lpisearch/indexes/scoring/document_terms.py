@@ -74,6 +74,43 @@ class DocumentTerms:
         distinct = np.bincount(postings.posting_places[kept], minlength=n)
         return cls(distinct.astype(np.int32), terms, times)
 
+    def with_documents(
+        self, places: NDArray[np.int64], numbers: NDArray[np.int64], fresh: csr_array, now: Postings
+    ) -> DocumentTerms:
+        """Return those of other documents. Of documents that stay the strongest terms stay, too.
+
+        Parameters
+        ----------
+        places
+            For each document in its new order its place before, below zero for a new one.
+        numbers
+            The number that each term has now, by the one that it had.
+        fresh
+            How often each term, by its number now, is in each new document.
+        now
+            The postings of all documents as they are now.
+        """
+        is_new, stays = places < 0, places[places >= 0]
+        n, width = len(places), self.strongest_terms.shape[1]
+        distinct = np.empty(n, np.int32)
+        terms = np.full((n, width), NO_TERM, np.int32)
+        times = np.zeros((n, width), np.uint16)
+        distinct[~is_new] = self.distinct_terms[stays]
+        times[~is_new] = self.strongest_counts[stays]
+        before = self.strongest_terms[stays]
+        filled = before != NO_TERM
+        renumbered = np.full(before.shape, NO_TERM, np.int32)
+        renumbered[filled] = numbers[before[filled]]
+        terms[~is_new] = renumbered
+        known = now.lexicon_columns[fresh.indices] != NO_COLUMN
+        rows = np.repeat(np.arange(fresh.shape[0]), np.diff(fresh.indptr))
+        distinct[is_new] = np.bincount(rows[known], minlength=fresh.shape[0])
+        if width:
+            half = half_saturation(now.document_lengths)[is_new]
+            idf = inverse_frequency(np.diff(now.posting_starts), n)
+            terms[is_new], times[is_new] = strongest_of_rows(fresh, half, idf)
+        return DocumentTerms(distinct, terms, times)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is to be stored, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}

@@ -38,7 +38,7 @@ _BATCH_QUERIES = 64
 # In a larger library a question that was moved is compared with the best so far alone: with those,
 # or with a share of all, whichever are more.
 COMPARED_AGAIN = 20_000
-SHARE_AGAIN = 0.02
+SHARE_AGAIN = 0.05
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # Windows are ranked among so many documents at most: more would hardly change what is best.
 RIVALS = 20_000
 _BLOCK = 64
+_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -118,11 +119,19 @@ class Contest:
     @cached_property
     def _weighted(self) -> csr_array:
         """The BM25 of each term in each rival, without idf: terms x rivals."""
-        postings, n = self.postings, len(self.index.places)
-        weights = Bm25(postings).worth()
-        entries = (weights, postings.posting_places, postings.posting_starts)
-        every: csr_array = csr_array(entries, shape=(len(postings), n))
-        return every if len(self.rivals) == n else every[:, self.rivals]
+        postings, starts = self.postings, self.postings.posting_starts
+        rank = np.full(len(self.index.places), -1, np.int32)
+        rank[self.rivals] = np.arange(len(self.rivals))
+        # Some entries at a time: all may be many times those of the rivals.
+        parts = (
+            at + np.flatnonzero(rank[postings.posting_places[at : at + _ENTRIES]] >= 0)
+            for at in range(0, len(postings.posting_places), _ENTRIES)
+        )
+        kept = np.concatenate([np.empty(0, np.int64), *parts])
+        places = postings.posting_places[kept]
+        weights = Bm25(postings).saturated(postings.posting_counts[kept], places)
+        entries = (weights, rank[places], np.searchsorted(kept, starts))
+        return csr_array(entries, shape=(len(postings), len(self.rivals)))
 
     def _counts(self, documents: Sequence[Numbers]) -> csr_array:
         rows = np.repeat(np.arange(len(documents)), [len(each) for each in documents])

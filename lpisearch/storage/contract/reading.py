@@ -133,6 +133,9 @@ class Corpus(Protocol):
     def content_hashes(self, wanted: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that passes a filter, in order of keys."""
 
+    def fingerprint(self, wanted: Filter) -> str:
+        """Return `fingerprint` of the content hashes, without holding them."""
+
     def size(self, wanted: Filter, long: int = 0) -> tuple[int, int, int]:
         """Return how many documents pass a filter, and the characters of their tokens.
 

@@ -85,4 +85,6 @@ def _facts(path: Path) -> tuple[int, ...]:
         found = path.stat()
     except OSError:
         return ()
+    if not found.st_size:  # a log that a reader has made
+        return ()
     return found.st_ino, found.st_size, found.st_ctime_ns, found.st_mtime_ns

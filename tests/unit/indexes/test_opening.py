@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import lpisearch
 from lpisearch.errors import IndexDamaged, IndexNotFound, IndexOutdated, SubspaceError
 from lpisearch.indexes import folder as folders
 from lpisearch.indexes import verification
@@ -19,9 +20,13 @@ from lpisearch.indexes.opening import OpenIndexes, open_index
 from lpisearch.indexes.stages import Stages
 from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.storage import open_store
+from lpisearch.storage.sqlite import store as sqlite_store
+from lpisearch.storage.sqlite.corpus import SQLiteCorpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lpisearch.records import Filter
 
 READERS = 4
 REBUILDS = 20
@@ -180,3 +185,53 @@ def test_the_folder_before_goes_after_the_commit_is_on_disk(
     report = build_index(shelf, IndexOptions(method="lsi", dims=3))
     name = Path(report.folder).name
     assert seen == [({name}, name)]
+
+
+def test_opening_reads_no_array_that_the_build_has_written(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wrote the files has compared them; a copy of them is compared once, and then known."""
+    report = build_index(shelf, IndexOptions(method="lsi", dims=2))
+    compared: list[Path] = []
+    digest = folders._digest
+
+    def watched(path: Path) -> str:
+        compared.append(path)
+        return digest(path)
+
+    monkeypatch.setattr(folders, "_digest", watched)
+    open_index(shelf)
+    assert not compared
+    (path,) = Path(report.folder).glob("loadings.npy")
+    shutil.copy(path, path.with_suffix(".copy"))
+    path.with_suffix(".copy").replace(path)
+    open_index(shelf)
+    assert path in compared
+    compared.clear()
+    open_index(shelf)
+    assert not compared
+
+
+def test_documents_are_counted_once_for_each_state(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To count a million documents takes longer than to answer; what came since is noticed."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    monkeypatch.setattr(sqlite_store, "_UNSURE_NS", -(10**18))
+    counted: list[Filter] = []
+    count = SQLiteCorpus.count_and_sum
+
+    def watched(corpus: SQLiteCorpus, wanted: Filter) -> tuple[int, int]:
+        counted.append(wanted)
+        return count(corpus, wanted)
+
+    monkeypatch.setattr(SQLiteCorpus, "count_and_sum", watched)
+    with open_store(shelf) as store:
+        indexes = OpenIndexes(shelf, store)
+        for _ in range(3):
+            with indexes.reading() as reading:
+                assert reading.behind() == ""
+        assert len(counted) == 1
+        lpisearch.open(shelf).delete("sea/0")
+        with indexes.reading() as reading:
+            assert "behind" in reading.behind()

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpisearch.indexes.merging import merged
 from lpisearch.indexes.postings import NEW, Postings
 from lpisearch.terms.counts import count_all_terms
 from lpisearch.terms.vocabulary import Vocabulary, VocabularyLimits
@@ -78,8 +79,18 @@ def test_other_documents_as_built_anew(before: list[str], fresh: list[str], rand
     order = [*range(len(before)), *[NEW] * len(fresh)]
     random.shuffle(order)  # type: ignore[attr-defined]
     order = order[: len(order) - len(order) // 4]
+    stays = iter(sorted(place for place in order if place != NEW))
+    order = [NEW if place == NEW else next(stays) for place in order]
     taken = fresh[: order.count(NEW)]
-    changed = postings.with_documents(np.array(order, np.int64), taken, vocabulary)
+    new = merged(postings, np.array(order, np.int64), taken, vocabulary)
+    changed = new.postings
+    for before_term, number in zip(postings.terms(), new.numbers.tolist(), strict=True):
+        assert changed.find(before_term) == number
+    words = changed.terms()
+    own = [
+        Counter({words[at]: int(row[at]) for at in row.nonzero()[0]}) for row in new.fresh.toarray()
+    ]
+    assert own == [Counter(text.split()) for text in taken]
     rest = iter(taken)
     texts = [next(rest) if place == NEW else before[place] for place in order]
     assert entries(changed) == entries(build(texts)[0])

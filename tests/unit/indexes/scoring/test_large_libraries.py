@@ -1,0 +1,107 @@
+"""What is done in large libraries alone gives the answers that small ones get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from lpisearch.compute import stretches
+from lpisearch.compute.packed_rows import PackedRows
+from lpisearch.indexes.build import build_index
+from lpisearch.indexes.index import SubspaceIndex, place_arrays
+from lpisearch.indexes.opening import open_index
+from lpisearch.indexes.scoring import bm25, engine
+from lpisearch.indexes.scoring.engine import Engine
+from lpisearch.indexes.scoring.fusion import standard_of
+from lpisearch.settings import IndexOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SOUNDS = "bdfgklmnprstvz"
+WORDS = [f"{sound}{end}" for sound in SOUNDS for end in "aeiou"]
+QUESTIONS = (["ba", "de"], ["zu"], ["ko", "ko", "li", "ba"], ["unheard"])
+
+
+@pytest.fixture
+def index(library: Path, put: Callable[..., Any]) -> SubspaceIndex:
+    """Return the index of 600 documents of drawn words; common ones are in most of them."""
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1, len(WORDS) + 1)
+    texts = rng.choice(WORDS, (600, 12), p=shares / shares.sum())
+    put([{"id": str(at), "text": " ".join(words)} for at, words in enumerate(texts)])
+    build_index(library, IndexOptions(dims=10, neighbours=5, train="none"))
+    return open_index(library)
+
+
+@pytest.fixture
+def large(index: SubspaceIndex) -> SubspaceIndex:
+    """Return the same index with packed places and their moments."""
+    packed = place_arrays(PackedRows.pack(index.vectors))
+    return SubspaceIndex(index.manifest, index.arrays | packed)
+
+
+@pytest.fixture
+def stretched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything be done in stretches of 64 documents."""
+    monkeypatch.setattr(stretches, "LONG", 100)
+    for module in (stretches, bm25):
+        monkeypatch.setattr(module, "STRETCH", 64)
+
+
+@pytest.mark.usefixtures("stretched")
+@pytest.mark.parametrize("by", ["lexical", "semantic", "hybrid"])
+def test_in_stretches_and_packed(
+    index: SubspaceIndex, large: SubspaceIndex, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All scores are the same, up to the packing."""
+    found = [Engine(large).scores(Engine(large).ask(each), by) for each in QUESTIONS]
+    monkeypatch.undo()
+    plain = Engine(index)
+    for question, scores in zip(QUESTIONS, found, strict=True):
+        expected = plain.scores(plain.ask(question), by)
+        np.testing.assert_allclose(scores.by, expected.by, atol=2e-3)
+        assert scores.evidence is not None
+        assert np.mean(scores.evidence == expected.evidence) > 0.99
+
+
+def test_a_moved_question_is_compared_with_the_best_alone(
+    index: SubspaceIndex, large: SubspaceIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that come first are the same, though the others keep their scores."""
+    monkeypatch.setattr(engine, "COMPARED_AGAIN", 120)
+    for question in QUESTIONS[:3]:
+        scores = [
+            each.scores(each.ask(question), "hybrid").by for each in (Engine(index), Engine(large))
+        ]
+        plain, alone = (np.argsort(-each, kind="stable")[:10].tolist() for each in scores)
+        assert len({*plain} & {*alone}) >= 9
+
+
+def test_moments_standardise_without_all_cosines(
+    index: SubspaceIndex, large: SubspaceIndex
+) -> None:
+    """Mean and deviation are those of the cosines."""
+    place = index.vectors[7]
+    assert large.moments is not None
+    found, expected = large.moments.standard(place), standard_of(index.vectors @ place)
+    assert found.mean == pytest.approx(expected.mean, abs=1e-4)
+    assert found.inverse == pytest.approx(expected.inverse, rel=1e-3)
+    assert large.moments.standard(0 * place).inverse == 0
+
+
+def test_a_calibration_is_among_the_rivals_alone(
+    index: SubspaceIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries that are gone through some at a time are those of the matrix of all."""
+    from lpisearch.indexes.scoring import windows
+
+    rivals = np.arange(0, 600, 7)
+    contest = windows.Contest(index, rivals)
+    monkeypatch.setattr(windows, "_ENTRIES", 100)
+    found = contest._weighted.toarray()
+    counts = index.postings.counts()
+    assert np.array_equal(found > 0, counts.toarray().T[:, rivals] > 0)
