@@ -38,7 +38,8 @@ class SQLiteCorpus:
             .where(*conditions(wanted))
             .order_by(DOCUMENTS.c.id)
         )
-        result = self.connection.execution_options(yield_per=SHARD_DOCUMENTS).execute(statement)
+        some_at_once = {"yield_per": SHARD_DOCUMENTS}  # of the statement: a connection keeps its own
+        result = self.connection.execute(statement, execution_options=some_at_once)
         for rows in result.partitions():
             keys, hashes, tokens, checksums = (list(column) for column in zip(*rows, strict=True))
             _compare(keys, tokens, checksums)

@@ -238,7 +238,8 @@ class SQLiteDocuments:
 
     def _documents(self, statement: Select[Any]) -> Iterator[Document]:
         """Yield documents, each compared with its checksums."""
-        result = self.connection.execution_options(yield_per=_STREAM_ROWS).execute(statement)
+        some_at_once = {"yield_per": _STREAM_ROWS}
+        result = self.connection.execute(statement, execution_options=some_at_once)
         for sound, external_id, title, text, labels, *some, sections in result:
             if not sound:
                 raise DocumentDamaged(str(external_id), str(some[2]))
