@@ -532,6 +532,14 @@ def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None])
     assert len(set(seen)) == len(seen)
 
 
+def test_pairs_are_all_labels(store: Store, fill: Callable[[Store, Any], None]) -> None:
+    """Every label of every document, with its key."""
+    fill(store, [{"id": "a", "text": "x", "labels": ("sea", "sky")}, {"id": "b", "text": "y"}])
+    with store.reading() as snapshot:
+        key = snapshot.documents.only("a")
+        assert sorted(snapshot.labels.pairs()) == [(key, "sea"), (key, "sky")]
+
+
 def test_traits_are_those_of_every_document(
     store: Store, fill: Callable[[Store, Any], None]
 ) -> None:
