@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow torture coverage check format docs bench results papers audit clean
+.PHONY: help demo test test-slow test-web torture coverage check format docs bench results papers audit clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +23,11 @@ test: $(VENV)/.installed-dev   ## run the test suite
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
+
+# The server, its API and its pages; in a real browser where there is one (apt-get install chromium).
+test-web: $(VENV)/.installed-dev   ## test what `lpisearch serve` serves, in a browser too
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow" \
+	    tests/unit/web tests/web tests/browser tests/contracts/test_library.py tests/functional/test_serve.py
 
 # Kills, full disks, damage, fuzzed readers, readers beside a writer: docs/reliability.md has the last
 # long run. SEED= makes a run again; PART= is one of the parts that the table names.
