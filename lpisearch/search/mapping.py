@@ -142,7 +142,7 @@ def _lying(places: Floats) -> Floats:
     axes = axes[:, ::-1]
     largest = np.abs(axes).argmax(axis=0)
     axes *= np.where(axes[largest, [0, 1]] < 0, -1.0, 1.0)  # a fixed sign
-    return apart @ axes.astype(np.float32)
+    return np.asarray(apart @ axes, np.float32)
 
 
 def _tsne(vectors: Floats, beginning: Floats, seed: int) -> Floats:

@@ -87,16 +87,22 @@ def request_of(view: View, text: str, where: Filter) -> Request:
 
     meant = Words(view.tokeniser, spellings, beginning)
     found = demanded(view.snapshot, where, parsed, meant)
-    shown = (phrase for phrase in parsed.phrases if phrase.written and not phrase.in_title)
     unknown = _as_typed(request.unknown_tokens, parsed, text)
     return replace(
         request,
         allowed=found.rows,
-        phrases=tuple(WrittenPhrase(phrase.written) for phrase in shown),
+        phrases=_written(parsed),
         occurrences=found.occurrences,
         unknown=suggest(view.snapshot, view.tokeniser, words, unknown),
         notes=(*request.notes, *found.notes),
     )
+
+
+def words_of(view: View, text: str) -> Request:
+    """Take a query apart as far as its words and phrases go: nothing is said of what it finds."""
+    parsed = parse_query(text, view.tokeniser)
+    request, _ = _terms_of(view, text, parsed, LibraryWords(view.snapshot, view.tokeniser))
+    return replace(request, phrases=_written(parsed))
 
 
 def plain_request_of(view: View, text: str) -> Request:
@@ -106,6 +112,12 @@ def plain_request_of(view: View, text: str) -> Request:
     request, _ = _terms_of(view, text, parsed, of_library, plain=True)
     unknown = _as_typed(request.unknown_tokens, parsed, text)
     return replace(request, unknown=tuple(Suggestion(word, ()) for word in unknown))
+
+
+def _written(parsed: ParsedQuery) -> tuple[WrittenPhrase, ...]:
+    """Return the phrases that stand somewhere in a text as they are written."""
+    shown = (phrase for phrase in parsed.phrases if phrase.written and not phrase.in_title)
+    return tuple(WrittenPhrase(phrase.written) for phrase in shown)
 
 
 def _as_typed(tokens: Iterable[str], parsed: ParsedQuery, text: str) -> list[str]:

@@ -13,7 +13,7 @@ from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, call
 from lpisearch.search.facets import OpenFacets
 from lpisearch.search.notes import unheard, why_no_index
-from lpisearch.search.request import request_of
+from lpisearch.search.request import request_of, words_of
 from lpisearch.search.view import View
 from lpisearch.search.word_sources import OpenWords
 from lpisearch.settings import RELEVANCE, SORTS, SearchOptions
@@ -110,7 +110,7 @@ class Searcher:
         from lpisearch.search.marking import marks
 
         with self._view(options) as view:
-            request = request_of(view, text, options.where)
+            request = words_of(view, text)
             return [marks(view, request, part) for part in parts]
 
     def similar(self, document: str | Document, options: SearchOptions = DEFAULTS) -> Answer:

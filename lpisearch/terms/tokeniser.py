@@ -37,7 +37,7 @@ from lpisearch.terms.languages import NO_LANGUAGE, TokeniserSettings, available_
 from lpisearch.terms.stopwords import stop_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 __all__ = ["Tokeniser", "TokeniserSettings", "available_languages"]
 
@@ -82,17 +82,19 @@ class Tokeniser:
         return list(map(self._token, words))
 
     def spans(
-        self, text: str, wanted: Container[str] | None = None
+        self, text: str, wanted: Collection[str] | None = None
     ) -> Iterator[tuple[int, int, str]]:
         """Yield (start, end, token): the same tokens, with their places in the text as given.
 
         With `wanted`, only those tokens, and faster: few words of a text are looked at closely.
         """
+        has_none = None if wanted is None else frozenset(wanted).isdisjoint
         for chunk in _CHUNK.finditer(text):
-            if wanted is not None and not any(map(wanted.__contains__, self._said[chunk.group()])):
+            said = chunk.group()
+            if has_none is not None and has_none(self._said[said]):
                 continue
-            normal = normalise(chunk.group())
-            starts, ends = origins(chunk.group(), normal)
+            normal = normalise(said)
+            starts, ends = origins(said, normal)
             for start, end, token in self._located(normal):
                 if wanted is not None and token not in wanted:
                     continue

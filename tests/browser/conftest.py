@@ -17,7 +17,7 @@ from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
 
     from lpisearch.library import Library
 
@@ -81,7 +81,7 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-def _is_trouble(said: Any) -> bool:
+def _is_trouble(said: ConsoleMessage) -> bool:
     """Tell errors; that a question was overtaken by the next is none, though htmx calls it one."""
     return said.type == "error" and not said.text.startswith("htmx:")
 
@@ -92,13 +92,17 @@ def open_page(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
     opened: list[Any] = []
     troubles: list[str] = []
 
+    def listen(said: ConsoleMessage) -> None:
+        if _is_trouble(said):
+            troubles.append(said.text)
+
     def visit(address: str = "/", **traits: Any) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | traits)
         opened.append(context)
         page = context.new_page()
         page.set_default_timeout(30_000)
         page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: _is_trouble(said) and troubles.append(said.text))
+        page.on("console", listen)
         page.goto(f"{server}{address}")
         return page
 

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from lpisearch.records import Figure, Series, Table
 from lpisearch.reports.bars import as_bars
-from lpisearch.reports.cells import SPREAD, is_numeric, more_is_better, shown
+from lpisearch.reports.cells import SPREAD, is_number, is_numeric, more_is_better, shown
 from lpisearch.reports.common import own_columns
 from lpisearch.web.api.working import ToEvaluate
 from lpisearch.web.api.working import evaluate as begin_evaluate
@@ -78,7 +78,7 @@ def _table(said: Mapping[str, Any]) -> ShownTable:
             (
                 _cell(row, name),
                 name in numeric,
-                bool(best.get(name)) and row.get(name) == best[name],
+                best.get(name, _NONE) == shown(name, row.get(name)),
             )
             for name in columns
         )
@@ -96,7 +96,7 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
 
 def _best(table: Table, name: str) -> str:
     """Return the largest value as it is shown; one that none is, where they are all alike."""
-    values = [row[name] for row in table.rows if isinstance(row.get(name), (int, float))]
+    values = [value for row in table.rows if is_number(value := row.get(name))]
     texts = {shown(name, value) for value in values}
     return shown(name, max(values)) if len(texts) > 1 else _NONE
 
@@ -111,8 +111,6 @@ def _figure(said: Mapping[str, Any]) -> tuple[str, str]:
         )
         for each in said["series"]
     )
-    names = ("name", "title", "x_label", "y_label")
-    figure = Figure(
-        *(said[name] for name in names), series, bool(said["log_x"]), tuple(said["groups"])
-    )
+    names = {name: str(said[name]) for name in ("name", "title", "x_label", "y_label")}
+    figure = Figure(**names, series=series, log_x=bool(said["log_x"]), groups=tuple(said["groups"]))
     return figure.title, as_bars(figure, _COLUMNS)

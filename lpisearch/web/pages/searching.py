@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lpisearch.errors import LpiSearchError
+from lpisearch.records import Mark
 from lpisearch.settings import RELEVANCE, SORTS
 from lpisearch.web.pages import pieces
 from lpisearch.web.pages.choices import HITS, LAST_PAGE, WAYS, Choices
@@ -104,18 +105,24 @@ def answer_to(library: Library, choices: Choices) -> Shown:
 
 
 def _answered(library: Library, choices: Choices, answer: Answer) -> Shown:
-    texts = [passage.text for hit in answer for passage in hit.passages]
-    marked = iter(library.marks(choices.q, *texts, options=choices.options))
-    hits = [
-        ShownHit(
-            hit.rank,
-            hit,
-            [ShownPassage(pieces.pieces(each.text, next(marked)), each) for each in hit.passages],
-        )
-        for hit in answer
-    ]
+    first = [hit.snippet.text for hit in answer]
+    marked = library.marks(choices.q, *first, options=choices.options)
+    hits = [_shown_hit(hit, own) for hit, own in zip(answer, marked, strict=True)]
     total = answer.facets.total if answer.facets else len(answer)
     return Shown(hits, answer.facets, answer.by, total, answer.notes, answer.suggestions)
+
+
+def _shown_hit(hit: Hit, marks: Sequence[Mark]) -> ShownHit:
+    """Show the first passage with the near words too; the others, which are folded, as found."""
+    near = 0.0 if hit.bm25 else 1.0
+    passages = [
+        ShownPassage(
+            pieces.pieces(each.text, [Mark(*mark, near) for mark in each.marks] if at else marks),
+            each,
+        )
+        for at, each in enumerate(hit.passages)
+    ]
+    return ShownHit(hit.rank, hit, passages)
 
 
 def _listing(library: Library, choices: Choices) -> Shown:

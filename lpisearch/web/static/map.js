@@ -12,7 +12,7 @@
 
   const state = { points: null, data: null, by: "topic", only: 0, lit: [], picked: [], hover: -1, chosen: -1, line: null };
   const view = { scale: 1, x: 0, y: 0 };
-  let width = 0, height = 0, ratio = 1, whole = 1, colours = null, image = null, words = null;
+  let width = 0, height = 0, ratio = 1, whole = 1, colours = null, image = null, pixels = null, words = null, moving = false, rests = 0;
 
   // Colours come from the style, so that the theme is one.
   const read = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -44,17 +44,17 @@
     view.y = height / 2 - (view.scale * (top + bottom)) / 2;
   };
 
-  // How much of each pixel a disc covers, as [dx, dy, cover of 256].
-  const disc = (radius) => {
+  // How much of each pixel a disc covers: [dx, dy, cover of 256, dx, dy, …].
+  const disc = (size) => {
     const found = [];
-    const reach = Math.ceil(radius + 0.5);
+    const reach = Math.ceil(size + 0.5);
     for (let dy = -reach; dy <= reach; dy += 1) {
       for (let dx = -reach; dx <= reach; dx += 1) {
-        const cover = Math.max(0, Math.min(1, radius + 0.5 - Math.hypot(dx, dy)));
-        if (cover > 0.04) found.push([dx, dy, Math.round(cover * 256)]);
+        const cover = Math.max(0, Math.min(1, size + 0.5 - Math.hypot(dx, dy)));
+        if (cover > 0.04) found.push(dx, dy, Math.round(cover * 256));
       }
     }
-    return found;
+    return Int32Array.from(found);
   };
   const radius = () => {
     const size = state.points.size;
@@ -62,40 +62,62 @@
     return ratio * Math.min(5, usual * (view.scale / whole) ** 0.4);
   };
 
-  const paintPoints = () => {
-    const { points } = state;
-    const wide = canvas.width, high = canvas.height;
-    if (!image || image.width !== wide || image.height !== high) image = pen.createImageData(wide, high);
-    const pixels = new Uint32Array(image.data.buffer);
-    const pack = ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r;
-    pixels.fill(pack(colours.sheet));
-    const dim = state.lit.length > 0;
-    const mix = (colour, share) => colour.map((c, k) => Math.round(c * share + colours.sheet[k] * (1 - share)));
+  const pack = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  const paletteOf = () => {
     const most = 1 + (state.by === "topic" ? state.data.topics.length : state.data.labels.length);
-    const palette = Array.from({ length: most }, (_, n) => {
-      const off = dim || (state.only && n !== state.only);
+    const mix = (colour, share) => colour.map((c, k) => Math.round(c * share + colours.sheet[k] * (1 - share)));
+    return Array.from({ length: most }, (_, n) => {
+      const off = state.lit.length > 0 || (state.only && n !== state.only);
       return mix(colourOf(n), off ? 0.22 : n ? 0.92 : 0.6);
     });
-    const stamp = disc(radius());
-    const reach = Math.ceil(radius() + 1);
-    const number = state.by === "topic" ? points.topic : points.label;
-    const s = view.scale * ratio, ox = view.x * ratio, oy = view.y * ratio;
-    for (let k = 0; k < points.size; k += 1) {
-      const i = points.order[k];
-      const cx = Math.round(points.x[i] * s + ox), cy = Math.round(points.y[i] * s + oy);
-      if (cx < reach || cy < reach || cx >= wide - reach || cy >= high - reach) continue;
-      const c = palette[number[i]];
-      for (let m = 0; m < stamp.length; m += 1) {
-        const d = stamp[m];
-        const at = (cy + d[1]) * wide + cx + d[0];
-        const a = d[2];
-        const p = pixels[at];
-        const r = p & 255, g = (p >> 8) & 255, b = (p >> 16) & 255;
-        pixels[at] = (255 << 24) | ((b + (((c[2] - b) * a) >> 8)) << 16)
-          | ((g + (((c[1] - g) * a) >> 8)) << 8) | (r + (((c[0] - r) * a) >> 8));
+  };
+
+  // Many points that move are small squares, which cost next to nothing; at rest they are discs.
+  const paintPoints = () => {
+    const wide = canvas.width, high = canvas.height;
+    if (!image || image.width !== wide || image.height !== high) {
+      image = pen.createImageData(wide, high);
+      pixels = new Uint32Array(image.data.buffer);
+    }
+    pixels.fill(pack(colours.sheet));
+    const palette = paletteOf();
+    const frame = [wide, high, view.scale * ratio, view.x * ratio, view.y * ratio];
+    const { xs, ys, topics, labels } = state.points.drawn;
+    const numbers = state.by === "topic" ? topics : labels;
+    if (moving && state.points.size > 10000) squares(pixels, xs, ys, numbers, palette, frame);
+    else discs(pixels, xs, ys, numbers, palette, frame, radius());
+    pen.putImageData(image, 0, 0);
+  };
+
+  const squares = (to, xs, ys, numbers, palette, [wide, high, scale, left, top]) => {
+    const packed = Uint32Array.from(palette, pack);
+    const right = wide - 2, bottom = high - 2, size = xs.length;
+    const broad = ratio > 1;
+    for (let i = 0; i < size; i += 1) {
+      const x = (xs[i] * scale + left) | 0, y = (ys[i] * scale + top) | 0;
+      if (x < 1 || y < 1 || x >= right || y >= bottom) continue;
+      const at = y * wide + x, colour = packed[numbers[i]];
+      to[at] = colour;
+      to[at + 1] = colour;
+      to[at + wide] = colour;
+      to[at + wide + 1] = colour;
+      if (broad) { to[at - 1] = colour; to[at + wide - 1] = colour; to[at - wide] = colour; to[at - wide + 1] = colour; }
+    }
+  };
+
+  const discs = (to, xs, ys, numbers, palette, [wide, high, scale, left, top], size) => {
+    const stamp = disc(size), reach = Math.ceil(size + 1), count = xs.length;
+    for (let i = 0; i < count; i += 1) {
+      const x = Math.round(xs[i] * scale + left), y = Math.round(ys[i] * scale + top);
+      if (x < reach || y < reach || x >= wide - reach || y >= high - reach) continue;
+      const [red, green, blue] = palette[numbers[i]];
+      for (let m = 0; m < stamp.length; m += 3) {
+        const at = (y + stamp[m + 1]) * wide + x + stamp[m], cover = stamp[m + 2], under = to[at];
+        const r = under & 255, g = (under >> 8) & 255, b = (under >> 16) & 255;
+        to[at] = (255 << 24) | ((b + (((blue - b) * cover) >> 8)) << 16)
+          | ((g + (((green - g) * cover) >> 8)) << 8) | (r + (((red - r) * cover) >> 8));
       }
     }
-    pen.putImageData(image, 0, 0);
   };
 
   const ring = (i, size, colour, filled) => {
@@ -108,6 +130,7 @@
     pen.stroke();
   };
 
+  let breadths = [];
   const paintNames = () => {
     if (state.by !== "topic" || state.lit.length) return;
     pen.font = "600 12.5px system-ui, sans-serif";
@@ -121,7 +144,7 @@
       const [mx, my] = words[n];
       const x = mx * view.scale + view.x, y = my * view.scale + view.y;
       const said = state.data.topics[n].name;
-      const half = pen.measureText(said).width / 2 + 4;
+      const half = (breadths[n] ||= pen.measureText(said).width / 2 + 4);
       if (x < half || x > width - half || y < 12 || y > height - 12) continue;
       if (taken.some((t) => Math.abs(t[0] - x) < t[2] + half && Math.abs(t[1] - y) < 19)) continue;
       taken.push([x, y, half]);
@@ -166,6 +189,13 @@
     requestAnimationFrame(() => { waits = false; paint(); });
   };
 
+  const move = () => {
+    moving = true;
+    clearTimeout(rests);
+    rests = setTimeout(() => { moving = false; draw(); }, 120);
+    draw();
+  };
+
   const measure = () => {
     const before = width;
     ratio = Math.min(2, devicePixelRatio || 1);
@@ -183,7 +213,7 @@
     view.x = x - ((x - view.x) * scale) / view.scale;
     view.y = y - ((y - view.y) * scale) / view.scale;
     view.scale = scale;
-    draw();
+    move();
   };
 
   // Titles, asked for when they are first wanted.
@@ -289,7 +319,7 @@
     }
     view.x += x - before[0];
     view.y += y - before[1];
-    draw();
+    move();
   });
   const lift = (event) => {
     if (!hands.delete(event.pointerId)) return;
@@ -323,7 +353,7 @@
     if (!Object.hasOwn(acts, event.key)) return;
     event.preventDefault();
     acts[event.key]();
-    draw();
+    move();
   });
   one("nearer").addEventListener("click", () => zoom(1.5));
   one("farther").addEventListener("click", () => zoom(1 / 1.5));

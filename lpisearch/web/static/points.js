@@ -22,7 +22,11 @@ window.LpisearchPoints = class {
       this.bounds[2] = Math.max(this.bounds[2], this.x[i]);
       this.bounds[3] = Math.max(this.bounds[3], this.y[i]);
     }
-    this.order = this.#scattered();
+    const order = this.#scattered();
+    this.drawn = {
+      xs: Float32Array.from(order, (i) => this.x[i]), ys: Float32Array.from(order, (i) => this.y[i]),
+      topics: Uint16Array.from(order, (i) => this.topic[i]), labels: Uint16Array.from(order, (i) => this.label[i]),
+    };
     this.#fillGrid();
   }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,8 +75,8 @@ def test_a_text_is_classified(page: TestClient) -> None:
     shown = page.post("/upload/classify", data={"csrf_token": token}, files={"file": file}).text
     assert "kitchen</h2>" in shown
     file = ("x.nothing", b"\x00\x01")
-    shown = page.post("/upload/classify", data={"csrf_token": token}, files={"file": file})
-    assert shown.status_code == 200
+    answer = page.post("/upload/classify", data={"csrf_token": token}, files={"file": file})
+    assert answer.status_code == 200
 
 
 def test_a_library_without_an_index_says_so(own_page: Callable[..., TestClient]) -> None:
@@ -123,10 +124,9 @@ def test_a_folder_elsewhere_is_refused(own_page: Callable[..., TestClient], tmp_
 
 def test_what_is_kept_is_made_once() -> None:
     """A result is made anew only for another state of the library."""
-    kept, made = Kept(), []
-    for state in ("a", "a", "b", "b"):
-        kept.get("map", state, lambda: made.append(1) or len(made))
-    assert len(made) == 2
+    kept, numbers = Kept(), count()
+    made = [kept.get("map", state, lambda: next(numbers)) for state in ("a", "a", "b", "b")]
+    assert made == [0, 0, 1, 1]
     assert kept.peek("map", "a") is None
     for number in range(40):
         kept.get(number, "a", lambda: 1)

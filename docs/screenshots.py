@@ -1,0 +1,148 @@
+"""Take the pictures of docs/web.md anew: every page of the sample corpus, in a real browser.
+
+Run `python docs/screenshots.py [PAGE …]`. Needs the extra `web`, Playwright and Debian's chromium
+(`apt-get install chromium`). Pictures go to docs/images/: light, dark and narrow for each page.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+IMAGES = Path(__file__).parent / "images"
+COLOURS = 200
+SIZES = {"light": (1180, 760), "dark": (1180, 760), "narrow": (390, 760)}
+ADDRESSES = {
+    "search": "/?q=why+does+my+bread+stay+flat",
+    "why": "/?q=why+does+my+bread+stay+flat",
+    "document": "/document?id=baking/pumpernickel-night.md&q=bread+oven",
+    "map": "/map",
+    "map-lit": "/map?q=something+sweet+from+the+oven&colour=label",
+    "topics": "/topics",
+    "labels": "/labels",
+    "classify": "/classify",
+    "evaluation": "/evaluation",
+    "library": "/library",
+    "help": "/help",
+}
+TEXT = "my chain slips on the smallest sprocket"
+
+
+def main() -> None:
+    """Take the pictures of all pages, or of those that are named."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        sys.exit("No chromium here. Next: apt-get install chromium")
+    wanted = sys.argv[1:] or list(ADDRESSES)
+    IMAGES.mkdir(exist_ok=True)
+    with served() as root, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        if "evaluation" in wanted:
+            evaluate(browser, root)
+        for name in wanted:
+            for kind in SIZES:
+                take(browser, root, name, kind)
+        browser.close()
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve the sample corpus, as `lpisearch serve --demo` does; give the address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as state:
+        command = [sys.executable, "-m", "lpisearch", "serve", "--demo", "--port", str(port)]
+        environment = os.environ | {"XDG_STATE_HOME": state}
+        running = subprocess.Popen(command, env=environment)
+        try:
+            root = f"http://127.0.0.1:{port}"
+            for _ in range(600):
+                try:
+                    urlopen(f"{root}/help").close()  # noqa: S310 (our own server)
+                    break
+                except OSError:
+                    time.sleep(0.2)
+            yield root
+        finally:
+            running.terminate()
+            running.wait(60)
+
+
+def evaluate(browser: Browser, root: str) -> None:
+    """Have a report made."""
+    page = browser.new_page()
+    page.goto(f"{root}/evaluation")
+    page.get_by_role("button", name="Evaluate").click()
+    page.locator("section[aria-label=Report]").wait_for(timeout=600_000)
+    page.close()
+
+
+def take(browser: Browser, root: str, name: str, kind: str) -> None:
+    """Take one picture."""
+    width, height = SIZES[kind]
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if kind == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    page.goto(f"{root}{ADDRESSES[name]}")
+    page.wait_for_load_state("networkidle")
+    prepare(page, name)
+    page.wait_for_timeout(400)
+    path = IMAGES / f"{name}-{kind}.png"
+    path.write_bytes(small(page.screenshot()))
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+    context.close()
+
+
+def prepare(page: Page, name: str) -> None:
+    """Do what the picture is to show."""
+    if name == "why":
+        page.get_by_text("Why this hit").first.click()
+        page.locator(".why").first.wait_for()
+        page.locator(".hit").first.evaluate("hit => scrollTo(0, hit.offsetTop - 70)")
+    if name.startswith("map"):
+        page.locator("#map[data-ready=yes]").wait_for(timeout=120_000)
+        page.wait_for_timeout(500)
+    if name == "document":
+        page.get_by_text("Show it on the map").scroll_into_view_if_needed()
+        page.locator(".place").wait_for(timeout=120_000)
+        page.evaluate("scrollTo(0, 0)")
+    if name == "classify":
+        page.locator("#text").fill(TEXT)
+        page.get_by_role("button", name="Classify").click()
+        page.locator("table.sums").wait_for()
+
+
+def small(png: bytes) -> bytes:
+    """Give a picture fewer colours, so that it stays small."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    out = io.BytesIO()
+    few.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    main()
