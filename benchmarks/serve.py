@@ -6,9 +6,10 @@ Starlette route that answers as many bytes at once is asked by the same clients 
 says what the machine, Uvicorn and the clients themselves take. `--write` puts the table into
 docs/web.md.
 
-Clients ask one question after the other without a pause. A question is some words of a document;
-either each is asked for the first time, or they are drawn from 1,000 questions as people ask them,
-the second half as often as the first, the third a third as often (Zipf's law).
+A question is some words of a document, with facets. Clients ask one after the other without a
+pause, or think in between, ten seconds on average. Questions are new, each asked for the first
+time; or repeated: drawn from 200 that were asked before, the second half as often as the first, the
+third a third as often (Zipf's law). The writer ingests a file every two seconds in another process.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ _ROOT = Path(__file__).parents[1]
 _DATA = _ROOT.parent / "shared" / "data" / "reuters21578" / "docs.jsonl.gz"
 _PAGE = _ROOT / "docs" / "web.md"
 _MARKS = "<!-- load: printed by benchmarks/serve.py -->", "<!-- end of load -->"
-DOCUMENTS, CLIENTS, QUESTIONS, REQUESTS = 20_000, 50, 1000, 10_000
+DOCUMENTS, CLIENTS, QUESTIONS, REQUESTS = 20_000, 50, 200, 10_000
 _BARE_BYTES = 12_000
+_THINKS = 10.0  # seconds between two questions, on average
 
 
 @dataclass
@@ -90,11 +92,22 @@ class Questions:
         """Return one of those that people ask."""
         return self._chance.choices(self._known, self._weights)[0]
 
+    def known(self) -> Callable[[], str]:
+        """Return what gives each of those once, and then the first again."""
+        left = iter(self._known)
+        return lambda: next(left, self._known[0])
 
-async def _client(port: int, question: Callable[[], str], load: Load, until: float) -> None:
+
+async def _client(
+    port: int, question: Callable[[], str], load: Load, until: float, *, thinks: bool
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    chance = random.Random(id(reader))  # noqa: S311 (pauses, not secrets)
     try:
-        while (begun := time.perf_counter()) < until:
+        while time.perf_counter() < until:
+            if thinks:
+                await asyncio.sleep(chance.uniform(0, 2 * _THINKS))
+            begun = time.perf_counter()
             writer.write(f"GET {question()} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             await writer.drain()
             head = await reader.readuntil(b"\r\n\r\n")
@@ -109,13 +122,20 @@ async def _client(port: int, question: Callable[[], str], load: Load, until: flo
 
 
 def asked(
-    name: str, port: int, question: Callable[[], str], *, clients: int, seconds: float
+    name: str,
+    port: int,
+    question: Callable[[], str],
+    *,
+    clients: int,
+    seconds: float,
+    thinks: bool = False,
 ) -> Load:
     """Let clients ask for some seconds."""
 
     async def all_of_them() -> None:
         until = time.perf_counter() + seconds
-        await asyncio.gather(*(_client(port, question, load, until) for _ in range(clients)))
+        every = (_client(port, question, load, until, thinks=thinks) for _ in range(clients))
+        await asyncio.gather(*every)
 
     load, begun = Load(name), time.perf_counter()
     asyncio.run(all_of_them())
@@ -173,7 +193,7 @@ def writing(library: Path, folder: Path) -> Iterator[list[int]]:
         "    file.write_text(f'a new document number {number} about oil and grain prices')\n"
         "    library.ingest(file)\n"
         "    print(number, flush=True)\n"
-        "    time.sleep(0.5)\n"
+        "    time.sleep(2)\n"
     )
     command = [sys.executable, "-c", script, str(library), str(folder)]
     writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -235,8 +255,8 @@ def table(loads: list[Load], grown: list[float], written: int) -> str:
         *map(_row, loads),
         "",
         "p95 beside the p50 of one client with new questions: "
-        + ", ".join(f"{load.name} {load.quantile(0.95) / one:.1f} ×" for load in loads[1:5])
-        + f". The writer ingested {written:,} files meanwhile, one transaction and more each.",
+        + "; ".join(f"{load.name} {load.quantile(0.95) / one:.1f} ×" for load in loads[1:-2])
+        + f". The writer ingested {written:,} files beside the last of these.",
         "",
         f"Memory of the server over {REQUESTS:,} more requests, in MB after each fifth: "
         + ", ".join(f"{each:,.0f}" for each in grown)
@@ -270,22 +290,28 @@ def measured(library: Path, folder: Path, seconds: float) -> str:
     command = ("-m", "lpisearch", "--db", str(library), "serve", "--port", "0")
     loads = []
 
-    def ask(name: str, question: Callable[[], str], clients: int) -> None:
+    def ask(
+        name: str, question: Callable[[], str], clients: int = CLIENTS, *, thinks: bool = False
+    ) -> None:
         lasts = seconds if clients > 1 else seconds / 2
-        loads.append(asked(name, port, question, clients=clients, seconds=lasts))
+        seen = asked(name, port, question, clients=clients, seconds=lasts, thinks=thinks)
+        loads.append(seen)
 
     with serving(*command) as (port, process):
         asked("(to warm up)", port, questions.new, clients=2, seconds=3)
-        ask("one client, new questions", questions.new, 1)
-        ask("50 clients, repeated questions", questions.repeated, CLIENTS)
-        ask("50 clients, new questions", questions.new, CLIENTS)
+        ask("one client, new", questions.new, 1)
+        ask("50 that think, new", questions.new, thinks=True)
+        asked("(each asked once)", port, questions.known(), clients=4, seconds=seconds)
+        ask("50 without a pause, repeated", questions.repeated)
+        ask("50 without a pause, new", questions.new)
+        with writing(library, folder):
+            ask("50 that think, new, a writer beside", questions.new, thinks=True)
         with writing(library, folder) as written:
-            ask("50 clients, repeated, a writer beside", questions.repeated, CLIENTS)
-        ask("one client, repeated questions", questions.repeated, 1)
+            ask("50 without a pause, new, a writer beside", questions.new)
         grown = memory(port, process, questions)
     with serving(__file__, "--bare") as (port, _):
         ask("a bare Starlette route, one client", questions.new, 1)
-        ask("a bare Starlette route, 50 clients", questions.new, CLIENTS)
+        ask("a bare Starlette route, 50 without a pause", questions.new)
     return table(loads, grown, written[0])
 
 

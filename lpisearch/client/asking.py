@@ -39,7 +39,8 @@ def _params(options: SearchOptions) -> dict[str, Any]:
     return plain | filter_params(options.where)
 
 
-def _each(labels: str | Sequence[str]) -> tuple[str, ...]:
+def each_label(labels: str | Sequence[str]) -> tuple[str, ...]:
+    """Return labels, given as one or several."""
     return (labels,) if isinstance(labels, str) else tuple(labels)
 
 
@@ -70,7 +71,7 @@ class Asking:
         """Find documents by meaning and by words, best first."""
         given = {"k": k, "by": by, "index": index, "sort": sort}
         flags = {"explain": explain or None, "facets": facets or None}
-        chosen = _chosen(options, _each(label), given | flags)
+        chosen = _chosen(options, each_label(label), given | flags)
         params = _params(chosen) | {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
         return as_answer(self._transport.get("/search", params))
 
@@ -88,7 +89,7 @@ class Asking:
         options: SearchOptions | None = None,
     ) -> Answer:
         """Find documents that are like one: of the library, any other, or a local file."""
-        chosen = _chosen(options, _each(label), {"k": k, "by": by, "index": index})
+        chosen = _chosen(options, each_label(label), {"k": k, "by": by, "index": index})
         params, ask = _params(chosen), self._transport.ask
         if isinstance(document, Document):
             text = {"title": document.title, "text": document.text}
@@ -150,7 +151,7 @@ class Asking:
             said = self._transport.ask("POST", "/classify/file", params, file=stream)
         return replace(as_classification(said), input=str(what))
 
-    def classify_each(
+    def classifyeach_label(
         self, arguments: Sequence[str], options: ClassifyOptions
     ) -> Iterator[Classification]:
         """Judge files that exist, or else one text.

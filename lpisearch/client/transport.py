@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
@@ -19,6 +20,7 @@ _PREFIX = "/api/v1"
 _KIND = "urn:lpisearch:"
 _KEPT_OPEN = (ConnectionError, HTTPException)
 _REFUSED = 400
+_IDLE_SECONDS = 30
 _LONGEST_ERROR = 500
 _DEFAULT_STATUS = 500
 
@@ -118,9 +120,12 @@ class Transport:
             raise ServerUnreachable(self.url, _said(error)) from error
 
     def _once(self, method: str, address: str, content: Any, headers: Any) -> HTTPResponse:
+        if time.monotonic() - getattr(self._own, "used", 0.0) > _IDLE_SECONDS:
+            self.close()  # before the server does: what is sent meanwhile would be lost
         held: HTTPConnection | None = getattr(self._own, "connection", None)
         if held is None:
             held = self._own.connection = self._connect(self._seconds)
+        self._own.used = time.monotonic()
         held.request(method, address, content, headers)
         return held.getresponse()
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lpisearch.web.jobs.job import Job
 
 _BACKLOG = 2048
-_GRACE_SECONDS = 5
+_GRACE_SECONDS, _IDLE_SECONDS = 5, 75
 _SHORTEST_TOKEN = 16
 
 
@@ -118,6 +118,7 @@ def _config(app: Any) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_keep_alive=_IDLE_SECONDS,
         h11_max_incomplete_event_size=1 << 16,
         ws="none",
         lifespan="on",

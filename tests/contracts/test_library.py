@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Any_ = Library | RemoteLibrary
 
-_ASKED = (
+_ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ship harbour", {}),
     ("morning -bread", {"k": 3, "by": "lexical", "facets": True}),
     ("star telescope", {"by": "semantic", "explain": True, "sort": "title"}),
@@ -182,7 +182,8 @@ def test_work(library: Any_, here: Library) -> None:
     assert stages
     assert library.search("harbour sail", by="semantic", k=50).notes == ()
     ids, vectors = library.vectors()
-    assert (len(ids), vectors.shape, vectors.dtype) == (41, (41, 3), np.float32)
+    assert (len(ids), *vectors.shape) == (41, 41, 3)
+    assert vectors.dtype == np.float32
     assert library.writer() == ""
 
 

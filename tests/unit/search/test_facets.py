@@ -64,7 +64,8 @@ def test_a_value_of_a_facet_is_a_filter(opened: Library) -> None:
     assert facets is not None
     for name, field in _COLUMNS.items():
         for each in getattr(facets, name):
-            where = Filter(**{field: (each.value,) if field == "labels" else each.value})
+            given: dict[str, Any] = {field: each.value if field != "labels" else (each.value,)}
+            where = Filter(**given)
             options = lpisearch.SearchOptions(by="lexical", where=where, k=1000)
             assert len(opened.search("morning letter", options=options)) == each.count
 

@@ -23,15 +23,15 @@ def differences(value: Any, form: Any, where: str = "$") -> list[str]:
     if "$ref" in form:
         return differences(value, form["$ref"].rsplit("/", 1)[-1], where)
     if "anyOf" in form:
-        found = [differences(value, each, where) for each in form["anyOf"]]
-        return [] if [] in found else found[0]
+        each_of = [differences(value, each, where) for each in form["anyOf"]]
+        return [] if [] in each_of else each_of[0]
     kinds = form.get("type", list(_KINDS))
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_is(value, kind) for kind in kinds):
         return [f"{where}: {value!r} is not of {kinds}"]
     if "enum" in form and value not in form["enum"]:
         return [f"{where}: {value!r} is none of {form['enum']}"]
-    found = []
+    found: list[str] = []
     if isinstance(value, dict):
         found = _of_object(value, form, where)
     if isinstance(value, list) and "items" in form:

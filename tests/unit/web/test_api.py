@@ -24,7 +24,13 @@ _API = "/api/v1"
 
 def test_the_forms_are_those_of_json(client: TestClient, opened: Library) -> None:
     """A search gives what `query --json` gives, whatever the options."""
-    asked = {"q": "ship harbour", "k": 3, "by": "semantic", "explain": "true", "facets": "true"}
+    asked: dict[str, Any] = {
+        "q": "ship harbour",
+        "k": 3,
+        "by": "semantic",
+        "explain": "true",
+        "facets": "true",
+    }
     said = client.get(f"{_API}/search", params=asked).json()
     options = SearchOptions(k=3, by="semantic", explain=True, facets=True)
     ours = answer_record(opened.search("ship harbour", options=options))

@@ -175,7 +175,7 @@ def test_without_the_token_nothing_is_told(
 ) -> None:
     """Where a token is set, all but the page that asks for it and its looks is refused."""
     client = serve(token=_TOKEN.replace(" ", "-"))
-    raw = {name: value.encode("latin-1") for name, value in headers.items()}
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     for endpoint in ENDPOINTS:
         path = endpoint.path.replace("{id:path}", "sea/0").replace("{id}", "x")
         answer = client.request(endpoint.method, f"/api/v1{path}", headers=raw)
@@ -499,7 +499,7 @@ def test_who_asks_too_often_is_told_to_wait(serve: Callable[..., TestClient]) ->
 def test_requests_come_back_with_time() -> None:
     """Whoever waits may ask again; addresses are not kept for ever."""
     now = [0.0]
-    load = Load(lambda *_: None, ServeLimits(requests_per_second=1, burst=2), lambda: now[0])  # type: ignore[arg-type, return-value]
+    load = Load(lambda *_: None, ServeLimits(requests_per_second=1, burst=2), lambda: now[0])  # type: ignore[arg-type]
     assert [load._may("10.0.0.9") for _ in range(3)] == [True, True, False]
     now[0] = 1.5
     assert [load._may("10.0.0.9") for _ in range(2)] == [True, False]
