@@ -626,6 +626,7 @@ class Library:
         number: int | None = None,
         seed: int = 0,
         index: str = "default",
+        previous: DocumentMap | None = None,
     ) -> DocumentMap:
         """Place all documents in a plane, with their topics and labels.
 
@@ -639,6 +640,9 @@ class Library:
             Of every random choice.
         index
             The name of the index.
+        previous
+            A map that was drawn before: where the index is the same, so are the places, and only
+            labels and titles are read anew.
 
         Examples
         --------
@@ -650,7 +654,7 @@ class Library:
         from lpisearch.settings import TopicOptions
 
         options = TopicOptions(number, seed=seed, index=index)
-        return map_documents(self._session, options, projection)
+        return map_documents(self._session, options, projection, previous)
 
     def dimensions(
         self,
