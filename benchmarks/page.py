@@ -200,6 +200,7 @@ def moved(browser: Browser, root: str) -> None:
         "labels": [],
     }
     page.route("**/map/points*", lambda route: route.fulfill(body=points.tobytes()))
+    page.route("**/map/documents*", lambda route: route.fulfill(json=[]))
     page.route("**/map/data*", lambda route: route.fulfill(json=data))
     page.goto(f"{root}/map")
     page.locator("#map[data-ready=yes]").wait_for()

@@ -638,6 +638,7 @@ class Library:
         number: int | None = None,
         seed: int = 0,
         index: str = "default",
+        previous: DocumentMap | None = None,
     ) -> DocumentMap:
         """Place all documents in a plane, with their topics and labels.
 
@@ -651,6 +652,9 @@ class Library:
             Of every random choice.
         index
             The name of the index.
+        previous
+            A map that was drawn before: where the index is the same, so are the places, and only
+            labels and titles are read anew.
 
         Examples
         --------
@@ -662,7 +666,7 @@ class Library:
         from lpisearch.settings import TopicOptions
 
         options = TopicOptions(number, seed=seed, index=index)
-        return map_documents(self._session, options, projection)
+        return map_documents(self._session, options, projection, previous)
 
     def dimensions(
         self,

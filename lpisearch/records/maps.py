@@ -42,6 +42,8 @@ class DocumentMap:
         What the projection does, in a sentence.
     unplaced
         How many documents have no word that the index knows, and are not on the map.
+    fingerprint
+        Of what the places were made from: equal ones have equal places.
     """
 
     ids: tuple[str, ...]
@@ -54,6 +56,7 @@ class DocumentMap:
     projection: str
     rule: str
     unplaced: int
+    fingerprint: str = ""
 
 
 class Mark(NamedTuple):

@@ -10,6 +10,7 @@ that it is nearest to.
 from __future__ import annotations
 
 from collections import Counter
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,9 +48,14 @@ _FEWEST = 5  # to be laid out by their neighbours
 
 
 def map_documents(
-    session: Session, options: TopicOptions, projection: str = PROJECTIONS[0]
+    session: Session,
+    options: TopicOptions,
+    projection: str = PROJECTIONS[0],
+    previous: DocumentMap | None = None,
 ) -> DocumentMap:
     """Place all documents of an index in a plane, with their topics and labels.
+
+    Where an earlier map was made from the same vectors, its places are taken.
 
     Raises
     ------
@@ -68,21 +74,34 @@ def map_documents(
     there = [row in names for row in rows]
     shown = np.flatnonzero((clustering.assignments != NO_TOPIC) & np.array(there, np.bool_))
     vectors = index.vectors
-    lay_out = _neighbours if projection == "neighbours" else _plane
-    places = _centred(lay_out(vectors[shown], clustering.assignments[shown], options.seed))
+    topics = clustering.assignments[shown]
+    fingerprint = _fingerprint(projection, options.seed, vectors[shown], topics)
+    if previous is not None and previous.fingerprint == fingerprint:
+        places = previous.places
+    else:
+        lay_out = _neighbours if projection == "neighbours" else _plane
+        places = _centred(lay_out(vectors[shown], topics, options.seed))
     label_names, labels = _first_labels([given.get(rows[at], []) for at in shown.tolist()])
     return DocumentMap(
         ids=tuple(names[rows[at]] for at in shown.tolist()),
         titles=tuple(titles.get(rows[at], "") for at in shown.tolist()),
         places=places,
-        topics=clustering.assignments[shown].astype(np.int32),
+        topics=topics.astype(np.int32),
         labels=labels,
         label_names=label_names,
         report=report,
         projection=projection,
         rule=RULES[projection],
         unplaced=_unplaced(clustering),
+        fingerprint=fingerprint,
     )
+
+
+def _fingerprint(projection: str, seed: int, vectors: Floats, topics: NDArray[np.integer]) -> str:
+    digest = blake2b(f"{projection} {seed} {vectors.shape}".encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(vectors).tobytes())
+    digest.update(topics.astype(np.int32).tobytes())
+    return digest.hexdigest()
 
 
 def _titles(snapshot: Snapshot, rows: list[int]) -> dict[int, str]:

@@ -48,10 +48,14 @@ def drawn(shared: WebState, projection: str = PROJECTIONS[0], number: int | None
     """
     library = shared.library
 
-    def draw() -> Drawn:
-        return Drawn(library.map(projection, number=number))
+    what, own = ("map", projection, number), kept(shared)
 
-    return kept(shared).get(("map", projection, number), library.state(), draw)
+    def draw() -> Drawn:
+        last: Drawn | None = own.before(what)
+        previous = None if last is None else last.map
+        return Drawn(library.map(projection, number=number, previous=previous))
+
+    return own.get(what, library.state(), draw)
 
 
 def drawn_already(shared: WebState) -> Drawn | None:

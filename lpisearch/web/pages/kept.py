@@ -29,7 +29,7 @@ class Kept:
         self._making: dict[Hashable, Lock] = {}
 
     def get(self, what: Hashable, state: str, make: Callable[[], T]) -> T:
-        """Return a result of this state of the library."""
+        """Return a result of this state of the library; `make` may ask `before` for the last."""
         with self._lock:
             lock = self._making.setdefault(what, Lock())
         with lock:
@@ -42,6 +42,11 @@ class Kept:
                     while len(self._made) > _MOST:
                         self._making.pop(self._made.popitem(last=False)[0], None)
             return cast("T", found)
+
+    def before(self, what: Hashable) -> Any:
+        """Return the last result, of whatever state; None if there is none."""
+        with self._lock:
+            return self._made.get(what, ("", None))[1]
 
     def peek(self, what: Hashable, state: str) -> Any:
         """Return a result if it is there already, else None."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lpisearch.records import Mark
+from lpisearch.settings import shipped_folder
 from lpisearch.web.pages.documents import PART, paragraphs, part_starts, spots
 from lpisearch.web.pages.pieces import folders, histogram, pages, pieces, shares
 from tests.web.pages.conftest import LONG, token_of
@@ -117,3 +118,22 @@ def test_the_file_is_a_download(page: TestClient, folder_of_files: Path) -> None
     assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["content-disposition"].startswith("attachment")
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_pdf_opens_at_the_page_of_the_match(own_page: Callable[..., TestClient]) -> None:
+    """It is shown by the browser, under a policy by which it can do nothing, at that page."""
+    documents = shipped_folder("sample_corpus") / "documents"
+    pdf = min(documents.glob("**/*.pdf"))
+    client = own_page(roots=(documents,))
+    shared = client.app.state.lpisearch  # type: ignore[attr-defined]
+    shared.library.ingest(pdf)
+    word = shared.library.document(pdf.name).text.split()[5]
+    shown = client.get("/document", params={"id": pdf.name, "q": f'"{word}"'}).text
+    found = re.search(r'href="(/document/file\?id=[^"#]+)#page=(\d+)"', shown)
+    assert found is not None
+    assert found[2] == "1"
+    answer = client.get(found[1])
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.headers["content-disposition"].startswith("inline")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert answer.content == pdf.read_bytes()
