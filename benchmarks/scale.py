@@ -207,7 +207,8 @@ def beside_peers(
             PAGE.say(f"- {name}: not installed")
             continue
         PAGE.say(
-            f"- {name}: {taken:.1f} s; ingest takes {seconds['ingest'] / taken.cpu:.2f} times that"
+            f"- {name}: {taken.seconds:.1f} s, {taken.cpu:.1f} s of the processor; ingest takes "
+            f"{seconds['ingest'] / taken.cpu:.2f} times that"
         )
     if "svd" in peers:
         taken = truncated_svd(library, dims)
