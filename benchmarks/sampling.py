@@ -1,10 +1,11 @@
 """What learning from a sample costs or brings, beside learning from all documents.
 
-Run `python -m benchmarks.sampling [--dims 300,600] [--sizes 20000,64000]`. Average precision: all
-English collections with judgements in one library, filled up to the size with descriptions of
-packages. Accuracy: nearest centre in the map, 20 Newsgroups by its split and the packages by a
-fifth held out. The map is learned from all documents, from all leaders, or from a sample of these;
-time is that of the processor for the stages of the map, beside learning from all.
+Run `python -m benchmarks.sampling [--dims 300,600] [--sizes 20000,64000] [--samples all,20000]`.
+Average precision: all English collections with judgements in one library, filled up to the size
+with descriptions of packages. Accuracy: nearest centre in the map, 20 Newsgroups by its split and
+the packages by a fifth held out. The map is learned from all documents, from all leaders, or from
+a sample of these; time is that of the processor for the stages of the map, beside learning from
+all documents.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from statistics import fmean
@@ -44,6 +46,7 @@ PACKAGES = "debian-packages"
 NEWS = "20newsgroups"
 MAP_STAGES = {"linking neighbours", "projecting"}
 HELD_OUT = 5
+LARGEST = 10**7
 
 
 def main() -> None:
@@ -51,25 +54,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dims", default="300", type=_numbers)
     parser.add_argument("--sizes", default="20000,64000", type=_numbers)
+    parser.add_argument("--samples", default="all,20000,10000,5000", help="of leaders")
     arguments = parser.parse_args()
+    samples = [LARGEST if each == "all" else int(each) for each in arguments.samples.split(",")]
     with tempfile.TemporaryDirectory() as place:
         for size in arguments.sizes:
             mixed = _library(Path(place), f"mixed{size}", _mixed(size))
-            _table(
-                f"One library of {size:,}: AP, cosine alone / hybrid", mixed, arguments.dims, _ap
-            )
+            table = partial(_table, dims=arguments.dims, samples=samples)
+            table(f"One library of {size:,}: AP, cosine / hybrid", mixed, _ap)
             name = NEWS if size <= 20_000 else PACKAGES
             own = _library(Path(place), name, _documents(name))
-            _table(f"{name}: accuracy of the nearest centre", own, arguments.dims, _accuracy)
+            table(f"{name}: accuracy of the nearest centre", own, _accuracy)
 
 
-def _table(title: str, library: Path, dims: list[int], measure: Any) -> None:
+def _table(title: str, library: Path, measure: Any, *, dims: list[int], samples: list[int]) -> None:
     print(f"\n{title}\n\n| learned from | dimensions | documents | quality | beside all | time |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: |")
     for wanted in dims:
         whole: tuple[float, ...] = ()
         usual = 1.0
-        for way, most, every in _ways():
+        for way, most, every in _ways(samples):
             seconds, report = _build(library, wanted, most, every=every)
             found = measure(library)
             whole, usual = whole or found, usual if whole else seconds
@@ -82,14 +86,11 @@ def _table(title: str, library: Path, dims: list[int], measure: Any) -> None:
             print("|", " | ".join(map(str, cells)), f"| {seconds / usual:.2f} |", flush=True)
 
 
-def _ways() -> list[tuple[str, int, bool]]:
+def _ways(samples: list[int]) -> list[tuple[str, int, bool]]:
     """Return a name, the largest sample, and whether near-duplicates are learned from too."""
-    largest = 10**7
-    return [
-        ("all documents", largest, True),
-        ("all leaders", largest, False),
-        *((f"{most:,} leaders", most, False) for most in (20_000, 10_000, 5000)),
-    ]
+    names = {LARGEST: "all leaders"}
+    chosen = [(names.get(most, f"{most:,} leaders"), most, False) for most in samples]
+    return [("all documents", LARGEST, True), *chosen]
 
 
 def _build(library: Path, dims: int, most: int, *, every: bool) -> tuple[float, Any]:

@@ -320,5 +320,6 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[st
         calibration=index.manifest.calibration,
         passages=index.manifest.passages or 0,
         resumed=resumed,
+        processor_seconds=stages.processor_seconds,
         **index.manifest.result.as_dict(),
     )

@@ -26,20 +26,27 @@ class Stages:
         Called with how many documents a stage has done, and of how many.
     seconds
         By stage, in the order in which they ran.
+    processor_seconds
+        The same of the processor: that of all cores, and of this program alone.
     """
 
     on_stage: Callable[[str], None]
     on_step: Callable[[int, int], None] = lambda _done, _total: None
     seconds: dict[str, float] = field(default_factory=dict)
+    processor_seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Run a stage."""
         self.on_stage(name)
-        begun = time.perf_counter()
+        begun, worked = time.perf_counter(), time.process_time()
         yield
-        elapsed = time.perf_counter() - begun
-        self.seconds[name] = round(self.seconds.get(name, 0.0) + elapsed, 3)
+        self._add(self.seconds, name, time.perf_counter() - begun)
+        self._add(self.processor_seconds, name, time.process_time() - worked)
+
+    @staticmethod
+    def _add(seconds: dict[str, float], name: str, more: float) -> None:
+        seconds[name] = round(seconds.get(name, 0.0) + more, 3)
 
 
 def peak_megabytes() -> float:

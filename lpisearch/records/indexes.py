@@ -114,6 +114,8 @@ class IndexReport(BuiltIndex):
         How many passages long documents have.
     resumed
         The steps that an earlier run, which was killed, had finished.
+    processor_seconds
+        By stage, of all cores: what a busy machine does not change.
     """
 
     name: str
@@ -125,3 +127,4 @@ class IndexReport(BuiltIndex):
     calibration: dict[str, Any] = field(default_factory=dict)
     passages: int = 0
     resumed: list[str] = field(default_factory=list)
+    processor_seconds: dict[str, float] = field(default_factory=dict)

@@ -77,7 +77,9 @@ _BUILT_NAMES = (
     "dims alpha documents terms components isolated learned_from graph_recall unknown_rate "
     "classifier notes"
 )
-_REPORT_NAMES = "name method seconds peak_mb size_bytes folder calibration passages resumed"
+_REPORT_NAMES = (
+    "name method seconds peak_mb size_bytes folder calibration passages resumed processor_seconds"
+)
 _FORMS: dict[str, tuple[Any, str]] = {
     "hit": (
         wire.hit_record(_HIT),
