@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.opening import OpenIndex
+    from lpisearch.indexes.opening import OpenIndex, Reading
     from lpisearch.indexes.session import Session
     from lpisearch.records import Answer, Document, Filter, Run
-    from lpisearch.storage import Snapshot
 
 DEFAULTS = SearchOptions()
 
@@ -158,7 +157,7 @@ class Searcher:
         check_options(options)
         with self._session.moment(options.index) as moment:
             reading = moment.reading
-            check_labels(reading.snapshot, options.where)
+            check_labels(reading, options.where)
             engine = other
             if engine is None and reading.opened is not None:
                 engine = self._engine(reading.opened)
@@ -210,18 +209,19 @@ def check_options(options: SearchOptions) -> None:
         raise BadOption("semantic_weight", f"{weight} is not a number of at least 0")
 
 
-def check_labels(snapshot: Snapshot, where: Filter) -> None:
+def check_labels(reading: Reading, where: Filter) -> None:
     """Refuse a label that no document has, and say which are near.
 
     Raises
     ------
     BadOption
     """
+    labels = reading.snapshot.labels
     for option, names, counts, said in (
-        ("label", where.labels, snapshot.labels.counts, "no document has the label"),
-        ("predicted", where.predicted, snapshot.labels.predicted_counts, "for none was predicted"),
+        ("label", where.labels, labels.counts, "no document has the label"),
+        ("predicted", where.predicted, labels.predicted_counts, "for none was predicted"),
     ):
-        known = counts() if names else {}
+        known = reading.remember(f"every {option}", counts) if names else {}
         for label in names:
             if label not in known:
                 hint = nearest(label, known, 3)
