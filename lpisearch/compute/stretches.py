@@ -1,11 +1,14 @@
 """Work on very long arrays, a stretch at a time: in the cache, and shared out to threads.
 
 Stretches begin at the same places whatever the number of threads, so results have the same bits.
-An array that is not long is one stretch, and no thread is started for it.
+An array that is not long is one stretch, and no thread is started for it. What is done in a stretch
+must not cut its own work into stretches: all threads might wait for each other.
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.compute.threads import map_threads
+from lpisearch.compute.threads import THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +49,7 @@ def over_stretches(length: int, work: Callable[[slice], T]) -> list[T]:
     if len(parts) == 1:
         return [work(parts[0])]
     with _blas_alone():
-        return map_threads(work, parts)
+        return list(_pool().map(work, parts))
 
 
 def largest(values: NDArray[np.floating[Any]], count: int) -> NDArray[np.int64]:
@@ -90,6 +93,17 @@ def _blas_alone() -> Iterator[None]:
             _inside -= 1
             if not _inside:
                 _limit.restore_original_limits()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return threads that wait for work: a question needs them a dozen times."""
+    return ThreadPoolExecutor(THREADS, "stretches")
+
+
+if hasattr(os, "register_at_fork"):
+    # A copy of the process has none of its threads.
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @cache

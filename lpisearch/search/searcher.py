@@ -213,7 +213,7 @@ class Searcher:
         check_options(options)
         with self._session.moment(options.index) as moment:
             reading = moment.reading
-            check_labels(reading.snapshot, options.where)
+            check_labels(reading.snapshot, options.where, reading.remember)
             engine = other
             if engine is None and reading.opened is not None:
                 engine = self._engine(reading.opened)
@@ -272,18 +272,27 @@ def check_options(options: SearchOptions) -> None:
         raise BadOption("semantic_weight", f"{weight} is not a number of at least 0")
 
 
-def check_labels(snapshot: Snapshot, where: Filter) -> None:
-    """Refuse a label that no document has, and say which are near.
+def _anew(_name: str, counts: Callable[[], dict[str, int]]) -> dict[str, int]:
+    return counts()
+
+
+def check_labels(
+    snapshot: Snapshot,
+    where: Filter,
+    remember: Callable[[str, Callable[[], dict[str, int]]], dict[str, int]] = _anew,
+) -> None:
+    """Refuse a label that no document has, and say which are near; `remember` knows the counts.
 
     Raises
     ------
     BadOption
     """
+    labels = snapshot.labels
     for option, names, counts, said in (
-        ("label", where.labels, snapshot.labels.counts, "no document has the label"),
-        ("predicted", where.predicted, snapshot.labels.predicted_counts, "for none was predicted"),
+        ("label", where.labels, labels.counts, "no document has the label"),
+        ("predicted", where.predicted, labels.predicted_counts, "for none was predicted"),
     ):
-        known = counts() if names else {}
+        known = remember(f"every {option}", counts) if names else {}
         for label in names:
             if label not in known:
                 hint = nearest(label, known, 3)

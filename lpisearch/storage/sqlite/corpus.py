@@ -38,7 +38,7 @@ class SQLiteCorpus:
             .where(*conditions(wanted))
             .order_by(DOCUMENTS.c.id)
         )
-        some_at_once = {"yield_per": SHARD_DOCUMENTS}  # of the statement: a connection keeps its own
+        some_at_once = {"yield_per": SHARD_DOCUMENTS}  # a connection would keep it
         result = self.connection.execute(statement, execution_options=some_at_once)
         for rows in result.partitions():
             keys, hashes, tokens, checksums = (list(column) for column in zip(*rows, strict=True))

@@ -34,6 +34,7 @@ _READ = {
     "query --queries",
     "classify TEXT|FILE",
     "index --pairs",
+    "serve --root",
     *(f"evaluate{verb} --{name}" for verb in ("", " retrieval", " sweep")
       for name in ("queries", "qrels")),
     *(f"evaluate{verb} --matrix"
