@@ -125,6 +125,13 @@ def index(
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
     ] = 30.0,
+    index_store: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR|db",
+            help="Where a database has its indexes: in itself, or in a shared folder.",
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
@@ -149,6 +156,7 @@ def index(
         seed=seed,
         learn_predicted=learn_predicted,
         wait_seconds=wait,
+        index_store=index_store,
     )
     library = context.obj.library
     plan = library.plan(options)

@@ -8,17 +8,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
-from lpisearch.files import mode_of
 from lpisearch.indexes.checking import with_typed_settings
 from lpisearch.indexes.learn import (
     Corpus,
     fit_subspace,
     library_versions,
 )
+from lpisearch.indexes.places import IndexPlace, choose_place
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.stages import Stages, peak_megabytes
 from lpisearch.records import BuiltIndex, IndexReport
-from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
 from lpisearch.wording import quoted
 
@@ -29,13 +28,14 @@ if TYPE_CHECKING:
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.learn import Fitted
     from lpisearch.indexes.manifest import Manifest
+    from lpisearch.places import Place
     from lpisearch.projections.base import DocumentTransformer
     from lpisearch.settings import IndexOptions, IndexSpec
     from lpisearch.storage import Snapshot, Store
 
 
 def build_index(
-    library: Path, options: IndexOptions, on_stage: Callable[[str], None] = lambda _name: None
+    library: Place, options: IndexOptions, on_stage: Callable[[str], None] = lambda _name: None
 ) -> IndexReport:
     """Build an index and put it in use; until then the one before stays in use.
 
@@ -55,7 +55,7 @@ def build_index(
     from lpisearch.indexes.folder import check_writable
 
     plan_index(library, options)
-    check_writable(index_folder(library))
+    check_writable(_chosen_place(library, options).folder)
     stages = Stages(on_stage)
     index = fit_index(library, with_typed_settings(options.spec), stages)
     with (
@@ -68,7 +68,7 @@ def build_index(
 
 
 def fit_index(
-    library: Path, spec: IndexSpec, stages: Stages, *, whole: bool = False
+    library: Place, spec: IndexSpec, stages: Stages, *, whole: bool = False
 ) -> SubspaceIndex:
     """Work out an index in memory; nothing is written.
 
@@ -87,8 +87,21 @@ def fit_index(
         return index if whole else _with_passages(index, documents, stages)
 
 
+def _chosen_place(library: Place, options: IndexOptions) -> IndexPlace:
+    """Return where the indexes are to be, noted first if it is chosen now."""
+    if options.index_store:
+        with (
+            writer_lock(library, "index", options.wait_seconds),
+            open_store(library, writable=True) as store,
+            store.writing() as transaction,
+        ):
+            choose_place(library, transaction, options.index_store)
+    with open_store(library) as store, store.reading() as snapshot:
+        return IndexPlace.of(library, snapshot)
+
+
 def put_in_use(
-    library: Path,
+    library: Place,
     store: Store,
     index: SubspaceIndex,
     unchanged: dict[str, Path] | None = None,
@@ -97,7 +110,9 @@ def put_in_use(
     from lpisearch.indexes.folder import publish, sweep
 
     manifest = index.manifest
-    folder = publish(index_folder(library), manifest, index.arrays, unchanged, mode_of(library))
+    with store.reading() as snapshot:
+        place = IndexPlace.of(library, snapshot)
+    folder = publish(place.folder, manifest, index.arrays, unchanged, place.mode)
     entry = IndexEntry(
         name=manifest.name,
         method=manifest.method,
@@ -110,7 +125,8 @@ def put_in_use(
     with store.writing(durable=True) as transaction:
         transaction.indexes.save(entry)
         used = {each.folder for each in transaction.indexes.entries()}
-    sweep(index_folder(library), used)
+        place.keep(transaction, folder, used)
+    sweep(place.folder, used)
     return folder
 
 

@@ -14,8 +14,7 @@ from lpisearch.storage import open_store
 from lpisearch.terms.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from lpisearch.places import Place
     from lpisearch.settings import IndexSpec
 
 _NAME = re.compile(r"[\w.][\w.-]*")
@@ -35,7 +34,7 @@ _SECONDS_A_LANDMARK = 300e-9
 _BYTES_A_KERNEL = 17  # its matrix and the factor of it
 
 
-def plan_index(library: Path, options: IndexSpec) -> IndexPlan:
+def plan_index(library: Place, options: IndexSpec) -> IndexPlan:
     """Say what building an index will take.
 
     Raises

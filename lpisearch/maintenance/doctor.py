@@ -16,11 +16,12 @@ from lpisearch.storage import TOKENISER, damaged, open_store, writer_lock
 from lpisearch.terms.languages import TokeniserSettings
 
 if TYPE_CHECKING:
+    from lpisearch.places import Place
     from lpisearch.records import DamagedDocument
     from lpisearch.storage import Snapshot, Transaction
 
 
-def examine(library: Path, *, repair: bool = False, wait_seconds: float = 30.0) -> list[Finding]:
+def examine(library: Place, *, repair: bool = False, wait_seconds: float = 30.0) -> list[Finding]:
     """Look for damage; with `repair`, first mend what the documents and their files allow."""
     mended: list[Finding] = []
     try:
@@ -39,7 +40,7 @@ def examine(library: Path, *, repair: bool = False, wait_seconds: float = 30.0) 
     return [*found, *mended]
 
 
-def _more_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
+def _more_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
     """Look at what rests on rows that are as they were written."""
     try:
         return [_tokeniser_finding(snapshot), *index_findings(library, snapshot)]

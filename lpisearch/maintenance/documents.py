@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lpisearch.indexes.session import Session
+    from lpisearch.places import Place
     from lpisearch.records import Document, Entry
 
 EVERY = Filter()
@@ -65,7 +66,7 @@ def show_document(session: Session, name: str) -> Document:
         return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
-def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 30.0) -> int:
+def delete_documents(library: Place, names: Sequence[str], wait_seconds: float = 30.0) -> int:
     """Remove documents, all or none, with everything that belongs to them.
 
     Raises
@@ -111,8 +112,13 @@ def export_documents(
         return _write_lines(found, target)
 
 
-def _check_target(target: Path, library: Path, *, force: bool) -> None:
-    if target.exists() and library.exists() and target.samefile(library):
+def _check_target(target: Path, library: Place, *, force: bool) -> None:
+    if (
+        isinstance(library, Path)
+        and target.exists()
+        and library.exists()
+        and target.samefile(library)
+    ):
         raise BadOption("target", f"{target} is the library itself")
     if not force:
         refuse_others(target, "an export", _is_export)
@@ -126,7 +132,7 @@ def _write_lines(found: Iterator[Document], stream: IO[str]) -> int:
 
 
 @contextmanager
-def _whole_file(target: Path, library: Path) -> Iterator[IO[str]]:
+def _whole_file(target: Path, library: Place) -> Iterator[IO[str]]:
     """Give a stream to a file that appears when all is written, no more open than the library."""
     if target.is_dir():
         raise LibraryUnwritable(target, "it is a folder")

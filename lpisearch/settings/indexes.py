@@ -96,9 +96,13 @@ class IndexOptions(IndexSpec):
     ----------
     wait_seconds
         How long to wait for another process that is writing.
+    index_store
+        Where the indexes of a library in a database are kept, from now on: a folder that its users
+        share, or "db"; "" leaves it as it is.
     """
 
     wait_seconds: float = 30.0
+    index_store: str = ""
 
     @property
     def spec(self) -> IndexSpec:
@@ -125,6 +129,7 @@ class IndexFields(TypedDict, total=False):
     seed: int
     learn_predicted: bool
     wait_seconds: float
+    index_store: str
 
 
 RELEVANCE = "relevance"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
+    from lpisearch.places import Place
     from lpisearch.storage.contract.reading import (
         Corpus,
         Documents,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         DocumentChanges,
         Health,
         WritableIndexes,
+        WritableIndexFiles,
         WritableLabels,
         WritableSettings,
         WritableSources,
@@ -31,7 +32,7 @@ class Store(Protocol):
     """An open library; a context manager that closes it."""
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Place:
         """Where it is."""
 
     @property
@@ -92,6 +93,10 @@ class Snapshot(Protocol):
     @property
     def sources(self) -> Sources:
         """The files that documents came from."""
+
+    @property
+    def index_files(self) -> WritableIndexFiles | None:
+        """The files of indexes; None where they lie in folders beside the library."""
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""

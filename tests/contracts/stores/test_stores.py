@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from lpisearch.places import Place
     from lpisearch.storage import Snapshot, Store
 
 EVERY = Filter()
@@ -65,7 +66,7 @@ def _write(document: Document, key: int = 1, tokens: str = "", position: int = 1
     return DocumentWrite(place, "/notes/1.jsonl", document, tokens)
 
 
-def test_a_new_library_is_empty_and_of_this_schema(place: Path) -> None:
+def test_a_new_library_is_empty_and_of_this_schema(place: Place) -> None:
     """It is made once, opens again, and needs no upgrade."""
     with pytest.raises(LibraryNotFound):
         open_store(place)
@@ -175,7 +176,7 @@ def test_threads_read_side_by_side(store: Store, fill: Callable[..., None]) -> N
     assert {one == other for one, other in seen} == {True}
 
 
-def test_one_writer_at_a_time(place: Path) -> None:
+def test_one_writer_at_a_time(place: Place) -> None:
     """Who does not get the right to write is told who holds it."""
     with (
         writer_lock(place, "ingest", 0),

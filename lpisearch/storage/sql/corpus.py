@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from lpisearch.records import TokenShard
-from lpisearch.storage.sqlite.checksums import checksum
-from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.tables import DOCUMENTS, TOKENS, DamagedCell
+from lpisearch.storage.sql.checksums import checksum_of
+from lpisearch.storage.sql.filters import conditions
+from lpisearch.storage.sql.tables import DOCUMENTS, TOKENS, DamagedCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ SHARD_DOCUMENTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class SQLiteCorpus:
+class SQLCorpus:
     """What is counted and learned from; the methods are those of `contract.Corpus`."""
 
     connection: Connection
@@ -36,10 +36,11 @@ class SQLiteCorpus:
             .where(*conditions(wanted))
             .order_by(DOCUMENTS.c.id)
         )
-        result = self.connection.execution_options(yield_per=SHARD_DOCUMENTS).execute(statement)
+        some_at_once = {"yield_per": SHARD_DOCUMENTS}
+        result = self.connection.execute(statement, execution_options=some_at_once)
         for rows in result.partitions():
             keys, hashes, tokens, checksums = (list(column) for column in zip(*rows, strict=True))
-            _compare(keys, tokens, checksums)
+            self._compare(keys, tokens, checksums)
             yield TokenShard(keys, hashes, tokens)
 
     def tokens(self, keys: Sequence[int]) -> list[str]:
@@ -50,7 +51,7 @@ class SQLiteCorpus:
             statement = select(TOKENS.c.document_id, TOKENS.c.tokens, TOKENS.c.checksum)
             rows = self.connection.execute(statement.where(TOKENS.c.document_id.in_(some)))
             for key, tokens, stated in rows:
-                _compare([key], [tokens], [stated])
+                self._compare([key], [tokens], [stated])
                 found[key] = tokens
         return [found.get(key, "") for key in keys]
 
@@ -69,17 +70,17 @@ class SQLiteCorpus:
             .where(*conditions(wanted))
         )
         documents, characters = self.connection.execute(statement).one()
-        return documents, characters
+        return documents, int(characters)
 
     def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
         """Return how many documents pass a filter, and the sum of their keys."""
         keys = func.coalesce(func.sum(DOCUMENTS.c.id), 0)
         statement = select(func.count(), keys).select_from(DOCUMENTS)
         documents, total = self.connection.execute(statement.where(*conditions(wanted))).one()
-        return documents, total
+        return documents, int(total)
 
-
-def _compare(keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
-    """Refuse tokens that are not as they were written: nothing is to be learned from them."""
-    if [checksum(TOKENS.name, *row) for row in zip(keys, tokens, strict=True)] != checksums:
-        raise DamagedCell("tokens are not as they were written")
+    def _compare(self, keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
+        """Refuse tokens that are not as they were written: nothing is to be learned from them."""
+        rows = zip(keys, tokens, strict=True)
+        if [checksum_of(self.connection, TOKENS.name, *row) for row in rows] != checksums:
+            raise DamagedCell("tokens are not as they were written")

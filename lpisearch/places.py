@@ -1,0 +1,79 @@
+"""Where a library is: a file, or a database of a server. What is said of it holds no password."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import parse_qs, unquote
+
+if TYPE_CHECKING:
+    import os
+
+_SCHEMES = ("postgresql://", "postgres://")
+_SECRET = re.compile(r"(?i)([?&](?:password|sslpassword)=)[^&#]*")
+_HIDDEN = r"\1***"
+_SCHEMA = re.compile(r"(?i)search_path(?:=|%3d)([^&\s,]+)")
+_DATABASE = re.compile(r"[^/]*/([^?#]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of a library in PostgreSQL; as a text it is without its password.
+
+    Attributes
+    ----------
+    url
+        As it was given, `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, for those who connect.
+    """
+
+    url: str = field(repr=False)
+
+    def __str__(self) -> str:
+        scheme, _, rest = self.url.partition("://")
+        # All before the last “@”: a password may hold any sign, encoded or not.
+        person, at, host = rest.rpartition("@")
+        name = person.partition(":")[0]
+        return f"{scheme}://{name}{at}{_SECRET.sub(_HIDDEN, host)}"
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the database, and of the schema if one is given."""
+        database = _DATABASE.match(self.url.partition("://")[2].rpartition("@")[2])
+        schema = _SCHEMA.search(self.url)
+        named = (database and database[1], schema and schema[1])
+        return ".".join(each for each in named if each) or "postgresql"
+
+    @property
+    def secrets(self) -> set[str]:
+        """The passwords in it, encoded and not, to be taken out of what others say."""
+        written = {self.url.partition("://")[2].rpartition("@")[0].partition(":")[2]}
+        fields = parse_qs(self.url.partition("?")[2])
+        written |= {value for name in ("password", "sslpassword") for value in fields.get(name, ())}
+        return {each for one in written for each in (one, unquote(one)) if each}
+
+    @property
+    def key(self) -> str:
+        """A name for what this machine keeps of the library: of the address without password."""
+        return blake2b(str(self).encode(errors="surrogatepass"), digest_size=8).hexdigest()
+
+    def absolute(self) -> Address:
+        """Return the same: it means the same from every folder."""
+        return self
+
+
+Place: TypeAlias = Path | Address
+
+
+def place_of(named: str | os.PathLike[str] | Address) -> Place:
+    """Return the place that a text or a path means."""
+    if isinstance(named, Address):
+        return named
+    if isinstance(named, str) and named.startswith(_SCHEMES):
+        return Address(named)
+    return Path(named)
