@@ -2,8 +2,8 @@
 
 Those of a library in a file lie beside it. Those of a database lie in a folder that its users
 share, or in the database itself: each machine then fetches an index once, compares it with its
-checksums, and keeps it in a cache. The name of a folder holds a digest of all that is in it, so one that is
-there is the one that is meant.
+checksums, and keeps it in a cache. The name of a folder holds a digest of all that is in it, so one
+that is there is the one that is meant.
 """
 
 from __future__ import annotations
@@ -100,16 +100,17 @@ class IndexPlace:
             raise IndexDamaged(target, "the database has no files of it")
         self.folder.mkdir(folder_mode(self.mode), parents=True, exist_ok=True)
         partial = self.folder / f"{_PARTIAL}{secrets.token_hex(6)}"
-        partial.mkdir(folder_mode(self.mode))
+        whole = partial / target.name  # the name is compared with what is in it
+        whole.mkdir(folder_mode(self.mode), parents=True)
         try:
             for name in names:
-                with create(partial / Path(name).name, self.mode) as stream:
+                with create(whole / Path(name).name, self.mode) as stream:
                     stream.writelines(files.read(entry.folder, name))
             from lpisearch.indexes.folder import open_folder
 
-            open_folder(partial)
+            open_folder(whole)
             if not target.is_dir():  # else another process was quicker
-                partial.rename(target)
+                whole.rename(target)
             sync_folder(self.folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

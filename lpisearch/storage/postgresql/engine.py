@@ -130,10 +130,8 @@ def connect(place: Address, **settings: Any) -> psycopg.Connection[Any]:
         raise address_refused(place) from None
     if not all(part.isdecimal() for part in port.split(",") if part):
         raise address_refused(place)
-    given: dict[str, Any] = {
-        "connect_timeout": _CONNECT_SECONDS,
-        "application_name": "lpisearch",
-    } | _ALIVE
+    given: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **_ALIVE}
+    given["application_name"] = "lpisearch"
     chosen = {name: value for name, value in given.items() if name not in known}
     connection = psycopg.connect(place.url, **chosen | settings)
     connection.adapters.register_dumper(str, _Text)
