@@ -11,6 +11,7 @@ LpiSearchError                 what happened, and what to do next
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
 │   ├── LibraryUnreachable     the server of its database cannot be reached, or refuses
 │   ├── ServerTooOld           the server of its database lacks what is needed
+│   ├── VectorsUnavailable     vectors cannot be written to a table for other programs
 │   ├── DriverMissing          what speaks with such a server is not installed
 │   ├── LibraryDamaged         the file is not as it was written
 │   └── DocumentDamaged        one document in it is not as it was written
@@ -171,6 +172,13 @@ class DriverMissing(LibraryError):
         super().__init__(
             "A library in PostgreSQL needs psycopg.", "pip install 'lpisearch[postgres]'"
         )
+
+
+class VectorsUnavailable(LibraryError):
+    """Vectors cannot be written to a table for other programs."""
+
+    def __init__(self, reason: str, next_step: str) -> None:
+        super().__init__(f"Vectors cannot be exported: {reason}.", next_step)
 
 
 class LibraryDamaged(LibraryError):

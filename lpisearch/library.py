@@ -644,6 +644,18 @@ class Library:
         """
         return self._searcher().vectors(index)
 
+    def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:
+        """Return the vector of a question, at unit length, to be compared with those of documents.
+
+        Its inner product with a vector of `vectors` is the cosine that semantic search ranks by.
+
+        Examples
+        --------
+        >>> library.vector("letter").shape == (library.vectors()[1].shape[1],)
+        True
+        """
+        return self._searcher().vector(text, index)
+
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.
 

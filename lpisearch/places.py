@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import os
 
 _SCHEMES = ("postgresql://", "postgres://")
-_SECRET = re.compile(r"(?i)([?&](?:password|sslpassword)=)[^&#]*")
+_SECRET = re.compile(r"(?i)([?&](?!passfile=)[^=&]*pass[^=&]*=)[^&#]*")
 _HIDDEN = r"\1***"
 _SCHEMA = re.compile(r"(?i)search_path(?:=|%3d)([^&\s,]+)")
 _DATABASE = re.compile(r"[^/]*/([^?#]*)")

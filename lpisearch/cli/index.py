@@ -132,6 +132,10 @@ def index(
             help="Where a database has its indexes: in itself, or in a shared folder.",
         ),
     ] = "",
+    export_pgvector: Annotated[
+        bool,
+        typer.Option("--export-pgvector", help="Write the vectors to a table of the database too."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
@@ -157,6 +161,7 @@ def index(
         learn_predicted=learn_predicted,
         wait_seconds=wait,
         index_store=index_store,
+        export_pgvector=export_pgvector,
     )
     library = context.obj.library
     plan = library.plan(options)

@@ -52,9 +52,12 @@ def build_index(
     ------
     BadOption, NothingToIndex, IndexUnwritable, LibraryError
     """
+    from lpisearch.indexes.exporting import check_exportable, export_vectors
     from lpisearch.indexes.folder import check_writable
 
     plan_index(library, options)
+    if options.export_pgvector:
+        check_exportable(library)
     check_writable(_chosen_place(library, options).folder)
     stages = Stages(on_stage)
     index = fit_index(library, with_typed_settings(options.spec), stages)
@@ -64,7 +67,12 @@ def build_index(
         open_store(library, writable=True) as store,
     ):
         folder = put_in_use(library, store, index)
-    return _report(index, stages, folder)
+    report = _report(index, stages, folder)
+    if options.export_pgvector:
+        with stages.stage("exporting vectors"):
+            table = export_vectors(library, options.name, options.wait_seconds)
+        report.notes.append(f"the vectors are in the table {table}")
+    return report
 
 
 def fit_index(

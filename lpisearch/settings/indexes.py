@@ -99,10 +99,13 @@ class IndexOptions(IndexSpec):
     index_store
         Where the indexes of a library in a database are kept, from now on: a folder that its users
         share, or "db"; "" leaves it as it is.
+    export_pgvector
+        Write the vectors of documents to a table too, for other programs that speak SQL.
     """
 
     wait_seconds: float = 30.0
     index_store: str = ""
+    export_pgvector: bool = False
 
     @property
     def spec(self) -> IndexSpec:
@@ -130,6 +133,7 @@ class IndexFields(TypedDict, total=False):
     learn_predicted: bool
     wait_seconds: float
     index_store: str
+    export_pgvector: bool
 
 
 RELEVANCE = "relevance"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from lpisearch.storage import Store
     from tests.servers import Server
 
 _SECRET = "k3y-to_all"  # noqa: S105 (of nobody)
@@ -96,9 +97,12 @@ def test_rights_that_are_missing(address: Address, server: Server) -> None:
     server.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader_{name}")
     with open_store(other) as store, store.reading() as snapshot:
         assert snapshot.documents.keys() == []
-    with pytest.raises(LibraryUnreachable), open_store(other, writable=True) as store:
-        with store.writing() as transaction:
-            transaction.settings.set("x", {})
+    with (
+        open_store(other, writable=True) as store,
+        pytest.raises(LibraryUnreachable),
+        store.writing() as transaction,
+    ):
+        transaction.settings.set("x", {})
 
 
 def test_another_program_s_tables_stay(address: Address, server: Server) -> None:
@@ -139,14 +143,19 @@ def test_servers_that_will_not_do(
 def test_a_connection_that_is_lost(shelf: Library, server: Server) -> None:
     """It is stated, nothing of the transaction is kept, and the next question connects anew."""
     assert isinstance(shelf.path, Address)
-    with create_store(shelf.path) as store:
-        with pytest.raises(LibraryUnreachable) as found, store.writing() as transaction:
+
+    def write(store: Store) -> None:
+        with store.writing() as transaction:
             transaction.changes.delete([1])
             server.run(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE application_name LIKE 'lpisearch%'"
             )
             transaction.changes.delete([2])
+
+    with create_store(shelf.path) as store:
+        with pytest.raises(LibraryUnreachable) as found:
+            write(store)
         assert "same command again" in _said(found.value)
         with store.reading() as snapshot:
             assert len(snapshot.documents.keys()) == 40
@@ -156,13 +165,16 @@ def test_a_connection_that_is_lost(shelf: Library, server: Server) -> None:
 def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction does not wait for ever for another; readers do not wait at all."""
     monkeypatch.setattr(engine, "_WRITE_SECONDS", 0.2)
-    with create_store(address) as first, create_store(address) as second:
-        with first.writing() as transaction:
-            transaction.settings.set("x", {})
-            with pytest.raises(LibraryLocked), second.writing():
-                pass
-            with second.reading() as snapshot:
-                assert snapshot.settings.get("x") is None
+    with (
+        create_store(address) as first,
+        create_store(address) as second,
+        first.writing() as transaction,
+    ):
+        transaction.settings.set("x", {})
+        with pytest.raises(LibraryLocked), second.writing():
+            pass
+        with second.reading() as snapshot:
+            assert snapshot.settings.get("x") is None
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from lpisearch.storage.contract.reading import (
 from lpisearch.storage.contract.store import Snapshot, Store, Transaction
 from lpisearch.storage.contract.writing import (
     DocumentChanges,
+    ExportedVectors,
     Health,
     WritableIndexes,
     WritableIndexFiles,
@@ -50,6 +51,7 @@ __all__ = [
     "Demands",
     "DocumentChanges",
     "Documents",
+    "ExportedVectors",
     "Health",
     "IndexEntry",
     "IndexFiles",

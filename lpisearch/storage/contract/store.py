@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from lpisearch.storage.contract.writing import (
         DocumentChanges,
+        ExportedVectors,
         Health,
         WritableIndexes,
         WritableIndexFiles,
@@ -97,6 +98,10 @@ class Snapshot(Protocol):
     @property
     def index_files(self) -> WritableIndexFiles | None:
         """The files of indexes; None where they lie in folders beside the library."""
+
+    @property
+    def vectors(self) -> ExportedVectors | None:
+        """Vectors for other programs; None where no other program could ask for them."""
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""

@@ -105,6 +105,20 @@ class WritableIndexFiles(IndexFiles, Protocol):
         """Remove the files of all indexes but those in these folders."""
 
 
+class ExportedVectors(Protocol):
+    """Vectors of documents in tables that other programs read."""
+
+    def replace(
+        self, index: str, dims: int, rows: Iterable[tuple[int, str, Iterable[float]]]
+    ) -> str:
+        """Put the vectors of an index, as (key, id, vector), into a table; return its name.
+
+        Raises
+        ------
+        VectorsUnavailable
+        """
+
+
 class WritableSources(Sources, Protocol):
     """The files that documents came from, to be written."""
 

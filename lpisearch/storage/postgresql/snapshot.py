@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lpisearch.storage.postgresql.index_files import IndexFiles
     from lpisearch.storage.postgresql.lexical import PostgreSQLLexical
     from lpisearch.storage.postgresql.sources import PostgreSQLSources
+    from lpisearch.storage.postgresql.vectors import ExportedVectors
 
 
 class PostgreSQLSnapshot(SQLSnapshot):
@@ -39,6 +40,13 @@ class PostgreSQLSnapshot(SQLSnapshot):
         from lpisearch.storage.postgresql.index_files import IndexFiles
 
         return IndexFiles(self._connection)
+
+    @cached_property
+    def vectors(self) -> ExportedVectors:
+        """Vectors for other programs, by pgvector."""
+        from lpisearch.storage.postgresql.vectors import ExportedVectors
+
+        return ExportedVectors(self._connection)
 
 
 class PostgreSQLTransaction(SQLTransaction, PostgreSQLSnapshot):

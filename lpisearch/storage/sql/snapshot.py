@@ -13,7 +13,7 @@ from lpisearch.storage.sql import migrating
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from lpisearch.storage.contract import WritableIndexFiles
+    from lpisearch.storage.contract import ExportedVectors, WritableIndexFiles
     from lpisearch.storage.sql.corpus import SQLCorpus
     from lpisearch.storage.sql.documents import SQLDocuments
     from lpisearch.storage.sql.indexes import SQLIndexes
@@ -73,6 +73,11 @@ class SQLSnapshot:
     @property
     def index_files(self) -> WritableIndexFiles | None:
         """The files of indexes, where the database keeps them."""
+        return None
+
+    @property
+    def vectors(self) -> ExportedVectors | None:
+        """Vectors for other programs, where there can be any."""
         return None
 
     def revision(self) -> str | None:
