@@ -76,6 +76,9 @@ class Server:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         _until(lambda: not any(map(_is_alive, family)))
+        # Where nobody collects the dead, PostgreSQL takes them for alive.
+        for left in (self.folder / "data" / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")):
+            left.unlink(missing_ok=True)
 
 
 def programs_of(*, pgvector: bool = False) -> Path:

@@ -35,9 +35,11 @@ def test_eight_writers_lose_nothing(
         reports.append(run_ingest(address, [str(root)], _OPTIONS))
 
     run_ingest(
-        address, [str(folder({"a.txt": "note one", "b.txt": "two notes"}, "first"))], _OPTIONS
+        address,
+        [str(folder({"a.txt": "note ship harbour", "b.txt": "note cake flour"}, "first"))],
+        _OPTIONS,
     )
-    build_index(address, IndexOptions(dims=1))
+    build_index(address, IndexOptions(method="lsi", dims=1))
     writers = [threading.Thread(target=write, args=(root,)) for root in roots]
     for writer in writers:
         writer.start()
