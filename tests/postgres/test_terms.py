@@ -60,7 +60,7 @@ def test_no_sign_of_postgresql_means_anything(store: Store) -> None:
 
 
 def test_more_words_than_a_vector_holds(store: Store) -> None:
-    """Every word of a very long document is found, counted and part of phrases; so is a long one."""
+    """Every word of a very long document is found, in phrases too; so is a very long word."""
     longest = "x" * 3000
     _put(store, _MANY, f"word7 {longest}", "word119999")
     with store.reading() as snapshot:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from lpisearch.records import PredictedLabel
-from lpisearch.storage.sql.dialects import Names
 from lpisearch.storage.sql.filters import among, conditions
 from lpisearch.storage.sql.tables import DOCUMENTS, LABEL_EDITS, LABELS, PREDICTED_LABELS
 
@@ -40,12 +39,15 @@ class SQLLabels:
     def by_key(self, wanted: Filter) -> dict[int, list[str]]:
         """Return the labels of every document that has any."""
         statement = (
-            select(LABELS.c.document_id, Names(LABELS.c.name))
+            select(LABELS.c.document_id, LABELS.c.name)
             .join(DOCUMENTS, DOCUMENTS.c.id == LABELS.c.document_id)
             .where(*conditions(wanted))
-            .group_by(LABELS.c.document_id)
+            .order_by(LABELS.c.document_id, LABELS.c.name)
         )
-        return {key: json.loads(names) for key, names in self.connection.execute(statement)}
+        found: dict[int, list[str]] = {}
+        for key, name in self.connection.execute(statement):
+            found.setdefault(key, []).append(name)
+        return found
 
     def predicted_counts(self) -> dict[str, int]:
         """Return for how many documents each label was predicted, by name."""
