@@ -3,18 +3,19 @@
 `python benchmarks/stores.py [--documents 4000] [--rounds 3]` starts a server of PostgreSQL from
 what the machine has (`initdb`, `pg_ctl`), in a temporary folder, with its usual care for the disk.
 Both stores do the same in turn, round by round, so that what else the machine does meets both; the
-table has the median of each and that of their ratios.
+table has the median of each, in processor seconds of all programs that take part, the server too,
+and that of their ratios.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import random
 import statistics
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,11 +60,35 @@ def _word(number: int) -> str:
 
 
 @contextmanager
-def timed(times: list[float]) -> Iterator[None]:
-    """Add the seconds that a block takes."""
-    begun = time.perf_counter()
+def timed(times: list[float], spent: Callable[[], float]) -> Iterator[None]:
+    """Add the processor seconds that a block takes, of this program and of the server."""
+    begun = spent()
     yield
-    times.append(time.perf_counter() - begun)
+    times.append(spent() - begun)
+
+
+def processor_time(server: Server | None) -> Callable[[], float]:
+    """Return a clock of the processor time of this process, its children and a server."""
+
+    def spent() -> float:
+        mine = os.times()
+        total = mine.user + mine.system + mine.children_user + mine.children_system
+        if server is None:
+            return total
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text("ascii")
+        family = (str(server.pid), *children.split())
+        return total + sum(map(_ticks, family)) / os.sysconf("SC_CLK_TCK")
+
+    return spent
+
+
+def _ticks(pid: str) -> int:
+    """Return the ticks of a process and of those that it has outlived."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(") ")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(map(int, fields[11:15]))
 
 
 def ask(library: Library, wanted: SearchOptions, text: str = "baba") -> None:
@@ -77,27 +102,32 @@ def write(place: Place, root: Path) -> None:
     run_ingest(place, [str(root)], _WAIT)
 
 
-def measure(new_place: Callable[[], Place], corpus: Path, found: dict[str, list[float]]) -> None:
+def measure(
+    new_place: Callable[[], Place],
+    corpus: Path,
+    found: dict[str, list[float]],
+    spent: Callable[[], float],
+) -> None:
     """Do everything once."""
     place = new_place()
     with Library(place) as library:
-        with timed(found["ingest"]):
+        with timed(found["ingest"], spent):
             library.ingest(corpus, labels="folder")
-        with timed(found["second run, nothing changed"]):
+        with timed(found["second run, nothing changed"], spent):
             library.ingest(corpus, labels="folder")
         lexical = SearchOptions(by="lexical")
-        with timed(found[f"{_QUESTIONS} questions by words"]):
+        with timed(found[f"{_QUESTIONS} questions by words"], spent):
             ask(library, lexical)
-        with timed(found[f"{_QUESTIONS} with a label"]):
+        with timed(found[f"{_QUESTIONS} with a label"], spent):
             ask(library, SearchOptions(by="lexical", where=Filter(labels=("writer3",))))
-        with timed(found[f"{_QUESTIONS} below a path"]):
+        with timed(found[f"{_QUESTIONS} below a path"], spent):
             ask(library, SearchOptions(by="lexical", where=Filter(path="writer3/*")))
-        with timed(found[f"{_QUESTIONS} phrases"]):
+        with timed(found[f"{_QUESTIONS} phrases"], spent):
             ask(library, lexical, '"baba caca"')
-        with timed(found["doctor"]):
+        with timed(found["doctor"], spent):
             assert all(finding.ok for finding in library.examine())  # noqa: S101 (of a benchmark)
     place = new_place()
-    with Library(place) as library, timed(found[f"{_WRITERS} writers at once"]):
+    with Library(place) as library, timed(found[f"{_WRITERS} writers at once"], spent):
         context = multiprocessing.get_context("spawn")
         writers = [context.Process(target=write, args=(place, root)) for root in corpus.iterdir()]
         for writer in writers:
@@ -132,8 +162,8 @@ def main() -> None:
         files = (folder / f"{number}.db" for number in range(1000))
         places = addresses(server)
         for _ in range(asked.rounds):
-            measure(lambda: next(files), corpus, both["SQLite"])
-            measure(lambda: next(places), corpus, both["PostgreSQL"])
+            measure(lambda: next(files), corpus, both["SQLite"], processor_time(None))
+            measure(lambda: next(places), corpus, both["PostgreSQL"], processor_time(server))
         version = server.run("SHOW server_version")[0][0]
     print_table(both, asked.documents, version)
 

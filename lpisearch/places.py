@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -13,10 +12,7 @@ if TYPE_CHECKING:
     import os
 
 _SCHEMES = ("postgresql://", "postgres://")
-_SECRET = re.compile(r"(?i)([?&](?!passfile=)[^=&]*pass[^=&]*=)[^&#]*")
-_HIDDEN = r"\1***"
-_SCHEMA = re.compile(r"(?i)search_path(?:=|%3d)([^&\s,]+)")
-_DATABASE = re.compile(r"[^/]*/([^?#]*)")
+_SEARCH_PATH = ("search_path=", "search_path%3d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +31,9 @@ class Address:
         scheme, _, rest = self.url.partition("://")
         # All before the last “@”: a password may hold any sign, encoded or not.
         person, at, host = rest.rpartition("@")
-        name = person.partition(":")[0]
-        return f"{scheme}://{name}{at}{_SECRET.sub(_HIDDEN, host)}"
+        where, mark, query = host.partition("?")
+        said = "&".join(map(_without_secret, query.split("&")))
+        return f"{scheme}://{person.partition(':')[0]}{at}{where}{mark}{said}"
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
@@ -44,10 +41,19 @@ class Address:
     @property
     def name(self) -> str:
         """The name of the database, and of the schema if one is given."""
-        database = _DATABASE.match(self.url.partition("://")[2].rpartition("@")[2])
-        schema = _SCHEMA.search(self.url)
-        named = (database and database[1], schema and schema[1])
-        return ".".join(each for each in named if each) or "postgresql"
+        host = self.url.partition("://")[2].rpartition("@")[2]
+        database = host.partition("?")[0].partition("/")[2].partition("#")[0]
+        return ".".join(each for each in (database, self._schema) if each) or "postgresql"
+
+    @property
+    def _schema(self) -> str:
+        """The schema that is named by `search_path`, or ""."""
+        query = self.url.partition("?")[2]
+        for written in _SEARCH_PATH:
+            at = query.lower().find(written)
+            if at >= 0:
+                return query[at + len(written) :].replace("%20", " ").partition("&")[0].split()[0]
+        return ""
 
     @property
     def secrets(self) -> set[str]:
@@ -77,3 +83,10 @@ def place_of(named: str | os.PathLike[str] | Address) -> Place:
     if isinstance(named, str) and named.startswith(_SCHEMES):
         return Address(named)
     return Path(named)
+
+
+def _without_secret(parameter: str) -> str:
+    """Return a parameter of an address, but not its value if that is a password."""
+    name, equals, _ = parameter.partition("=")
+    is_secret = "pass" in name.lower() and name.lower() != "passfile"
+    return f"{name}{equals}***" if is_secret and equals else parameter

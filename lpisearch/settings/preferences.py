@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import BadOption, BadPreference
+from lpisearch.errors import BadPreference, LpiSearchError
 from lpisearch.places import Address, place_of
 from lpisearch.settings.indexes import IndexOptions, SearchOptions
 from lpisearch.settings.paths import FILE_BESIDE
@@ -127,11 +127,13 @@ def file_beside(library: Place) -> Path:
 
     Raises
     ------
-    BadOption
+    LpiSearchError
         Nothing lies beside a library of a server.
     """
     if isinstance(library, Address):
-        raise BadOption("beside", f"{library} has no folder that settings could lie in")
+        raise LpiSearchError(
+            f"{library} has no folder that settings could lie in.", "set it in your own file"
+        )
     return library.parent / FILE_BESIDE
 
 

@@ -180,5 +180,5 @@ def _check_server(place: Address, number: int, encoding: str, version: str) -> N
         raise ServerTooOld(
             place,
             f"its strings are {encoding}, and not UTF8",
-            "createdb --encoding=UTF8 --template=template0 NAME, and use that",
+            "make a database of the encoding UTF8 from template0, and use that",
         )
