@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     import os
@@ -52,15 +52,17 @@ class Address:
         for written in _SEARCH_PATH:
             at = query.lower().find(written)
             if at >= 0:
-                return query[at + len(written) :].replace("%20", " ").partition("&")[0].split()[0]
+                named = query[at + len(written) :].partition("&")[0].replace("%20", " ")
+                return named.partition(" ")[0]
         return ""
 
     @property
     def secrets(self) -> set[str]:
         """The passwords in it, encoded and not, to be taken out of what others say."""
         written = {self.url.partition("://")[2].rpartition("@")[0].partition(":")[2]}
-        fields = parse_qs(self.url.partition("?")[2])
-        written |= {value for name in ("password", "sslpassword") for value in fields.get(name, ())}
+        for parameter in self.url.partition("?")[2].split("&"):
+            name, _, value = parameter.partition("=")
+            written |= {value} if _is_secret(name) else set()
         return {each for one in written for each in (one, unquote(one)) if each}
 
     @property
@@ -88,5 +90,8 @@ def place_of(named: str | os.PathLike[str] | Address) -> Place:
 def _without_secret(parameter: str) -> str:
     """Return a parameter of an address, but not its value if that is a password."""
     name, equals, _ = parameter.partition("=")
-    is_secret = "pass" in name.lower() and name.lower() != "passfile"
-    return f"{name}{equals}***" if is_secret and equals else parameter
+    return f"{name}{equals}***" if _is_secret(name) and equals else parameter
+
+
+def _is_secret(name: str) -> bool:
+    return "pass" in name.lower() and name.lower() != "passfile"
