@@ -16,7 +16,7 @@ from lpisearch.library import Library, default_path
 from lpisearch.maintenance.doctor import examine
 from lpisearch.places import Address, place_of
 from lpisearch.records import Filter
-from lpisearch.settings import IngestOptions, SearchOptions
+from lpisearch.settings import ClassifyOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,14 +68,19 @@ def test_a_second_run_reads_what_changed(
     sound_at(shelf.path)
 
 
-def test_what_is_labelled_predicted_and_exported(shelf: Library, tmp_path: Path) -> None:
+def test_what_is_labelled_predicted_and_exported(
+    shelf: Library, folder: Callable[..., Path], tmp_path: Path
+) -> None:
     """Labels by hand and by a classifier are kept; an export makes the same documents again."""
     assert shelf.label("sea/0.txt", add="mine").added == 1
     shelf.index(dims=4)
-    assert shelf.predict_labels(labelled=True).documents == 40
-    assert shelf.forget_predicted() > 0
+    every = ClassifyOptions(confidence=0.0)
+    shelf.ingest(folder({"new.txt": "ship harbour tide"}, "others"), labels="none")
+    assert shelf.predict_labels(options=every).predicted == 1
+    assert shelf.entries(path="new.txt")[0].predicted
+    assert shelf.forget_predicted() == 1
     target = tmp_path / "all.jsonl"
-    assert shelf.export(target) == 40
+    assert shelf.export(target) == 41
     with Library(tmp_path / "again.db") as again:
         again.ingest(target)
         assert {one[0]: one[2] for one in _documents(again)} == {
