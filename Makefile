@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow test-web torture coverage check format docs bench results papers audit clean
+.PHONY: help demo test test-postgres test-slow test-web torture coverage check format docs bench results papers audit clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -19,7 +19,7 @@ demo: $(VENV)/.installed   ## install the program and walk through it on the sam
 
 # A worker for each core, and one BLAS thread for each worker: more would wait for each other.
 test: $(VENV)/.installed-dev   ## run the test suite
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow and not postgres"
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
@@ -28,6 +28,10 @@ test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 test-web: $(VENV)/.installed-dev   ## test what `lpisearch serve` serves, in a browser too
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow" \
 	    tests/unit/web tests/web tests/browser tests/contracts/test_library.py tests/functional/test_serve.py
+
+test-postgres: $(VENV)/.installed-dev   ## run the tests of a library in PostgreSQL (needs initdb and pg_ctl)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m postgres -rs \
+	    --durations 5 tests/postgres tests/contracts/stores
 
 # Kills, full disks, damage, fuzzed readers, readers beside a writer: docs/reliability.md has the last
 # long run. SEED= makes a run again; PART= is one of the parts that the table names.
