@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -116,6 +115,8 @@ def running(programs: Path, *, durable: bool = False) -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     user = _PLAIN if os.getuid() == 0 else None
     if user:
+        import pwd  # which not every system has
+
         os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
     try:
         how = (

@@ -194,10 +194,10 @@ def test_a_build_that_was_cut_short_goes_on(
 ) -> None:
     """Steps of a build that is kept in files lie in the cache, and go when it is whole."""
     monkeypatch.setattr("lpisearch.indexes.planning.FILES_FROM", 1)
-    publish = "lpisearch.indexes.folder.publish"
-    with monkeypatch.context() as cut, pytest.raises(KeyboardInterrupt):
-        cut.setattr(publish, _cut_short)
-        shelf.index(dims=3)
+    with monkeypatch.context() as cut:
+        cut.setattr("lpisearch.indexes.folder.publish", _cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            shelf.index(dims=3)
     unfinished = _place(shelf).folder / ".default.unfinished"
     assert unfinished.is_dir()
     report = shelf.index(dims=3)
@@ -209,7 +209,7 @@ def test_a_build_that_was_cut_short_goes_on(
 def test_what_was_fetched_is_not_compared_again(
     shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The note that files are as their checksums say comes with the fetching, not out of the base."""
+    """The note that files are as they should be is made here, and does not come from the base."""
     shelf.index(dims=3)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     with Library(shelf.path) as other:
