@@ -288,7 +288,7 @@ def measured(library: Path, folder: Path, seconds: float) -> str:
     """Ask and return the table."""
     questions = Questions(library)
     command = ("-m", "lpisearch", "--db", str(library), "serve", "--port", "0")
-    loads = []
+    loads: list[Load] = []
 
     def ask(
         name: str, question: Callable[[], str], clients: int = CLIENTS, *, thinks: bool = False

@@ -205,7 +205,7 @@ class SQLiteDocuments:
         """Return key, split, date, path and media type of every document, in order of keys."""
         # As the driver has them: all rows are read for a single count, and often.
         rows = self.connection.exec_driver_sql(_TRAITS).cursor
-        return [] if rows is None else rows.fetchall()
+        return [] if rows is None else list(rows.fetchall())
 
     def _labels_of(self, keys: Sequence[int]) -> dict[int, list[str]]:
         statement = (

@@ -531,14 +531,6 @@ def test_every_endpoint_that_changes_something_says_so() -> None:
     """What is neither read nor computed is marked as a write; the others are these."""
     harmless = {"similarToText", "similarToFile", "classify", "classifyFile", "batch", "plan"}
     harmless |= {"marks"}
-        "similarToText",
-        "similarToFile",
-        "classify",
-        "classifyFile",
-        "batch",
-        "plan",
-        "marks",
-    }
     jobs = {"evaluate", "dimensions", "stopJob"}
     unmarked = {each.name for each in ENDPOINTS if each.method != "GET" and not each.writes}
     assert unmarked == harmless | jobs
