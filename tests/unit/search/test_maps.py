@@ -78,9 +78,8 @@ def test_the_parts_of_a_score_add_up(opened: Library, by: str) -> None:
 
 def test_the_parts_of_a_score_by_feedback(opened: Library) -> None:
     """A question that documents have moved is taken apart as it was answered."""
-    moved = {"like": ["sea/0"], "unlike": ["sky/2"]}
-    for hit in opened.search("ship", **moved):
-        reason = opened.reason("ship", hit.id, **moved)
+    for hit in opened.search("ship", like=["sea/0"], unlike=["sky/2"]):
+        reason = opened.reason("ship", hit.id, like=["sea/0"], unlike=["sky/2"])
         assert sum(leg.share for leg in reason.legs) == pytest.approx(hit.score, abs=1e-4)
 
 
@@ -89,7 +88,8 @@ def test_without_an_index_words_are_all(shelf: Path) -> None:
     with lpisearch.open(shelf) as library:
         (hit, *_) = library.search("ship")
         (leg,) = library.reason("ship", hit.id).legs
-        assert (leg.name, leg.share) == ("words", pytest.approx(hit.score, abs=1e-5))
+        assert leg.name == "words"
+        assert leg.share == pytest.approx(hit.score, abs=1e-5)
 
 
 def test_marks(opened: Library) -> None:
