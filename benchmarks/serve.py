@@ -7,9 +7,9 @@ says what the machine, Uvicorn and the clients themselves take. `--write` puts t
 docs/web.md.
 
 A question is some words of a document, with facets. Clients ask one after the other without a
-pause, or think in between, ten seconds on average. Questions are new, each asked for the first time; or
-repeated: drawn from 200 that were asked before, the second half as often as the first, the third a
-third as often (Zipf's law). The writer ingests a file every two seconds in another process.
+pause, or think in between, ten seconds on average. Questions are new, each asked for the first
+time; or repeated: drawn from 200 that were asked before, the second half as often as the first, the
+third a third as often (Zipf's law). The writer ingests a file every two seconds in another process.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ def measured(library: Path, folder: Path, seconds: float) -> str:
     """Ask and return the table."""
     questions = Questions(library)
     command = ("-m", "lpisearch", "--db", str(library), "serve", "--port", "0")
-    loads = []
+    loads: list[Load] = []
 
     def ask(
         name: str, question: Callable[[], str], clients: int = CLIENTS, *, thinks: bool = False

@@ -8,9 +8,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.client.reading import as_answer, as_classification, as_record
+from lpisearch.client.reading import as_answer, as_classification, as_map, as_reason, as_record
 from lpisearch.errors import DocumentNotFound
 from lpisearch.records import Classification, Document, Facets, Filter, TopicReport
+from lpisearch.records.maps import Mark
 from lpisearch.settings import ClassifyOptions, SearchOptions
 from lpisearch.settings.conditions import as_conditions
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from lpisearch.client.transport import Transport
     from lpisearch.records import Answer, Run
+    from lpisearch.records.maps import DocumentMap, Reason
 
 _AT_ONCE = 200
 _KNOWN = ("label", "predicted", "path", "split", "since", "until", "media_type")
@@ -39,7 +41,8 @@ def _params(options: SearchOptions) -> dict[str, Any]:
     return plain | filter_params(options.where)
 
 
-def _each(labels: str | Sequence[str]) -> tuple[str, ...]:
+def each_label(labels: str | Sequence[str]) -> tuple[str, ...]:
+    """Return labels, given as one or several."""
     return (labels,) if isinstance(labels, str) else tuple(labels)
 
 
@@ -70,11 +73,47 @@ class Asking:
         """Find documents by meaning and by words, best first."""
         given = {"k": k, "by": by, "index": index, "sort": sort}
         flags = {"explain": explain or None, "facets": facets or None}
-        chosen = _chosen(options, _each(label), given | flags)
+        chosen = _chosen(options, each_label(label), given | flags)
         params = _params(chosen) | {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
         return as_answer(self._transport.get("/search", params))
 
     query = search
+
+    def reason(
+        self,
+        text: str,
+        document: str,
+        *,
+        options: SearchOptions | None = None,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+    ) -> Reason:
+        """Say why a search finds a document where it does: its score as an exact sum."""
+        params = _params(options or SearchOptions()) | {"q": text, "id": document}
+        params |= {"like": tuple(like), "unlike": tuple(unlike)}
+        return as_reason(self._transport.get("/reason", params))
+
+    def marks(
+        self, text: str, *parts: str, options: SearchOptions | None = None
+    ) -> list[tuple[Mark, ...]]:
+        """Return where words of a query, and near words, are in each of some texts."""
+        chosen = options or SearchOptions()
+        how = asdict(chosen) | {"where": chosen.where.as_dict()}
+        body = {"text": text, "parts": parts, "options": how}
+        found = self._transport.ask("POST", "/marks", body=body)["marks"]
+        return [tuple(Mark(**mark) for mark in some) for some in found]
+
+    def map(
+        self,
+        projection: str = "neighbours",
+        *,
+        number: int | None = None,
+        seed: int = 0,
+        index: str = "default",
+    ) -> DocumentMap:
+        """Place all documents in a plane, with their topics and labels."""
+        params = {"projection": projection, "number": number, "seed": seed, "index": index}
+        return as_map(self._transport.get("/map", params))
 
     def similar(
         self,
@@ -88,7 +127,7 @@ class Asking:
         options: SearchOptions | None = None,
     ) -> Answer:
         """Find documents that are like one: of the library, any other, or a local file."""
-        chosen = _chosen(options, _each(label), {"k": k, "by": by, "index": index})
+        chosen = _chosen(options, each_label(label), {"k": k, "by": by, "index": index})
         params, ask = _params(chosen), self._transport.ask
         if isinstance(document, Document):
             text = {"title": document.title, "text": document.text}

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from lpisearch.client.apart import NotServed
-from lpisearch.client.asking import filter_params
+from lpisearch.client.asking import each_label, filter_params
 from lpisearch.client.reading import as_document, as_record
 from lpisearch.files import refuse_others, whole_file
 from lpisearch.records import (
@@ -63,7 +63,7 @@ class Holding:
     ) -> LabelReport:
         """Give documents labels and take others away, whatever their sources say."""
         body: dict[str, Any] = {"documents": documents, "where": _as_dict(where)}
-        body |= {"add": _each(add), "remove": _each(remove)}
+        body |= {"add": each_label(add), "remove": each_label(remove)}
         return as_record(LabelReport, self._transport.ask("POST", "/labels", body=body))  # type: ignore[no-any-return]
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
@@ -180,7 +180,3 @@ def as_json(options: Any) -> dict[str, Any]:
 
 def _as_dict(where: Filter | None) -> dict[str, Any] | None:
     return None if where is None else where.as_dict()
-
-
-def _each(labels: str | Sequence[str]) -> tuple[str, ...]:
-    return (labels,) if isinstance(labels, str) else tuple(labels)

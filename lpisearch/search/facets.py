@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.records import Facets, FacetValue, Filter
+from lpisearch.records import Facets, FacetValue
 from lpisearch.search.periods import by_period
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,14 +84,14 @@ class FacetColumns:
         numbers, splits, dates, paths, formats = zip(*traits, strict=True) if traits else [()] * 5
         keys = np.array(numbers, np.int64)
         every = np.arange(len(keys))
-        predicted: Mapping[int, Sequence[str]] = {}
+        predicted: list[tuple[int, str]] = []
         if snapshot.labels.predicted_counts():
             said = snapshot.labels.predicted(keys.tolist())
-            predicted = {key: [each.label for each in names] for key, names in said.items()}
+            predicted = [(key, each.label) for key, names in said.items() for each in names]
         return cls(
             snapshot.state(),
             keys,
-            _labelled(keys, snapshot.labels.by_key(Filter())),
+            _labelled(keys, snapshot.labels.pairs()),
             _labelled(keys, predicted),
             _Coded.of(splits, every),
             _Coded.of(formats, every),
@@ -119,11 +119,10 @@ class FacetColumns:
         )
 
 
-def _labelled(keys: NDArray[np.int64], labels: Mapping[int, Sequence[str]]) -> _Coded:
+def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Coded:
     """Give the labels of documents numbers; keys ascend."""
-    owners = np.array([key for key, names in labels.items() for _ in names], np.int64)
-    every = (name for names in labels.values() for name in names)
-    return _Coded.of(every, np.searchsorted(keys, owners))
+    owners = np.array([key for key, _ in labels], np.int64)
+    return _Coded.of((name for _, name in labels), np.searchsorted(keys, owners))
 
 
 def _next_below(paths: _Coded, chosen: NDArray[np.bool_]) -> tuple[FacetValue, ...]:

@@ -105,6 +105,9 @@ class Labels(Protocol):
     def by_key(self, wanted: Filter) -> dict[int, list[str]]:
         """Return the labels of every document that has any."""
 
+    def pairs(self) -> list[tuple[int, str]]:
+        """Return (key, label) of every label of every document."""
+
     def predicted_counts(self) -> dict[str, int]:
         """Return for how many documents each label was predicted, by name."""
 

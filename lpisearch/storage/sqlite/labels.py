@@ -46,6 +46,11 @@ class SQLiteLabels:
         )
         return {key: json.loads(names) for key, names in self.connection.execute(statement)}
 
+    def pairs(self) -> list[tuple[int, str]]:
+        """Return (key, label) of every label of every document."""
+        rows = self.connection.exec_driver_sql("SELECT document_id, name FROM labels").cursor
+        return [] if rows is None else list(rows.fetchall())
+
     def predicted_counts(self) -> dict[str, int]:
         """Return for how many documents each label was predicted, by name."""
         name = PREDICTED_LABELS.c.name

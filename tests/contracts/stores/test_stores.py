@@ -502,3 +502,54 @@ def test_files_that_failed_are_kept(store: Store) -> None:
         transaction.sources.forget_failed(["/notes/b", "/notes/unknown"])
     with store.reading() as snapshot:
         assert snapshot.sources.failed() == {"/notes/a": changed}
+
+
+def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None]) -> None:
+    """The mark of a state changes with every change that is kept, and with nothing else."""
+
+    def mark() -> str:
+        with store.reading() as snapshot:
+            return snapshot.state()
+
+    seen = [mark()]
+    assert mark() == seen[0]
+    fill(store, [{"id": "a", "text": "one"}])
+    seen.append(mark())
+    with store.writing() as transaction:
+        key = transaction.documents.only("a")
+        transaction.changes.delete({key})
+        transaction.rollback()
+    assert mark() == seen[-1]
+    with store.writing() as transaction:
+        transaction.documents.count(EVERY)
+    assert mark() == seen[-1]
+    with store.writing() as transaction:
+        transaction.settings.set("name", {"value": 1})
+    seen.append(mark())
+    with store.writing() as transaction:
+        transaction.changes.delete({transaction.documents.only("a")})
+    seen.append(mark())
+    assert len(set(seen)) == len(seen)
+
+
+def test_pairs_are_all_labels(store: Store, fill: Callable[[Store, Any], None]) -> None:
+    """Every label of every document, with its key."""
+    fill(store, [{"id": "a", "text": "x", "labels": ("sea", "sky")}, {"id": "b", "text": "y"}])
+    with store.reading() as snapshot:
+        key = snapshot.documents.only("a")
+        assert sorted(snapshot.labels.pairs()) == [(key, "sea"), (key, "sky")]
+
+
+def test_traits_are_those_of_every_document(
+    store: Store, fill: Callable[[Store, Any], None]
+) -> None:
+    """Key, split, date, path and media type, in order of keys."""
+    fill(
+        store, [{"id": "a", "text": "x", "split": "test", "date": "2024"}, {"id": "b", "text": "y"}]
+    )
+    with store.reading() as snapshot:
+        keys = snapshot.documents.keys()
+        assert [tuple(row) for row in snapshot.documents.traits()] == [
+            (keys[0], "test", "2024", "/notes/all.jsonl", "text/plain"),
+            (keys[1], "", "", "/notes/all.jsonl", "text/plain"),
+        ]
