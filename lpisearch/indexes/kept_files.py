@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.compute.shards import Shards, ShardsDamaged, ShardWriter
-from lpisearch.errors import IndexUnwritable, LpiSearchError
+from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, NothingToIndex
 from lpisearch.files import create, folder_mode, whole_file
 from lpisearch.indexes.workspace import Kept, let_go
 
@@ -50,12 +50,13 @@ class _RoomInFiles:
 
     def fill(
         self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> None:
+    ) -> Array:
         # Written, not mapped: what is written need not stay in memory.
         with create(self._path(name), self._mode) as stream:
             _write_header(stream, shape, dtype)
             for block in blocks:
                 stream.write(np.ascontiguousarray(block, dtype).data)
+        return _mapped(self._path(name))
 
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         path = self._path(name)
@@ -155,6 +156,9 @@ def in_files(parent: Path, name: str, key: str, mode: int, stage: Stage) -> Iter
             raise IndexUnwritable(parent, error.strerror or str(error)) from error
         try:
             yield FileWorkspace(own, key, mode, stage)
+        except (BadOption, NothingToIndex):  # the next run would come to no other end
+            shutil.rmtree(own, ignore_errors=True)
+            raise
         except OSError as error:
             raise IndexUnwritable(own, error.strerror or str(error)) from error
         shutil.rmtree(own, ignore_errors=True)

@@ -63,8 +63,8 @@ class Room(Protocol):
 
     def fill(
         self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> None:
-        """Keep an array whose rows come block by block."""
+    ) -> Array:
+        """Keep an array whose rows come block by block; return it, to be read."""
 
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """Give an array to be written to in any order."""
@@ -96,12 +96,13 @@ class _RoomInMemory:
 
     def fill(
         self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> None:
+    ) -> Array:
         out = self.empty(name, shape, dtype)
         start = 0
         for block in blocks:
             out[start : start + len(block)] = block
             start += len(block)
+        return out
 
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         self.arrays[name] = np.empty(shape, dtype)

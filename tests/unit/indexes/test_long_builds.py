@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from lpisearch.errors import NothingToIndex
 from lpisearch.indexes import planning, steps
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
@@ -165,6 +166,14 @@ def test_two_builds_at_once_do_not_meet(library: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(steps, "_scaled", build_meanwhile)
     outer = build_index(library, OPTIONS)
     assert outer.documents == inner[0].documents
+    assert not list(library.parent.glob("*.index/.*unfinished*"))
+
+
+@pytest.mark.usefixtures("in_files")
+def test_nothing_stays_of_a_build_that_cannot_be(library: Path) -> None:
+    """Where there is nothing to learn, no files are left to go on from."""
+    with pytest.raises(NothingToIndex):
+        build_index(library, replace(OPTIONS, alpha=1e30))
     assert not list(library.parent.glob("*.index/.*unfinished*"))
 
 
