@@ -72,9 +72,10 @@ def as_map(said: Mapping[str, Any]) -> DocumentMap:
     """Return documents as points in a plane."""
     import numpy as np
 
-    texts = {name: tuple(said[name]) for name in ("ids", "titles", "label_names")}
     return DocumentMap(
-        **texts,
+        ids=tuple(said["ids"]),
+        titles=tuple(said["titles"]),
+        label_names=tuple(said["label_names"]),
         places=np.array(said["places"], np.float32).reshape(-1, 2),
         topics=np.array(said["topics"], np.int32),
         labels=np.array(said["labels"], np.int32),
