@@ -67,9 +67,28 @@ class SQLiteCorpus:
         return fingerprint(self._pairs(statement.order_by(DOCUMENTS.c.id)))
 
     def _pairs(self, statement: Select[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Give keys and hashes, some at a time in memory."""
         result = self.connection.execution_options(yield_per=_PAIRS_AT_ONCE).execute(statement)
-        for key, content in result:  # noqa: UP028 (rows are no tuples to mypy)
-            yield key, content
+        for row in result:
+            yield row[0], row[1]
+
+    def size(self, wanted: Filter) -> tuple[int, int]:
+        """Return how many documents pass a filter, and the characters of their tokens."""
+        statement = (
+            select(func.count(), func.coalesce(func.sum(func.length(TOKENS.c.tokens)), 0))
+            .select_from(DOCUMENTS)
+            .join(TOKENS, TOKENS.c.document_id == DOCUMENTS.c.id)
+            .where(*conditions(wanted))
+        )
+        documents, characters = self.connection.execute(statement).one()
+        return documents, characters
+
+    def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
+        """Return how many documents pass a filter, and the sum of their keys."""
+        keys = func.coalesce(func.sum(DOCUMENTS.c.id), 0)
+        statement = select(func.count(), keys).select_from(DOCUMENTS)
+        documents, total = self.connection.execute(statement.where(*conditions(wanted))).one()
+        return documents, total
 
 
 def _compare(keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
