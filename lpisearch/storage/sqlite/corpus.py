@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
 
@@ -66,7 +66,7 @@ class SQLiteCorpus:
         statement = select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash).where(*conditions(wanted))
         return fingerprint(self._pairs(statement.order_by(DOCUMENTS.c.id)))
 
-    def _pairs(self, statement: Select[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    def _pairs(self, statement: Select[Any]) -> Iterator[tuple[int, bytes]]:
         """Give keys and hashes, some at a time in memory."""
         result = self.connection.execution_options(yield_per=_PAIRS_AT_ONCE).execute(statement)
         for row in result:
