@@ -1,9 +1,10 @@
 """What answers and all that goes through a library take, by its size, and how fast that grows.
 
 Run `python -m benchmarks.answers [--sizes 10000,100000,300000] [--folder FOLDER]`. Corpora are
-those of `scale_corpus.py`; a library that is in FOLDER already (`libN.db`) is used as it is, else
-it is made with 300 dimensions. Each verb runs as a process of its own; warm answers are asked of
-one open library. The table goes into docs/scale.md between its markers, unless `--print`.
+those of `scale_corpus.py`. A library that is in FOLDER already (`libN.db`) is used as it is, else
+it is made with 300 dimensions; a size that was measured there is not measured again. Each verb runs
+as a process of its own; warm answers are asked of one open library. The table goes into
+docs/scale.md between its markers, unless `--print`.
 
 Growth is fitted to processor time, which other work on the machine moves less than the clock.
 """
@@ -73,13 +74,22 @@ def main() -> None:
     sizes = [int(each) for each in arguments.sizes.split(",")]
     with tempfile.TemporaryDirectory() as throw_away:
         folder = arguments.folder or Path(throw_away)
-        found = {size: measure(folder, size) for size in sizes}
+        found = {size: measured(folder, size) for size in sizes}
     text = table(found)
     print(text)
     if not arguments.print:
         page = PAGE.read_text(encoding="utf-8")
         inside = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
         PAGE.write_text(inside.sub(lambda _: f"{BEGIN}\n{text}\n{END}", page), encoding="utf-8")
+
+
+def measured(folder: Path, size: int) -> dict[str, Taken]:
+    """Measure a size, unless that was done in the folder before."""
+    kept = folder / f"answers{size}.json"
+    if not kept.exists():
+        kept.write_text(json.dumps(measure(folder, size)), encoding="utf-8")
+    read = json.loads(kept.read_text(encoding="utf-8"))
+    return {name: Taken(*each) for name, each in read.items()}
 
 
 def measure(folder: Path, size: int) -> dict[str, Taken]:

@@ -219,7 +219,7 @@ def moved(browser: Browser, root: str) -> None:
 def _busy(told: CDPSession) -> float:
     """Return the processor time that the thread of a page has spent, in seconds."""
     found = told.send("Performance.getMetrics")["metrics"]
-    return next(each["value"] for each in found if each["name"] == "TaskDuration")
+    return float(next(each["value"] for each in found if each["name"] == "TaskDuration"))
 
 
 def _shaken(page: Page) -> list[float]:

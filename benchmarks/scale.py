@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MARK = "<!-- measured: printed by benchmarks/scale.py -->"
 END = "<!-- end of measured -->"
+HEAD = f"| {'':30} | seconds | processor | peak MB |\n| :{'-' * 29} | ---: | ---: | ---: |"
 QUERIES = 100
 CLASSIFIED = 200
 # A process is measured from a small one: a child begins with the memory of the one that forks it.
@@ -92,19 +93,22 @@ def main() -> None:
     parser.add_argument("--peers", default="fts5,tantivy,bm25s,svd", help="none, or some names")
     parser.add_argument("--build-only", action="store_true", help="ingest and index alone")
     parser.add_argument("--train", help="of index: none learns no labels")
+    parser.add_argument(
+        "--library", type=Path, action="append", help="one that is there: `index` alone is measured"
+    )
     parser.add_argument("--folder", type=Path, help="keep everything here")
     parser.add_argument("--write", type=Path, help="a page of the docs")
     arguments = parser.parse_args()
     sizes = arguments.growth or [arguments.documents]
     PAGE.say(f"`python -m benchmarks.scale {shlex.join(sys.argv[1:])}`")
-    runs = {}
-    for size in sizes:
+    runs = dict(measure_index(library, arguments) for library in arguments.library or ())
+    for size in [] if runs else sizes:
         with tempfile.TemporaryDirectory() as throw_away:
             folder = arguments.folder or Path(throw_away)
             runs[size] = measure(folder, size, arguments)
         if arguments.write:
             PAGE.write(arguments.write)
-    if len(sizes) > 1:
+    if len(runs) > 1:
         print_growth(runs)
     if arguments.write:
         PAGE.write(arguments.write)
@@ -117,28 +121,49 @@ def measure(folder: Path, size: int, arguments: argparse.Namespace) -> dict[str,
         write_corpus(corpus, size)
     library.unlink(missing_ok=True)
     PAGE.say(f"\n{size:,} documents, {corpus.stat().st_size / 1e6:,.0f} MB of JSON Lines\n")
-    PAGE.say(f"| {'':30} | seconds | processor | peak MB |\n| :{'-' * 29} | ---: | ---: | ---: |")
+    PAGE.say(HEAD)
     steps = [run(library, "ingest", str(corpus)), run(library, *_index(arguments))]
-    seconds = {step.name: step.cpu for step in steps}
-    built = steps[1].said
-    for stage, taken in built["seconds"].items():
-        cpu = built["processor_seconds"][stage]
-        PAGE.say(f"| – {stage:28} | {taken:7.2f} | {cpu:7.2f} | |")
-        seconds[f"index: {stage}"] = cpu
+    seconds = {step.name: step.cpu for step in steps} | _stages(steps[1])
     seconds |= {f"{step.name}: peak MB": step.peak_mb for step in steps}
     texts = [each["text"] for each in documents(CLASSIFIED, seed=1)]
     if not arguments.build_only:
         seconds |= _others(folder, library, corpus, texts)
+    _say_built(library, steps[1])
+    minutes = (steps[0].seconds + steps[1].seconds) / 60
+    PAGE.say(f"\nIngest and index took {minutes:.1f} minutes.")
+    beside_peers(corpus, library, seconds, steps[1].said["dims"], arguments.peers.split(","))
+    return seconds
+
+
+def measure_index(library: Path, arguments: argparse.Namespace) -> tuple[int, dict[str, float]]:
+    """Build the index of a library that is there; return its size and seconds by stage."""
+    PAGE.say(f"\n{library.name}\n")
+    PAGE.say(HEAD)
+    step = run(library, *_index(arguments))
+    seconds = {"index": step.cpu} | _stages(step) | {"index: peak MB": step.peak_mb}
+    _say_built(library, step)
+    return step.said["documents"], seconds
+
+
+def _stages(step: Step) -> dict[str, float]:
+    """Print the stages of a build; return the seconds of the processor of each."""
+    for stage, taken in step.said["seconds"].items():
+        cpu = step.said["processor_seconds"][stage]
+        PAGE.say(f"| – {stage:28} | {taken:7.2f} | {cpu:7.2f} | |")
+    return {f"index: {stage}": cpu for stage, cpu in step.said["processor_seconds"].items()}
+
+
+def _say_built(library: Path, step: Step) -> None:
+    """Print what came out, and what was estimated."""
     with open(library) as opened:
         plan = opened.plan()
+    built = step.said
     PAGE.say(
-        f"\n{built['dims']} dimensions, learned from {built['learned_from']:,} documents; "
-        f"neighbours kept {built['graph_recall']}; estimated {plan.memory_mb:,.0f} MB, "
-        f"taken {steps[1].peak_mb:,.0f} MB; index {built['size_bytes'] / 1e6:,.0f} MB; "
-        f"ingest and index {(steps[0].seconds + steps[1].seconds) / 60:.1f} minutes"
+        f"\n{built['documents']:,} documents, {built['dims']} dimensions, learned from "
+        f"{built['learned_from']:,}; neighbours kept {built['graph_recall']}; estimated "
+        f"{plan.memory_mb:,.0f} MB, taken {step.peak_mb:,.0f} MB; "
+        f"index {built['size_bytes'] / 1e6:,.0f} MB"
     )
-    beside_peers(corpus, library, seconds, built["dims"], arguments.peers.split(","))
-    return seconds
 
 
 def _index(arguments: argparse.Namespace) -> list[str]:

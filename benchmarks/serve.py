@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import lpisearch
@@ -288,7 +288,7 @@ def measured(library: Path, folder: Path, seconds: float) -> str:
     """Ask and return the table."""
     questions = Questions(library)
     command = ("-m", "lpisearch", "--db", str(library), "serve", "--port", "0")
-    loads: list[Any] = []
+    loads: list[Load] = []
 
     def ask(
         name: str, question: Callable[[], str], clients: int = CLIENTS, *, thinks: bool = False

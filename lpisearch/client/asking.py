@@ -8,9 +8,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.client.reading import as_answer, as_classification, as_record
+from lpisearch.client.reading import as_answer, as_classification, as_map, as_reason, as_record
 from lpisearch.errors import DocumentNotFound
 from lpisearch.records import Classification, Document, Facets, Filter, TopicReport
+from lpisearch.records.maps import Mark
 from lpisearch.settings import ClassifyOptions, SearchOptions
 from lpisearch.settings.conditions import as_conditions
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from lpisearch.client.transport import Transport
     from lpisearch.records import Answer, Run
+    from lpisearch.records.maps import DocumentMap, Reason
 
 _AT_ONCE = 200
 _KNOWN = ("label", "predicted", "path", "split", "since", "until", "media_type")
@@ -76,6 +78,42 @@ class Asking:
         return as_answer(self._transport.get("/search", params))
 
     query = search
+
+    def reason(
+        self,
+        text: str,
+        document: str,
+        *,
+        options: SearchOptions | None = None,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+    ) -> Reason:
+        """Say why a search finds a document where it does: its score as an exact sum."""
+        params = _params(options or SearchOptions()) | {"q": text, "id": document}
+        params |= {"like": tuple(like), "unlike": tuple(unlike)}
+        return as_reason(self._transport.get("/reason", params))
+
+    def marks(
+        self, text: str, *parts: str, options: SearchOptions | None = None
+    ) -> list[tuple[Mark, ...]]:
+        """Return where words of a query, and near words, are in each of some texts."""
+        chosen = options or SearchOptions()
+        how = asdict(chosen) | {"where": chosen.where.as_dict()}
+        body = {"text": text, "parts": parts, "options": how}
+        found = self._transport.ask("POST", "/marks", body=body)["marks"]
+        return [tuple(Mark(**mark) for mark in some) for some in found]
+
+    def map(
+        self,
+        projection: str = "neighbours",
+        *,
+        number: int | None = None,
+        seed: int = 0,
+        index: str = "default",
+    ) -> DocumentMap:
+        """Place all documents in a plane, with their topics and labels."""
+        params = {"projection": projection, "number": number, "seed": seed, "index": index}
+        return as_map(self._transport.get("/map", params))
 
     def similar(
         self,
@@ -151,7 +189,7 @@ class Asking:
             said = self._transport.ask("POST", "/classify/file", params, file=stream)
         return replace(as_classification(said), input=str(what))
 
-    def classifyeach_label(
+    def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
     ) -> Iterator[Classification]:
         """Judge files that exist, or else one text.

@@ -15,8 +15,10 @@ from lpisearch.records import (
     Passage,
     Section,
     SharedTopic,
+    TopicReport,
 )
 from lpisearch.records.forms import read
+from lpisearch.records.maps import DocumentMap, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +59,31 @@ def _explanation(said: Mapping[str, Any]) -> Explanation:
     )
     cosine = said["cosine"]  # which the sum over all pairs is, but for rounding
     return Explanation(cosine, cosine, tuple(pairs), tuple(words), tuple(topics))
+
+
+def as_reason(said: Mapping[str, Any]) -> Reason:
+    """Return why a document stands where it does."""
+    why = said["explanation"]
+    bare: Reason = as_record(Reason, {**said, "explanation": None})
+    return replace(bare, explanation=None if why is None else _explanation(why))
+
+
+def as_map(said: Mapping[str, Any]) -> DocumentMap:
+    """Return documents as points in a plane."""
+    import numpy as np
+
+    return DocumentMap(
+        ids=tuple(said["ids"]),
+        titles=tuple(said["titles"]),
+        label_names=tuple(said["label_names"]),
+        places=np.array(said["places"], np.float32).reshape(-1, 2),
+        topics=np.array(said["topics"], np.int32),
+        labels=np.array(said["labels"], np.int32),
+        report=as_record(TopicReport, said["report"]),
+        projection=said["projection"],
+        rule=said["rule"],
+        unplaced=said["unplaced"],
+    )
 
 
 def as_document(said: Mapping[str, Any]) -> Document:

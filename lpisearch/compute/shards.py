@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _CONTENTS = "rows.json"
 _FORMAT = 1
+_LENGTH_AT = 8  # in an .npy file: behind the magic number and the version
 _ARRAYS = {"indptr": np.int64, "indices": np.int32, "data": None}
 
 
@@ -186,14 +187,28 @@ class Shard:
 
     def _array(self, name: str, size: int) -> NDArray[Any]:
         path = _path(self.folder, self.number, name)
+        dtype = np.dtype(_ARRAYS[name] or self.dtype)
         try:
-            # A file without entries cannot be mapped.
-            found: NDArray[Any] = np.load(path, mmap_mode="r" if size else None, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            begin, header = _header(path)
+            is_whole = path.stat().st_size == begin + size * dtype.itemsize
+        except OSError as error:
             raise ShardsDamaged(f"{path} cannot be read.") from error
-        if found.shape != (size,) or (name == "data" and found.dtype != self.dtype):
+        if not is_whole or f"'descr': '{dtype.str}'" not in header or f"({size},)" not in header:
             raise ShardsDamaged(f"{path} is not as it was written.")
-        return found
+        if not size:  # a file without entries cannot be mapped
+            return np.empty(0, dtype)
+        return np.memmap(path, dtype, "r", begin, (size,))
+
+
+def _header(path: Path) -> tuple[int, str]:
+    """Return where the numbers of an .npy file begin, and what is said of them.
+
+    NumPy would parse that as Python: in threads, Python 3.11 can fail to.
+    """
+    with path.open("rb") as stream:
+        start = stream.read(_LENGTH_AT + 2)
+        length = int.from_bytes(start[_LENGTH_AT:], "little")
+        return len(start) + length, stream.read(length).decode("latin-1")
 
 
 def _path(folder: Path, number: int, name: str) -> Path:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +13,13 @@ from lpisearch.errors import BadOption
 from lpisearch.indexes.checking import with_typed_settings
 from lpisearch.indexes.counting import HASH_BYTES
 from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
-from lpisearch.indexes.learn import Corpus, fit_subspace, library_versions
+from lpisearch.indexes.learn import fit_subspace, library_versions
 from lpisearch.indexes.places import IndexPlace, choose_place
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.projecting import MOST_LEADERS
+from lpisearch.indexes.resuming import labels_to_learn, workspace_of
 from lpisearch.indexes.stages import Stages, peak_megabytes
+from lpisearch.indexes.steps import Corpus
 from lpisearch.indexes.workspace import Kept, MemoryWorkspace
 from lpisearch.records import BuiltIndex, IndexReport
 from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.manifest import Manifest
     from lpisearch.indexes.workspace import Room, Workspace
     from lpisearch.places import Place
-    from lpisearch.records import IndexPlan, TokenShard
+    from lpisearch.records import TokenShard
     from lpisearch.settings import IndexOptions, IndexSpec
     from lpisearch.storage import Snapshot, Store
 
@@ -71,7 +71,7 @@ def build_index(
     check_writable(place.folder)
     stages = Stages(on_stage, on_step)
     spec = with_typed_settings(options.spec)
-    with _workspace(library, place, spec, plan, stages) as workspace:
+    with workspace_of(library, place, spec, plan, stages) as workspace:
         index = fit_index(library, spec, stages, workspace=workspace, most=plan.learned_from)
         with (
             stages.stage("writing"),
@@ -181,7 +181,7 @@ def _corpus(store: Store, spec: IndexSpec, stages: Stages) -> Iterator[Corpus]:
     from lpisearch.classifiers.training import check_train
 
     with store.reading() as snapshot:
-        labels = _labels(snapshot, spec)
+        labels = labels_to_learn(snapshot, spec)
         if spec.labels == "use" and not labels:
             raise BadOption("labels", "no document has a label to use")
         splits = snapshot.labels.splits_by_key(spec.where)
@@ -213,16 +213,6 @@ def _pairs(
         raise BadOption("pairs", f"no document is called {quoted(unknown[:3])}")
     found = [(kind, keys[first], keys[second]) for kind, first, second in spec.pairs]
     return found, {keys[name]: name for name in named}
-
-
-def _labels(snapshot: Snapshot, spec: IndexSpec) -> dict[int, list[str]]:
-    """Return what is learned from: given labels, and predicted ones where that is asked."""
-    labels = snapshot.labels.by_key(spec.where)
-    if spec.learn_predicted:
-        others = [key for key in snapshot.corpus.content_hashes(spec.where) if key not in labels]
-        for key, predicted in snapshot.labels.predicted(others).items():
-            labels[key] = [each.label for each in predicted]
-    return labels
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
@@ -270,38 +260,6 @@ def _built(fitted: Fitted) -> BuiltIndex:
         classifier=fitted.classifier,
         **facts,
     )
-
-
-@contextmanager
-def _workspace(
-    library: Place, place: IndexPlace, spec: IndexSpec, plan: IndexPlan, stages: Stages
-) -> Iterator[Workspace]:
-    """Give what keeps the steps of a build: memory, or files for one that is long or large."""
-    from lpisearch.indexes.workspace import in_files
-
-    if not plan.in_files:
-        yield MemoryWorkspace()
-        return
-    with open_store(library) as store, store.reading() as snapshot:
-        key = _key(snapshot, spec, plan)
-    with in_files(place.folder, spec.name, key, place.mode, stages.stage) as workspace:
-        yield workspace
-
-
-def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
-    """Return what tells a build from all others: what it is made from, and how."""
-    made = {
-        "spec": spec.as_dict(),
-        "learned_from": plan.learned_from,
-        "tokeniser": snapshot.settings.get(TOKENISER),
-        "documents": fingerprint(snapshot.corpus.content_hashes(spec.where)),
-        "versions": library_versions(),
-    }
-    digest = sha256(json.dumps(made, sort_keys=True).encode())
-    for told in (_labels(snapshot, spec), snapshot.labels.splits_by_key(spec.where)):
-        for key in sorted(told):
-            digest.update(json.dumps([key, told[key]]).encode())
-    return digest.hexdigest()
 
 
 def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int, stages: Stages) -> Kept:

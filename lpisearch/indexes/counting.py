@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.compute.row_blocks import BLOCK_ROWS, Derived, map_blocks
+from lpisearch.compute.gathering import Derived
+from lpisearch.compute.row_blocks import BLOCK_ROWS, map_blocks
 from lpisearch.errors import NothingToIndex
 from lpisearch.indexes.workspace import Kept
 from lpisearch.messages import Message, call

@@ -19,6 +19,7 @@ import numpy as np
 
 from lpisearch.errors import IndexDamaged, IndexUnreadable, IndexUnwritable, SubspaceError
 from lpisearch.files import ANYONE, create, folder_mode, sync_folder
+from lpisearch.indexes.kept_files import file_digest
 from lpisearch.indexes.manifest import (
     FILE,
     ArrayFacts,
@@ -27,7 +28,6 @@ from lpisearch.indexes.manifest import (
     folder_name,
     unreadable,
 )
-from lpisearch.indexes.workspace import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

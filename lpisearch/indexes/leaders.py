@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpisearch.compute.row_blocks import gather, whole
+from lpisearch.compute.gathering import gather, whole
 from lpisearch.graphs.near_duplicates import near_duplicate_groups
 from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
 

@@ -30,8 +30,10 @@ FILES_FROM = 50_000
 _BASE_MEGABYTES = 210
 _BYTES_A_NUMBER = 4  # float32
 _BYTES_A_WORD = 65
-# In files: of the words of a sample, of a document (its key, hash and label), of a term.
+# In files: of the words of a sample, of all words where calibration weighs them, of a document
+# (its key, hash and label), of a term.
 _BYTES_A_SAMPLED_WORD = 65
+_BYTES_A_CALIBRATED_WORD = 33
 _BYTES_A_DOCUMENT = 700
 _BYTES_A_TERM = 1500
 # Processor time on one core, in the stages of builds of 236 to 21,577 documents.
@@ -129,6 +131,7 @@ def _megabytes(size: _Size, options: IndexSpec, most: int, *, in_files: bool) ->
     if in_files:
         drawn = min(size.documents, DRAWN_A_LEADER * learned_from)
         needs += size.words * drawn / size.documents * _BYTES_A_SAMPLED_WORD
+        needs = max(needs, size.words * _BYTES_A_CALIBRATED_WORD)
         needs += size.documents * _BYTES_A_DOCUMENT + size.terms * _BYTES_A_TERM
     else:
         needs += size.words * _BYTES_A_WORD + size.documents * dims * _BYTES_A_NUMBER

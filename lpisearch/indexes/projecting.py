@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lpisearch.compute.row_blocks import gather, whole
+from lpisearch.compute.gathering import gather, whole
 from lpisearch.compute.threads import one_thread_if_small
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.graphs.options import GraphOptions

@@ -1,31 +1,21 @@
-"""Where a build keeps what it has worked out: in memory, or in files that outlive a kill.
+"""Where a build keeps what it has worked out: the contract, and memory.
 
 A build is a row of steps, each of which gives arrays, rows of a matrix and a few facts. `keep`
-works a step out, or gives what an earlier run of the same build left of it. In files a step is a
-folder: its arrays, and `step.json`, written last, with the size and SHA-256 of every file. What
-is cut short or changed is worked out anew.
+works a step out, or gives what an earlier run of the same build left of it: that is for files,
+which outlive a kill (`lpisearch.indexes.kept_files`).
 """
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from lpisearch.compute.row_blocks import Collected
-from lpisearch.compute.shards import Shards, ShardsDamaged, ShardWriter
-from lpisearch.errors import IndexUnwritable, LpiSearchError
-from lpisearch.files import create, folder_mode, whole_file
+from lpisearch.compute.gathering import Collected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from numpy.typing import DTypeLike, NDArray
@@ -34,13 +24,6 @@ if TYPE_CHECKING:
     from lpisearch.compute.row_blocks import RowBlocks
 
     Array = NDArray[Any]
-    Stage = Callable[[str], AbstractContextManager[None]]
-
-_STEP = "step.json"
-_BUILD = "build.json"
-_ROWS = "rows"
-_SUFFIX = ".unfinished"
-_READ_AT_ONCE = 1 << 20
 
 
 @dataclass(slots=True)
@@ -80,8 +63,8 @@ class Room(Protocol):
 
     def fill(
         self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> None:
-        """Keep an array whose rows come block by block."""
+    ) -> Array:
+        """Keep an array whose rows come block by block; return it, to be read."""
 
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """Give an array to be written to in any order."""
@@ -113,12 +96,13 @@ class _RoomInMemory:
 
     def fill(
         self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> None:
+    ) -> Array:
         out = self.empty(name, shape, dtype)
         start = 0
         for block in blocks:
             out[start : start + len(block)] = block
             start += len(block)
+        return out
 
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         self.arrays[name] = np.empty(shape, dtype)
@@ -158,127 +142,6 @@ class MemoryWorkspace:
         return {}
 
 
-class _RoomInFiles:
-    def __init__(self, folder: Path, mode: int) -> None:
-        self._folder = folder
-        self._mode = mode
-
-    def put(self, name: str, array: Array) -> None:
-        with create(self._path(name), self._mode) as stream:
-            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
-
-    def fill(
-        self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> None:
-        # Written, not mapped: what is written need not stay in memory.
-        with create(self._path(name), self._mode) as stream:
-            _write_header(stream, shape, dtype)
-            for block in blocks:
-                stream.write(np.ascontiguousarray(block, dtype).data)
-
-    def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-        path = self._path(name)
-        with create(path, self._mode) as stream:
-            _write_header(stream, shape, dtype)
-            begin = stream.tell()
-            os.ftruncate(stream.fileno(), begin + int(np.prod(shape)) * np.dtype(dtype).itemsize)
-        if not np.prod(shape):
-            return np.empty(shape, dtype)
-        mapped: Array = np.memmap(path, dtype, "r+", begin, shape)
-        return mapped
-
-    def rows(self) -> RowWriter:
-        return ShardWriter(self._folder / _ROWS, mode=self._mode)
-
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{name}.npy"
-
-
-class FileWorkspace:
-    """Keeps every step in a folder, for the next run of the same build.
-
-    Parameters
-    ----------
-    folder
-        Of this build; made if it is not there, emptied if it is of another build.
-    key
-        What the build is made from and how: only a run with the same key goes on from it.
-    mode
-        Of the files, before the user's umask.
-    stage
-        Times and announces that files of an earlier run are compared with their checksums.
-    """
-
-    def __init__(self, folder: Path, key: str, mode: int, stage: Stage) -> None:
-        self.resumed: list[str] = []
-        self._stage = stage
-        self._folder = folder
-        self._mode = mode
-        if _read_json(folder / _BUILD).get("key") != key:
-            shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(folder_mode(mode), parents=True, exist_ok=True)
-        if not (folder / _BUILD).exists():
-            with whole_file(folder / _BUILD, mode) as stream:
-                stream.write(json.dumps({"key": key}).encode())
-        self._files: dict[str, Path] = {}
-        self._mapped: list[Array] = []
-
-    def keep(self, step: str, work: Callable[[Room], Kept]) -> Kept:
-        """Take what is finished of a step from its files, or work it out and write it."""
-        folder = self._folder / step.replace(" ", "-")
-        kept = None
-        for array in self._mapped:
-            let_go(array)
-        if (folder / _STEP).exists():
-            with self._stage("going on from an earlier run"):
-                kept = _read_step(folder)
-        if kept is None:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(folder_mode(self._mode))
-            facts = work(_RoomInFiles(folder, self._mode)).facts
-            _finish_step(folder, facts, self._mode)
-            kept = _read_step(folder, verify=False) or Kept()
-        else:
-            self.resumed.append(step)
-        self._files |= {path.stem: path for path in folder.glob("*.npy")}
-        self._mapped += kept.arrays.values()
-        return kept
-
-    def files(self) -> dict[str, Path]:
-        """Return the file of each array, by name."""
-        return dict(self._files)
-
-
-@contextmanager
-def in_files(parent: Path, name: str, key: str, mode: int, stage: Stage) -> Iterator[FileWorkspace]:
-    """Give the workspace of a build; it goes when the block ends without an error.
-
-    Two runs of a build of one name do not meet in it: the second has one of its own, which
-    always goes.
-
-    Raises
-    ------
-    IndexUnwritable
-    """
-    from lpisearch.storage import writer_lock
-
-    own = parent / f".{name}{_SUFFIX}"
-    with ExitStack() as held:
-        try:
-            parent.mkdir(folder_mode(mode), parents=True, exist_ok=True)
-            held.enter_context(writer_lock(own, "index", 0))
-        except LpiSearchError:
-            own = parent / f".{name}-{os.getpid()}{_SUFFIX}"
-            held.callback(shutil.rmtree, own, ignore_errors=True)
-        except OSError as error:
-            raise IndexUnwritable(parent, error.strerror or str(error)) from error
-        try:
-            yield FileWorkspace(own, key, mode, stage)
-        except OSError as error:
-            raise IndexUnwritable(own, error.strerror or str(error)) from error
-        shutil.rmtree(own, ignore_errors=True)
-
-
 def let_go(array: Array) -> None:
     """Let the system take back the memory of an array that is mapped from a file."""
     import mmap
@@ -286,61 +149,3 @@ def let_go(array: Array) -> None:
     mapped = getattr(array, "_mmap", None)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def _write_header(stream: Any, shape: tuple[int, ...], dtype: DTypeLike) -> None:
-    described = np.lib.format.dtype_to_descr(np.dtype(dtype))
-    header = {"descr": described, "fortran_order": False, "shape": tuple(map(int, shape))}
-    np.lib.format.write_array_header_1_0(stream, header)
-
-
-def _finish_step(folder: Path, facts: dict[str, Any], mode: int) -> None:
-    files = {
-        str(path.relative_to(folder)): [path.stat().st_size, file_digest(path)]
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-    with whole_file(folder / _STEP, mode) as stream:
-        stream.write(json.dumps({"facts": facts, "files": files}).encode())
-
-
-def _read_step(folder: Path, *, verify: bool = True) -> Kept | None:
-    """Return what was finished of a step; None if it was not, or is not as it was written."""
-    said = _read_json(folder / _STEP)
-    if not said:
-        return None
-    try:
-        for name, (size, digest) in said["files"].items() if verify else ():
-            path = folder / name
-            if path.stat().st_size != size or file_digest(path) != digest:
-                return None
-        arrays = {path.stem: _mapped(path) for path in folder.glob("*.npy")}
-        rows = Shards.open(folder / _ROWS) if (folder / _ROWS).is_dir() else None
-    except (OSError, ValueError, TypeError, KeyError, ShardsDamaged):
-        return None
-    return Kept(arrays, said["facts"], rows)
-
-
-def _mapped(path: Path) -> Array:
-    try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:  # an array without entries cannot be mapped
-        array = np.load(path, allow_pickle=False)
-    return array
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        said = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(said, dict):
-            return said
-    return {}
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    digest = sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_READ_AT_ONCE):
-            digest.update(block)
-    return digest.hexdigest()

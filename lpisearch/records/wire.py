@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lpisearch.records.facets import Facets
     from lpisearch.records.indexes import IndexPlan, IndexReport
     from lpisearch.records.labels import LabelReport, PredictedLabel, PredictionReport
+    from lpisearch.records.maps import DocumentMap, Reason
 
 _FIRST_ROWS = {"retrieval": "runs"}  # the name of a first table's rows; "rows" for the others
 _SHARE_DIGITS = 6
@@ -96,6 +97,20 @@ def explanation_record(why: Explanation) -> dict[str, Any]:
             for one in why.topics
         ],
     }
+
+
+def reason_record(reason: Reason) -> dict[str, Any]:
+    """Return why a document stands where it does."""
+    why = reason.explanation
+    return _fields(reason) | {"explanation": None if why is None else explanation_record(why)}
+
+
+def map_record(drawn: DocumentMap) -> dict[str, Any]:
+    """Return the documents of an index as points in a plane."""
+    arrays = {name: getattr(drawn, name).tolist() for name in ("places", "topics", "labels")}
+    plain_fields = ("ids", "titles", "label_names", "projection", "rule", "unplaced")
+    rest = {name: _value(getattr(drawn, name)) for name in plain_fields}
+    return rest | arrays | {"report": topics_record(drawn.report)}
 
 
 def answer_record(answer: Answer) -> dict[str, Any]:

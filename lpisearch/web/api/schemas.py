@@ -109,6 +109,30 @@ _WRITTEN: dict[str, Any] = {
         },
         optional=("facets",),
     ),
+    "Reason": _object(
+        {
+            "id": _TEXT,
+            "by": _TEXT,
+            "score": _NUMBER,
+            "legs": _list(_ANY_OBJECT),
+            "explanation": {"type": ["object", "null"]},
+        }
+    ),
+    "Marks": _object({"marks": _list(_list(_ANY_OBJECT))}),
+    "DocumentMap": _object(
+        {
+            "ids": _TEXTS,
+            "titles": _TEXTS,
+            "label_names": _TEXTS,
+            "projection": _TEXT,
+            "rule": _TEXT,
+            "unplaced": _INTEGER,
+            "places": _list(_list(_NUMBER)),
+            "topics": _list(_INTEGER),
+            "labels": _list(_INTEGER),
+            "report": ref("TopicReport"),
+        }
+    ),
     "Runs": _object(
         {
             "runs": _list(

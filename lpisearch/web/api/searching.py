@@ -10,6 +10,8 @@ from lpisearch.records.wire import (
     answer_record,
     classification_record,
     facets_record,
+    map_record,
+    reason_record,
     run_record,
     topics_record,
 )
@@ -45,6 +47,15 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class ToMark:
+    """A question, and texts in which its words are looked for."""
+
+    text: str
+    parts: tuple[str, ...]
+    options: SearchOptions = field(default_factory=SearchOptions)
+
+
+@dataclass(frozen=True, slots=True)
 class ToAnswer:
     """Many questions, and how each is to be answered."""
 
@@ -69,6 +80,29 @@ def search(asked: Asked) -> dict[str, Any]:
     feedback = {"like": values["like"], "unlike": values["unlike"]}
     answer = asked.library.search(values["q"], options=options_of(values), **feedback)
     return answer_record(answer)
+
+
+def reason(asked: Asked) -> dict[str, Any]:
+    """Say why a search finds a document where it does."""
+    values = asked.values
+    feedback = {"like": values["like"], "unlike": values["unlike"]}
+    options = options_of(values)
+    return reason_record(
+        asked.library.reason(values["q"], values["id"], options=options, **feedback)
+    )
+
+
+def marks(asked: Asked) -> dict[str, Any]:
+    """Find the words of a question, and near words, in texts."""
+    body: ToMark = asked.body
+    _check_length("".join(body.parts))
+    found = asked.library.marks(body.text, *body.parts, options=body.options)
+    return {"marks": [[mark._asdict() for mark in some] for some in found]}
+
+
+def drawn(asked: Asked) -> dict[str, Any]:
+    """Place all documents in a plane."""
+    return map_record(asked.library.map(**asked.values))
 
 
 def similar(asked: Asked) -> dict[str, Any]:
@@ -159,8 +193,31 @@ _TOPICS = (
     Param("seed", "Of every random choice", "integer", 0, least=0, most=2**32 - 1),
     INDEX,
 )
+_MAP = (
+    Param("projection", "How", default="plane", choices=("plane", "neighbours")),
+    *(param for param in _TOPICS if param.name in {"number", "seed", "index"}),
+)
 ENDPOINTS = (
     Endpoint("GET", "/search", "search", search, "Find documents", "Answer", SEARCH, lasts=True),
+    Endpoint(
+        *("GET", "/reason", "reason", reason, "Say why a search finds a document where it does"),
+        *("Reason", (_ID, *SEARCH)),
+        lasts=True,
+    ),
+    Endpoint(
+        *(
+            "POST",
+            "/marks",
+            "marks",
+            marks,
+            "Find words of a question, and near words, in texts",
+        ),
+        *("Marks", (), ToMark),
+    ),
+    Endpoint(
+        *("GET", "/map", "map", drawn, "Place all documents in a plane", "DocumentMap", _MAP),
+        lasts=True,
+    ),
     Endpoint(
         *("GET", "/similar", "similar", similar, "Find documents that are like one", "Answer"),
         (_ID, *SIMILAR),

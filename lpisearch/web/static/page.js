@@ -67,12 +67,15 @@
   all("[data-jump]").forEach((button) => button.addEventListener("click", () => jump(Number(button.dataset.jump))));
 
   // The address follows what is typed: one step back for each pause, not for each key.
-  let last = 0;
+  let lastKey = -Infinity, begins = false;
+  one("#q")?.addEventListener("input", () => {
+    begins ||= performance.now() - lastKey > 1500;
+    lastKey = performance.now();
+  });
   document.addEventListener("htmx:beforeHistoryUpdate", (event) => {
-    const now = Date.now();
-    const typed = event.detail.elt?.id === "q" || event.detail.requestConfig?.elt?.id === "q";
-    if (typed && now - last < 1500) event.detail.history.type = "replace";
-    last = now;
+    const typed = (event.detail.requestConfig?.elt ?? event.detail.elt)?.id === "q";
+    if (typed && !begins) event.detail.history.type = "replace";
+    if (typed) begins = false;
   });
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target?.id !== "answer") return;

@@ -100,6 +100,25 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
     assert options.memory == 1_500_000_000
 
 
+@pytest.mark.usefixtures("shelf")
+def test_a_build_that_ended_early_is_gone_on_with(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan says that a long build is kept, and the report from which steps it went on."""
+    monkeypatch.setattr("lpisearch.indexes.planning.FILES_FROM", 1)
+
+    def end(*_values: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lpisearch.indexes.steps._scaled", end)
+        done = cli("index")
+    assert done.exit_code == 130
+    assert "is gone on with" in done.stderr
+    lines = dict(line.split("\t") for line in cli("index").stdout.splitlines())
+    assert lines["gone on after"] == "counting terms, writing postings, map"
+
+
 _BAD = {
     "--method lsl": "did you mean lsi?",
     "--method transformers": "choose one of: rlpi, olpi, lpi, lsi",

@@ -111,3 +111,17 @@ def test_rows_of_another_kind_are_refused(tmp_path: Path) -> None:
     for other in (_matrix(np.float64), _matrix(np.float32)[:, :-1]):
         with pytest.raises(ValueError, match="do not go with those before"):
             writer.add(other)
+
+
+def test_files_are_read_without_the_parser_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads of Python 3.11 that parse at once can fail: shards are read by many at once."""
+    X = _matrix(np.float32)
+    rows = _on_disk(X, tmp_path)
+
+    def fail(*_values: object) -> None:
+        raise SystemError("AST constructor recursion depth mismatch")
+
+    monkeypatch.setattr("ast.literal_eval", fail)
+    np.testing.assert_array_equal(sparse.vstack(list(blocks(rows))).toarray(), X.toarray())

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.indexes import learn, planning
+from lpisearch.errors import NothingToIndex
+from lpisearch.indexes import planning, steps
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.settings import IndexOptions
@@ -83,18 +84,18 @@ def test_a_killed_build_goes_on(library: Path, last: str) -> None:
 
 def _build_and_die(library: Path, last: str) -> None:
     """Build as the tests do, and be killed when a step is finished."""
-    from lpisearch.indexes import counting, workspace
+    from lpisearch.indexes import counting, kept_files
 
     planning.FILES_FROM = 1
     vars(counting)["BLOCK_ROWS"] = 7
-    finish = workspace._finish_step
+    finish = kept_files._finish_step
 
     def finish_and_die(folder: Path, facts: dict[str, Any], mode: int) -> None:
         finish(folder, facts, mode)
         if folder.name == last.replace(" ", "-"):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    workspace._finish_step = finish_and_die
+    kept_files._finish_step = finish_and_die
     build_index(library, OPTIONS)
 
 
@@ -105,7 +106,7 @@ def stopped(library: Path, monkeypatch: pytest.MonkeyPatch, in_files: None) -> C
 
     def stop() -> Path:
         with monkeypatch.context() as patch:
-            patch.setattr(learn, "_scaled", _interrupt)
+            patch.setattr(steps, "_scaled", _interrupt)
             with pytest.raises(KeyboardInterrupt):
                 build_index(library, OPTIONS)
         (folder,) = library.parent.glob("*.index/.default.unfinished")
@@ -154,17 +155,28 @@ def test_other_documents_begin_anew(
 def test_two_builds_at_once_do_not_meet(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second build of one name works in a folder of its own, which goes in the end."""
     inner: list[IndexReport] = []
-    scaled = learn._scaled
+    scaled = steps._scaled
 
     def build_meanwhile(places: Any, scales: Any) -> Any:
         if not inner:
-            monkeypatch.setattr(learn, "_scaled", scaled)
+            monkeypatch.setattr(steps, "_scaled", scaled)
             inner.append(build_index(library, OPTIONS))
         return scaled(places, scales)
 
-    monkeypatch.setattr(learn, "_scaled", build_meanwhile)
+    monkeypatch.setattr(steps, "_scaled", build_meanwhile)
     outer = build_index(library, OPTIONS)
     assert outer.documents == inner[0].documents
+    assert not list(library.parent.glob("*.index/.*unfinished*"))
+
+
+@pytest.mark.usefixtures("in_files")
+def test_nothing_stays_of_a_build_that_cannot_be(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is nothing to learn, no files are left to go on from."""
+    monkeypatch.setattr(steps, "_scaled", lambda places, _scales: np.zeros_like(places))
+    with pytest.raises(NothingToIndex):
+        build_index(library, OPTIONS)
     assert not list(library.parent.glob("*.index/.*unfinished*"))
 
 

@@ -14,7 +14,7 @@ import pytest
 import lpisearch
 from lpisearch.errors import IndexDamaged, IndexNotFound, IndexOutdated, SubspaceError
 from lpisearch.indexes import folder as folders
-from lpisearch.indexes import verification, workspace
+from lpisearch.indexes import kept_files, verification
 from lpisearch.indexes.build import build_index, fit_index, put_in_use
 from lpisearch.indexes.opening import OpenIndexes, open_index
 from lpisearch.indexes.stages import Stages
@@ -193,7 +193,7 @@ def test_opening_reads_no_array_that_the_build_has_written(
     """Who wrote the files has compared them; a copy of them is compared once, and then known."""
     report = build_index(shelf, IndexOptions(method="lsi", dims=2))
     compared: list[Path] = []
-    digest = workspace.file_digest
+    digest = kept_files.file_digest
 
     def watched(path: Path) -> str:
         compared.append(path)

@@ -110,15 +110,15 @@ def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) ->
 
 def test_memory_is_kept_to() -> None:
     """With less memory than it would take, a build goes by files, then learns from fewer."""
-    size = planning._Size(400_000, 40_000_000, 40_000)
-    roomy = planning._within(size, IndexOptions(memory=10**11))
+    size = planning._Size(400_000, 4_000_000, 40_000)
+    roomy = planning._within(size, IndexOptions(memory=10**12))
     assert not roomy.in_files
     files = planning._within(size, IndexOptions(memory=int(roomy.memory_mb * 0.9e6)))
     assert files.in_files
     assert files.learned_from == roomy.learned_from
-    fewer = planning._within(size, IndexOptions(memory=int(files.memory_mb * 0.9e6)))
+    fewer = planning._within(size, IndexOptions(memory=int(files.memory_mb * 0.98e6)))
     assert fewer.learned_from < files.learned_from
-    assert fewer.memory_mb <= files.memory_mb * 0.9
+    assert fewer.memory_mb <= files.memory_mb * 0.98
     with pytest.raises(BadOption, match="takes at least"):
         planning._within(size, IndexOptions(memory=100_000_000))
 

@@ -168,6 +168,20 @@ def test_facets() -> None:
     assert (said["total"], said["period"], said["dates"]) == (2, "year", [])
 
 
+def test_reasons_and_maps() -> None:
+    """A reason has its parts, a map its points as lists."""
+    leg = records.Leg("words", 2.0, 1.0, 0.5, 0.5)
+    said = wire.reason_record(records.Reason("a", "hybrid", 0.5, (leg,), _WHY))
+    assert said["legs"][0]["share"] == 0.5
+    assert said["explanation"] == wire.explanation_record(_WHY)
+    report = records.TopicReport((_TOPIC,), 1, 0, chosen=False)
+    point = np.zeros((1, 2), np.float32)
+    none = np.full(1, -1, np.int32)
+    drawn = records.DocumentMap(("a",), ("A",), point, none, none, (), report, "plane", "", 0)
+    said = wire.map_record(drawn)
+    assert (said["places"], said["topics"]) == ([[0.0, 0.0]], [-1])
+
+
 def test_every_form_is_looked_at() -> None:
     """No form is without a test of its names."""
     forms = {name for name in vars(wire) if name.endswith("_record")}

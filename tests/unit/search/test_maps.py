@@ -52,7 +52,7 @@ def test_a_map_drawn_before_gives_its_places(opened: Library) -> None:
     again = opened.map(previous=first)
     assert again.places is first.places
     assert "new" in again.label_names or again.labels.tolist() == first.labels.tolist()
-    opened.index(dims=4)
+    opened.index("lsi", dims=4)
     assert opened.map(previous=first).places is not first.places
 
 

@@ -42,6 +42,7 @@ def test_every_answer_is_as_it_is_described(client: TestClient) -> None:
     params: dict[str, Any] = {
         "search": {"q": "ship", "explain": "true", "facets": "true"},
         "similar": {"id": "sea/0"},
+        "reason": {"id": "sea/0", "q": "ship"},
         "names": {"kind": "label"},
         "facets": {"split": "test"},
     }

@@ -530,6 +530,7 @@ def test_a_read_only_server_changes_nothing(serve: Callable[..., TestClient]) ->
 def test_every_endpoint_that_changes_something_says_so() -> None:
     """What is neither read nor computed is marked as a write; the others are these."""
     harmless = {"similarToText", "similarToFile", "classify", "classifyFile", "batch", "plan"}
+    harmless |= {"marks"}
     jobs = {"evaluate", "dimensions", "stopJob"}
     unmarked = {each.name for each in ENDPOINTS if each.method != "GET" and not each.writes}
     assert unmarked == harmless | jobs

@@ -1,0 +1,203 @@
+"""The steps of a build: count, turn around, weigh, learn a map, place, learn labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.compute.gathering import PickedRows, whole
+from lpisearch.compute.row_blocks import InMemory, map_blocks
+from lpisearch.errors import NothingToIndex
+from lpisearch.indexes.counting import count_tokens
+from lpisearch.indexes.projecting import Known, fit_projection, rows_of_pairs
+from lpisearch.indexes.rebuild import rebuild_command
+from lpisearch.indexes.workspace import Kept, MemoryWorkspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.compute.row_blocks import RowBlocks
+    from lpisearch.indexes.counting import Counted
+    from lpisearch.indexes.projecting import Projected
+    from lpisearch.indexes.stages import Stages
+    from lpisearch.indexes.workspace import Room, Workspace
+    from lpisearch.records import TokenShard
+    from lpisearch.settings import IndexSpec
+    from lpisearch.storage import Snapshot
+    from lpisearch.terms.weighting import Weighting
+
+# Where a method without a linear map has put the documents: it is not part of the index.
+EMBEDDING = "fitted_places"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The documents to learn from.
+
+    Attributes
+    ----------
+    shards
+        Keys, content hashes and tokens of all documents; read once.
+    labels, splits
+        Of each document that has any, by key.
+    tokeniser
+        The settings that made the tokens.
+    snapshot
+        To all else that the library has of them.
+    pairs
+        "must" or "cannot", and the keys of two documents.
+    ids
+        Of the documents in pairs, by key.
+    """
+
+    shards: Iterable[TokenShard]
+    labels: dict[int, list[str]]
+    splits: dict[int, str]
+    tokeniser: dict[str, Any]
+    snapshot: Snapshot
+    pairs: Sequence[tuple[str, int, int]] = ()
+    ids: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of one build, each kept by its workspace."""
+
+    corpus: Corpus
+    options: IndexSpec
+    stages: Stages
+    workspace: Workspace
+    most: int
+
+    def step(self, name: str, work: Callable[[Room], Kept]) -> Kept:
+        """Keep what a step gives, timed as a stage of the same name."""
+
+        def timed(room: Room) -> Kept:
+            with self.stages.stage(name):
+                return work(room)
+
+        return self.workspace.keep(name, timed)
+
+    def keep(self, name: str, work: Callable[[Room], Kept]) -> Kept:
+        """Keep what a step gives, which times its own stages."""
+        return self.workspace.keep(name, work)
+
+    def count(self, room: Room) -> Kept:
+        """Count all tokens."""
+        return count_tokens(self.corpus.shards, room)
+
+    def weighed(
+        self, counted: Counted, stays: NDArray[np.bool_], weighting: Weighting
+    ) -> RowBlocks:
+        """Return weighted rows: worked out once in memory, or each time they are read."""
+        rows = counted.weighed(stays, weighting)
+        return InMemory(whole(rows)) if isinstance(self.workspace, MemoryWorkspace) else rows
+
+    def learn(self, rows: RowBlocks, keys: NDArray[np.int64], room: Room) -> Kept:
+        """Learn the map, or what places documents by a rule."""
+        corpus, options = self.corpus, self.options
+        numbers = keys.tolist()
+        learns_labels = options.labels == "use"
+        labels = [corpus.labels.get(key, []) for key in numbers] if learns_labels else None
+        pairs = rows_of_pairs(corpus.pairs, numbers, corpus.ids)
+        found = fit_projection(rows, Known(labels, pairs), options, self.stages, self.most)
+        for name, array in _map_arrays(found.projection).items():
+            room.put(name, array)
+        return Kept(facts=_map_facts(found))
+
+    def place(self, rows: RowBlocks, learned: Kept, room: Room) -> Kept:
+        """Write where the documents are: a method without a linear map knows it already."""
+        scales = np.asarray(learned.arrays["scales"])
+        shape = (rows.shape[0], len(scales))
+        if EMBEDDING in learned.arrays:
+            blocks = iter([_scaled(learned.arrays[EMBEDDING], scales)])
+        else:
+            work = _Place(np.ascontiguousarray(learned.arrays["loadings"]), scales)
+            blocks = map_blocks(work, rows)
+        room.fill("vectors", shape, np.float32, self._told_apart(blocks))
+        return Kept()
+
+    def classify(self, rows: RowBlocks, turned: Kept, keys: NDArray[np.int64], room: Room) -> Kept:
+        """Learn the labels."""
+        from lpisearch.classifiers.training import learn_classifier
+
+        numbers = keys.tolist()
+        labels = [self.corpus.labels.get(key, []) for key in numbers]
+        splits = [self.corpus.splits.get(key, "") for key in numbers]
+        X: Any = (
+            rows.matrix
+            if isinstance(rows, InMemory)
+            else PickedRows(rows, np.asarray(turned.arrays["distinct_terms"]))
+        )
+        learned = learn_classifier(X, labels, splits, self.options, self.stages.stage)
+        for name, array in learned.arrays.items():
+            room.put(name, array)
+        return Kept(facts={"classifier": learned.facts})
+
+    def _told_apart(self, blocks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
+        """Pass vectors on; refuse those that tell nothing apart."""
+        any_place = False
+        finite = True
+        for block in blocks:
+            any_place = any_place or bool(block.any())
+            finite = finite and bool(np.isfinite(block).all())
+            yield block
+        if not any_place or not finite:
+            raise NothingToIndex(
+                "The numbers of this subspace are too small or too large to tell documents apart.",
+                rebuild_command(replace(self.options, alpha=None)),
+            )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Place:
+    """Weighted rows to vectors."""
+
+    loadings: NDArray[np.floating[Any]]
+    scales: NDArray[np.floating[Any]]
+
+    def __call__(self, block: csr_array, start: int) -> NDArray[np.float32]:
+        del start
+        return _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
+
+
+def _scaled(places: Any, scales: Any) -> NDArray[np.float32]:
+    from lpisearch.indexes.index import scaled_rows
+
+    return scaled_rows(places, scales)
+
+
+def _map_arrays(projection: Any) -> dict[str, Any]:
+    """Return what places a document: the loadings of a linear map, or what its rule takes."""
+    from lpisearch.indexes.manifest import PLACEMENT
+    from lpisearch.projections.embedding import Embedding
+
+    spectrum = projection.eigenvalues_
+    arrays = {"scales": projection.scales_}
+    arrays |= {} if spectrum is None else {"eigenvalues": spectrum}
+    if isinstance(projection, Embedding):
+        placement = projection.placement_arrays()
+        arrays[EMBEDDING] = projection.embedding_
+        return arrays | {PLACEMENT + name: array for name, array in placement.items()}
+    return arrays | {"loadings": projection.components_.T}
+
+
+def _map_facts(found: Projected) -> dict[str, Any]:
+    """Return what is to be said of a map."""
+    projection = found.projection
+    alpha = projection.alpha_
+    return {
+        "dims": projection.n_components_,
+        "alpha": None if alpha is None else float(alpha),
+        "components": projection.n_graph_components_,
+        "isolated": projection.n_isolated_,
+        "learned_from": found.learned_from,
+        "graph_recall": found.recall,
+        "notes": list(found.notes),
+        "placement": projection.placement,
+    }
