@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # Where a method without a linear map has put the documents: it is not part of the index.
 EMBEDDING = "fitted_places"
+UNPACKED = "unpacked_places"  # on the way to the packed ones of a large library
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Steps:
         else:
             work = _Place(np.ascontiguousarray(learned.arrays["loadings"]), scales)
             blocks = map_blocks(work, rows)
-        room.fill("vectors", shape, np.float32, self._told_apart(blocks))
+        _fill_places(room, shape, self._told_apart(blocks))
         return Kept()
 
     def classify(self, rows: RowBlocks, turned: Kept, keys: NDArray[np.int64], room: Room) -> Kept:
@@ -164,6 +165,18 @@ class _Place:
     def __call__(self, block: csr_array, start: int) -> NDArray[np.float32]:
         del start
         return _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
+
+
+def _fill_places(room: Room, shape: tuple[int, int], blocks: Iterator[NDArray[np.float32]]) -> None:
+    """Write where documents are; many of them packed, for which all of them are looked at first."""
+    from lpisearch.indexes import index
+
+    if shape[0] < index.PACKED_FROM:
+        room.fill("vectors", shape, np.float32, blocks)
+        return
+    unpacked = room.fill(UNPACKED, shape, np.float32, blocks)
+    for name, array in index.place_arrays(index.as_stored(unpacked)).items():
+        room.put(name, array)
 
 
 def _scaled(places: Any, scales: Any) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from lpisearch.classifiers.classifier import Members
-from lpisearch.classifiers.machines import fit_machine
+from lpisearch.classifiers.machines import TOLERANCE, fit_machine
 from lpisearch.compute.rows import divided_by_lengths
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def test_the_scores_are_those_of_a_peer(n_classes: int) -> None:
     """Differences of scores are scikit-learn's, also of two classes, which it keeps in one row."""
     X, labels = _documents(n_classes)
     scores = fit_machine(X, _members([[label] for label in labels]), n_classes, 0).scores(X)
-    peer = LinearSVC(multi_class="crammer_singer", tol=0.1, random_state=0).fit(X, labels)
+    peer = LinearSVC(multi_class="crammer_singer", tol=TOLERANCE, random_state=0).fit(X, labels)
     theirs = peer.decision_function(X)
     if n_classes == 2:
         assert scores[:, 1] - scores[:, 0] == pytest.approx(theirs, abs=1e-4)

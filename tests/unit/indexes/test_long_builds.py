@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import lpisearch
 from lpisearch.errors import NothingToIndex
 from lpisearch.indexes import planning, steps
 from lpisearch.indexes.build import build_index
@@ -36,6 +37,23 @@ def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _arrays(index: SubspaceIndex) -> dict[str, Any]:
     return {name: np.array(array) for name, array in index.arrays.items()}
+
+
+@pytest.mark.parametrize("files_from", [1, 1000], ids=["files", "memory"])
+def test_places_of_a_large_library_are_packed(
+    library: Path, monkeypatch: pytest.MonkeyPatch, files_from: int
+) -> None:
+    """From a number of documents on a place has two bytes a number, wherever it is worked out."""
+    build_index(library, OPTIONS)
+    before = open_index(library).vectors
+    monkeypatch.setattr(planning, "FILES_FROM", files_from)
+    monkeypatch.setattr("lpisearch.indexes.index.PACKED_FROM", 10)
+    build_index(library, OPTIONS)
+    packed = open_index(library)
+    assert packed.places.codes.dtype == np.int16
+    assert not {"unpacked_places"} & packed.arrays.keys()
+    np.testing.assert_allclose(packed.vectors, before, atol=1e-4)
+    assert lpisearch.open(library).search("ship", k=3).hits
 
 
 @pytest.mark.parametrize(
