@@ -17,17 +17,21 @@ help:           ## list the recipes
 demo: $(VENV)/.installed   ## install the program and walk through it on the sample corpus
 	$(BIN)/lpisearch demo
 
-# A worker for each core, and one BLAS thread for each worker: more would wait for each other.
+# A worker for each core, and one BLAS thread for each worker: more would wait for each other. The
+# browser has a process of its own: the loop that it runs in leaves no room for those of other tests.
+TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: $(VENV)/.installed-dev   ## run the test suite
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow"
+	$(TEST) -m "browser and not slow" tests/browser
+	$(TEST) -n auto -m "not slow and not browser"
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
 
 # The server, its API and its pages; in a real browser where there is one (apt-get install chromium).
 test-web: $(VENV)/.installed-dev   ## test what `lpisearch serve` serves, in a browser too
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow" \
-	    tests/unit/web tests/web tests/browser tests/contracts/test_library.py tests/functional/test_serve.py
+	$(TEST) -m "browser and not slow" tests/browser
+	$(TEST) -n auto -m "not slow and not browser" \
+	    tests/unit/web tests/web tests/contracts/test_library.py tests/functional/test_serve.py
 
 # Kills, full disks, damage, fuzzed readers, readers beside a writer: docs/reliability.md has the last
 # long run. SEED= makes a run again; PART= is one of the parts that the table names.
