@@ -16,8 +16,7 @@ from lpisearch.terms.cutting import LONG_DOCUMENT
 from lpisearch.terms.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from lpisearch.places import Place
     from lpisearch.settings import IndexOptions, IndexSpec
 
 # As many as are chosen by the spectrum at most: projections/choices.py, which needs SciPy.
@@ -63,7 +62,7 @@ class _Size(NamedTuple):
     labels: int = 0
 
 
-def plan_index(library: Path, options: IndexOptions) -> IndexPlan:
+def plan_index(library: Place, options: IndexOptions) -> IndexPlan:
     """Say what building an index will take.
 
     Raises

@@ -61,7 +61,8 @@ class Recorder:
         self._names = FileNames()
         with store.reading() as snapshot:
             self.known = snapshot.sources.known()
-            self._next_source_id = snapshot.sources.next_id()
+            self._elsewhere = snapshot.sources.elsewhere()
+        self._next_source_id = 0
         self._paths = {source.id: source.path for source in self.known.values()}
         self._refused: set[int] = set()
         self._left: set[int] = set()
@@ -76,6 +77,10 @@ class Recorder:
 
     def expect(self, files: Iterable[FoundFile]) -> None:
         """Note all files of the run, so that no name depends on which of them comes first."""
+        files = list(files)
+        new = sum(file.path not in self.known for file in files)
+        with self._store.writing() as transaction:
+            self._next_source_id = transaction.sources.reserve(new)
         roots = ((file.path, root_of(file, self.known.get(file.path))) for file in files)
         self._names = FileNames.of((relative_path(path, root), root) for path, root in roots)
 
@@ -171,7 +176,7 @@ class Recorder:
         """
         self.flush()
         self.failures.sweep(self._store)
-        paths = {source.path for source in gone}
+        paths = {source.path for source in gone if source.id not in self._elsewhere}
         if not paths and not self._left:
             return
         with self._store.writing() as transaction:
@@ -227,7 +232,9 @@ class Recorder:
         self.failures.note(Trouble(incoming.path, reason, where), passing=passing)
 
     def _is_gone(self, source_id: int) -> bool:
-        return not os.path.lexists(self._paths.get(source_id, ""))
+        """Tell whether the file of a source is gone; one of another machine or run is not."""
+        path = self._paths.get(source_id)
+        return not (path is None or source_id in self._elsewhere or os.path.lexists(path))
 
 
 def _metadata_characters(document: Document) -> int:
