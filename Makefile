@@ -21,12 +21,8 @@ demo: $(VENV)/.installed   ## install the program and walk through it on the sam
 # browser has a process of its own: the loop that it runs in leaves no room for those of other tests.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: $(VENV)/.installed-dev   ## run the test suite
-<<<<<<< ours
 	$(TEST) -m "browser and not slow" tests/browser
-	$(TEST) -n auto -m "not slow and not browser"
-=======
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow and not postgres"
->>>>>>> theirs
+	$(TEST) -n auto -m "not slow and not browser and not postgres"
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
