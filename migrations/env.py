@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # FTS5 with its shadow tables in SQLite; in PostgreSQL what stands in its place.
-_OF_ONE = ("documents_fts", "document_terms", "source_hosts", "index_files", "lpisearch_vectors")
+_OF_ONE = (
+    *("documents_fts", "document_terms", "source_hosts", "state_mark", "index_files"),
+    "lpisearch_vectors",
+)
 
 
 def include_name(name: str | None, kind: str, _parents: Mapping[str, str | None]) -> bool:

@@ -72,8 +72,6 @@ class LibraryWords:
         if initial not in self._read:
             ranges = [(initial, chr(ord(initial) + 1))] if initial else []
             ranges += _ACCENTED if initial.isascii() else ()
-            terms = [
-                pair for bounds in ranges for pair in self._snapshot.lexical.terms_between(*bounds)
-            ]
+            terms = self._snapshot.lexical.terms_between(*ranges) if ranges else []
             self._read[initial] = Words.of_terms(terms, self._tokeniser)
         return self._read[initial]

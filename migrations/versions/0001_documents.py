@@ -49,7 +49,7 @@ def _in_a_file() -> bool:
 
 
 def _create_vectors() -> None:
-    """Create what PostgreSQL has in place of FTS5, and who read which file."""
+    """Create what PostgreSQL has in place of FTS5, who read which file, and the mark."""
     op.create_table(
         "document_terms",
         sa.Column("document_id", NUMBER, nullable=False),
@@ -61,7 +61,11 @@ def _create_vectors() -> None:
             "fk_document_terms_document_id_documents",
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("document_id", name="pk_document_terms"),
+    )
+    # How many tokens there are in all is read from the key alone.
+    op.execute(
+        "ALTER TABLE document_terms ADD CONSTRAINT pk_document_terms "
+        "PRIMARY KEY (document_id) INCLUDE (length)"
     )
     op.create_index("ix_document_terms_terms", "document_terms", ["terms"], postgresql_using="gin")
     op.create_table(
@@ -74,6 +78,7 @@ def _create_vectors() -> None:
         sa.PrimaryKeyConstraint("source_id", name="pk_source_hosts"),
     )
     op.execute("CREATE SEQUENCE source_ids")
+    op.create_table("state_mark", sa.Column("mark", sa.Uuid(), nullable=False))
 
 
 def _create_full_text() -> None:
@@ -146,6 +151,8 @@ def downgrade() -> None:
         op.execute("DROP TRIGGER document_tokens_deleted")
         op.execute("DROP TABLE documents_fts")
     else:
+        op.execute("DROP FUNCTION IF EXISTS state_changes CASCADE")
+        op.drop_table("state_mark")
         op.execute("DROP SEQUENCE source_ids")
         op.drop_table("source_hosts")
         op.drop_table("document_terms")

@@ -81,7 +81,7 @@ def test_more_words_than_a_vector_holds(store: Store) -> None:
         assert lexical.allowed(Filter(), Asked((("word119999", "word119998"),))) == set()
         assert lexical.allowed(Filter(), Asked(((longest,),))) == {2}
         assert lexical.allowed(Filter(), Asked((), (("word119999",),))) == {2}
-        assert MARK not in dict(lexical.terms_between("", "zzz"))
+        assert MARK not in dict(lexical.terms_between(("", "zzz")))
     with store.writing() as transaction:
         assert all(
             finding.ok for finding in transaction.health.findings() if "text" in finding.check

@@ -199,8 +199,8 @@ class Lexical(Protocol):
     def count_terms(self, least_documents: int) -> int:
         """Return how many terms occur in at least so many documents of the whole library."""
 
-    def terms_between(self, first: str, end: str) -> list[tuple[str, int]]:
-        """Return the terms from `first` on and before `end`, with the documents of each."""
+    def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
+        """Return the terms from one word on and before another, with the documents of each."""
 
 
 class Indexes(Protocol):

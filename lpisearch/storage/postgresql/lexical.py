@@ -40,9 +40,11 @@ _COUNTED = text(_COUNTS)
 _COUNTED_AMONG = text(f"{_COUNTS} AND d.document_id = ANY(CAST(:keys AS BIGINT[]))")
 _STATISTICS = "SELECT {what} FROM ts_stat('SELECT terms FROM document_terms') WHERE word <> :mark"
 _COUNT_TERMS = text(f"{_STATISTICS.format(what='count(*)')} AND ndoc >= :least")
+# All that is asked for at once: it reads every vector.
 _BETWEEN = text(
-    f"{_STATISTICS.format(what='word, ndoc')} "
-    'AND word COLLATE "C" >= :first AND word COLLATE "C" < :end ORDER BY word COLLATE "C"'
+    f"{_STATISTICS.format(what='word, ndoc')} AND EXISTS (SELECT FROM "
+    "unnest(CAST(:first AS VARCHAR[]), CAST(:end AS VARCHAR[])) AS r(first, last) "
+    'WHERE word COLLATE "C" >= r.first AND word COLLATE "C" < r.last) ORDER BY word COLLATE "C"'
 )
 
 
@@ -80,9 +82,9 @@ class PostgreSQLLexical(SQLLexical):
         if not asked or (allowed is not None and not allowed):
             return []
         handed_over = allowed is not None and len(allowed) <= _KEYS_HANDED_OVER
-        idf = self._idf([token for token in wanted if any_of([token])])
-        documents, characters = self.connection.execute(_TOTALS).one()
-        mean = max(float(characters) / max(documents, 1), 1e-9)
+        documents, length_of_all = self.connection.execute(_TOTALS).one()
+        idf = self._idf([token for token in wanted if any_of([token])], documents)
+        mean = max(float(length_of_all) / max(documents, 1), 1e-9)
         scores: defaultdict[int, float] = defaultdict(float)
         for key, length, word, number in self._counts(
             asked, wanted, allowed if handed_over else None
@@ -98,8 +100,9 @@ class PostgreSQLLexical(SQLLexical):
         given = {"least": least_documents, "mark": MARK}
         return int(self.connection.execute(_COUNT_TERMS, given).scalar_one())
 
-    def terms_between(self, first: str, end: str) -> list[tuple[str, int]]:
-        """Return the terms from `first` on and before `end`, with the documents of each."""
+    def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
+        """Return the terms from one word on and before another, with the documents of each."""
+        first, end = ([bounds[side] for bounds in ranges] for side in (0, 1))
         rows = self.connection.execute(_BETWEEN, {"first": first, "end": end, "mark": MARK})
         return [(word, documents) for word, documents in rows]
 
@@ -128,9 +131,8 @@ class PostgreSQLLexical(SQLLexical):
             else []
         )
 
-    def _idf(self, words: list[str]) -> dict[str, float]:
+    def _idf(self, words: list[str], total: int) -> dict[str, float]:
         given = {"words": words, "asked": [any_of([word]) for word in words]}
-        total = self.connection.execute(_TOTALS).one()[0]
         return {
             word: max(log((total - have + 0.5) / (have + 0.5)), _LEAST_IDF)
             for word, have in self.connection.execute(_HAVE, given)

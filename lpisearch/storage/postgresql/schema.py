@@ -19,9 +19,11 @@ from lpisearch.errors import (
     ServerTooOld,
 )
 from lpisearch.storage.postgresql.engine import Database, single, stated_errors, take_turn
+from lpisearch.storage.postgresql.marks import TRIGGER, watch
 from lpisearch.storage.sql import migrating
 from lpisearch.storage.sql.checksums import SCHEMA, seal
 from lpisearch.storage.sql.migrating import HEAD, OWN_TABLES, alembic_config, revision
+from lpisearch.storage.sql.tables import METADATA
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -52,6 +54,11 @@ _INDEXES = text(
     "SELECT tablename, indexname FROM pg_indexes "
     "WHERE schemaname = current_schema() AND tablename NOT LIKE :exported"
 )
+_TRIGGERS = text(
+    "SELECT tgrelid::regclass, tgname, tgenabled FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid "
+    "WHERE relnamespace = current_schema()::regnamespace AND tgname = :trigger"
+)
+_OWN = ("document_terms", "source_hosts", "index_files")  # beside those of every store
 EXPORTED = "lpisearch_vectors"
 """The beginning of the names of tables that are for others to read."""
 
@@ -110,12 +117,13 @@ def differences(place: Address) -> list[str]:
 
 
 def schema_digest(connection: Connection) -> str:
-    """Return a digest of all columns, keys and indexes, which a dump and its restoring keep."""
+    """Return a digest of columns, keys, indexes and triggers, which a dump and its restoring keep."""
     given = {"exported": f"{EXPORTED}%"}
     rows = [
         *connection.execute(_COLUMNS, given),
         *connection.execute(_KEYS),
         *connection.execute(_INDEXES, given),
+        *connection.execute(_TRIGGERS, {"trigger": TRIGGER}),
     ]
     lines = sorted(" ".join(map(str, row)) for row in rows if EXPORTED not in str(row[0]))
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
@@ -125,6 +133,7 @@ def _note_schema(connection: Connection) -> None:
     from lpisearch.storage.sql.settings import SQLSettings
 
     seal(connection)
+    watch(connection, [*METADATA.tables, *_OWN])
     SQLSettings(connection).set(SCHEMA, {"digest": schema_digest(connection)})
 
 

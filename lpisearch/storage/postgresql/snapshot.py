@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sqlalchemy import text
-
+from lpisearch.storage.postgresql.marks import marked
 from lpisearch.storage.sql.snapshot import SQLSnapshot
 from lpisearch.storage.sql.transaction import SQLTransaction
 
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
     from lpisearch.storage.postgresql.lexical import PostgreSQLLexical
     from lpisearch.storage.postgresql.sources import PostgreSQLSources
     from lpisearch.storage.postgresql.vectors import ExportedVectors
-
-# Which transactions it sees: what they left is the same as long as these are. Others of the server
-# change it too, which costs no more than to work something out again. With its start, since after
-# a power cut the numbers of transactions that were lost are used again.
-_STATE = text(
-    "SELECT concat(current_database(), ' ', current_schema(), ' ', "
-    "extract(epoch FROM pg_postmaster_start_time()), ' ', pg_current_snapshot())"
-)
 
 
 class PostgreSQLSnapshot(SQLSnapshot):
@@ -60,7 +51,7 @@ class PostgreSQLSnapshot(SQLSnapshot):
 
     def state(self) -> str:
         """Return a mark of this state: two snapshots with the same mark hold the same."""
-        return str(self._connection.execute(_STATE).scalar_one())
+        return marked(self._connection)
 
 
 class PostgreSQLTransaction(SQLTransaction, PostgreSQLSnapshot):

@@ -63,7 +63,7 @@ class PostgreSQLStore:
             yield PostgreSQLTransaction(connection)
 
     def state(self) -> Hashable | None:
-        """Return which transactions a snapshot of now sees."""
+        """Return the mark of the state of now."""
         with self.reading() as snapshot:
             return snapshot.state()
 

@@ -87,9 +87,10 @@ class SQLiteLexical(SQLLexical):
         """Return how many terms occur in at least so many documents of the whole library."""
         return fulltext.count_terms(self.connection, least_documents)
 
-    def terms_between(self, first: str, end: str) -> list[tuple[str, int]]:
-        """Return the terms from `first` on and before `end`, with the documents of each."""
-        return fulltext.terms_between(self.connection, first, end)
+    def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
+        """Return the terms from one word on and before another, with the documents of each."""
+        found = (fulltext.terms_between(self.connection, *bounds) for bounds in ranges)
+        return [pair for pairs in found for pair in pairs]
 
     def _keys_with_any(self, phrases: Sequence[Sequence[str]]) -> Iterator[int]:
         execute = self.connection.exec_driver_sql
