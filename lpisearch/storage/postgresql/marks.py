@@ -20,9 +20,10 @@ _FIRST = "INSERT INTO state_mark SELECT gen_random_uuid() WHERE NOT EXISTS (SELE
 # Not by the path of the session: whoever changes a table may have another.
 _FUNCTION = f"""CREATE OR REPLACE FUNCTION {TRIGGER}() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE 'UPDATE ' || quote_ident(TG_TABLE_SCHEMA) || '.state_mark SET mark = gen_random_uuid()';
+    EXECUTE 'UPDATE ' || quote_ident(TG_TABLE_SCHEMA)
+        || '.state_mark SET mark = gen_random_uuid()';
     RETURN NULL;
-END $$"""
+END $$"""  # noqa: S608 (a constant name)
 # A transaction that has changed no row so far has no number.
 _WATCH = f"""CREATE TRIGGER {TRIGGER} AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {{table}}
 FOR EACH STATEMENT WHEN (pg_current_xact_id_if_assigned() IS NOT NULL)

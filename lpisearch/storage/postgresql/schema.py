@@ -55,8 +55,9 @@ _INDEXES = text(
     "WHERE schemaname = current_schema() AND tablename NOT LIKE :exported"
 )
 _TRIGGERS = text(
-    "SELECT tgrelid::regclass, tgname, tgenabled FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid "
-    "WHERE relnamespace = current_schema()::regnamespace AND tgname = :trigger"
+    "SELECT tgrelid::regclass, tgname, tgenabled FROM pg_trigger "
+    "JOIN pg_class c ON c.oid = tgrelid WHERE tgname = :trigger "
+    "AND relnamespace = current_schema()::regnamespace"
 )
 _OWN = ("document_terms", "source_hosts", "index_files")  # beside those of every store
 EXPORTED = "lpisearch_vectors"
@@ -117,7 +118,7 @@ def differences(place: Address) -> list[str]:
 
 
 def schema_digest(connection: Connection) -> str:
-    """Return a digest of columns, keys, indexes and triggers, which a dump and its restoring keep."""
+    """Return a digest of columns, keys, indexes and triggers, all of which a dump keeps."""
     given = {"exported": f"{EXPORTED}%"}
     rows = [
         *connection.execute(_COLUMNS, given),
