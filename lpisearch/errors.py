@@ -10,6 +10,7 @@ LpiSearchError                 what happened, and what to do next
 │   ├── SeveralNames           hard links give the file two names
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
 │   ├── LibraryUnreachable     the server of its database cannot be reached, or refuses
+│   │   └── AddressRefused     its address cannot be understood
 │   ├── ServerTooOld           the server of its database lacks what is needed
 │   ├── VectorsUnavailable     vectors cannot be written to a table for other programs
 │   ├── DriverMissing          what speaks with such a server is not installed
@@ -158,6 +159,17 @@ class LibraryUnreachable(LibraryError):
 
     def __init__(self, place: Place, reason: str, next_step: str) -> None:
         super().__init__(f"Cannot use {place}: {reason}.", next_step)
+
+
+class AddressRefused(LibraryUnreachable):
+    """What was given for an address of a database is none."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(
+            place,
+            "its address cannot be understood",
+            "write it as postgresql://USER@HOST:PORT/DATABASE, with %40 for an @ in a password",
+        )
 
 
 class ServerTooOld(LibraryError):

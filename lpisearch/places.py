@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import os
 
 _SCHEMES = ("postgresql://", "postgres://")
+# What was meant for an address is never taken for a file: it may hold a password.
+_MEANT = re.compile(r"([a-z][a-z0-9+.-]*://|postgres(?:ql)?:)(.*)", re.IGNORECASE | re.DOTALL)
 _SEARCH_PATH = ("search_path=", "search_path%3d")
 
 
@@ -28,15 +31,21 @@ class Address:
     url: str = field(repr=False)
 
     def __str__(self) -> str:
-        scheme, _, rest = self.url.partition("://")
+        meant = _MEANT.fullmatch(self.url)
+        scheme, rest = meant.groups() if meant else ("", self.url)
         # All before the last “@”: a password may hold any sign, encoded or not.
         person, at, host = rest.rpartition("@")
         where, mark, query = host.partition("?")
         said = "&".join(map(_without_secret, query.split("&")))
-        return f"{scheme}://{person.partition(':')[0]}{at}{where}{mark}{said}"
+        return f"{scheme}{person.partition(':')[0]}{at}{where}{mark}{said}"
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether it begins as an address of PostgreSQL does."""
+        return self.url.startswith(_SCHEMES)
 
     @property
     def name(self) -> str:
@@ -82,8 +91,9 @@ def place_of(named: str | os.PathLike[str] | Address) -> Place:
     """Return the place that a text or a path means."""
     if isinstance(named, Address):
         return named
-    if isinstance(named, str) and named.startswith(_SCHEMES):
-        return Address(named)
+    if isinstance(named, str) and (meant := _MEANT.fullmatch(named)):
+        scheme, rest = meant.groups()
+        return Address(f"{scheme.lower()}{rest}")
     return Path(named)
 
 

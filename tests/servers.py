@@ -149,10 +149,10 @@ def start(programs: Path, folder: Path, *, durable: bool = False) -> int:
 
 
 def stop(folder: Path) -> None:
-    """Stop the server of a folder, if it still runs."""
+    """Stop the server of a folder at once, if it still runs: nobody needs its data again."""
     try:
         pid = int((folder / "data" / "postmaster.pid").read_text("ascii").split()[0])
-        os.kill(pid, signal.SIGINT)
+        os.kill(pid, signal.SIGQUIT)
     except (FileNotFoundError, ProcessLookupError):
         return
     _until(lambda: not (folder / "data" / "postmaster.pid").exists() or not _is_alive(pid))

@@ -136,9 +136,8 @@ def _chosen_place(library: Place, options: IndexOptions) -> IndexPlace:
         with (
             writer_lock(library, "index", options.wait_seconds),
             open_store(library, writable=True) as store,
-            store.writing() as transaction,
         ):
-            choose_place(library, transaction, options.index_store)
+            choose_place(library, store, options.index_store)
     with open_store(library) as store, store.reading() as snapshot:
         return IndexPlace.of(library, snapshot)
 

@@ -196,8 +196,9 @@ class OpenIndexes:
             before = self._opened.get(entry.name)
             if before is not None and before.entry.folder == entry.folder:
                 return before, None
-            if before is not None and place.is_cache and not place.local(entry).is_dir():
-                self._begin_to_fetch(place, entry)
+            if before is not None and place.is_away(entry):
+                if place.is_cache:
+                    self._begin_to_fetch(place, entry)
                 return before, None  # which goes on until the new one is here
             try:
                 folder = place.fetched(snapshot, entry)

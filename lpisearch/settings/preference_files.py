@@ -99,8 +99,12 @@ def _single(key: str, words: Sequence[str]) -> Any:
     if len(words) != 1:
         raise BadOption("value", f"“{key}” takes one value")
     text = words[0]
-    if KEYS[key].kind == "a path" and isinstance(place_of(text), Path):  # from any folder
-        return os.path.abspath(Path(text).expanduser())  # noqa: PTH100 (links stay)
+    if KEYS[key].kind == "a path":
+        place = place_of(text)
+        if isinstance(place, Path):  # it is meant from any folder
+            return os.path.abspath(place.expanduser())  # noqa: PTH100 (links stay)
+        if place.secrets:
+            raise BadOption("value", "a file of settings is no place for a password: ~/.pgpass is")
     for kind in (int, float):
         if "number" in KEYS[key].kind:
             with suppress(ValueError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import DriverMissing
+from lpisearch.errors import AddressRefused, DriverMissing
 from lpisearch.places import Address
 from lpisearch.storage.contract import (
     TOKENISER,
@@ -77,7 +77,7 @@ def open_store(place: Place, *, writable: bool = False) -> Store:
     LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable, LibraryUnreachable
     """
     if isinstance(place, Address):
-        _need_driver()
+        _check(place)
         from lpisearch.storage.postgresql.store import PostgreSQLStore
 
         return PostgreSQLStore.open(place, writable=writable)
@@ -94,7 +94,7 @@ def create_store(place: Place) -> Store:
     NotALibrary, LibraryTooNew, LibraryUnwritable, LibraryUnreachable
     """
     if isinstance(place, Address):
-        _need_driver()
+        _check(place)
         from lpisearch.storage.postgresql.store import PostgreSQLStore
 
         return PostgreSQLStore.create(place)
@@ -127,7 +127,7 @@ def writer_lock(
         Nothing can be written there.
     """
     if isinstance(place, Address):
-        _need_driver()
+        _check(place)
         from lpisearch.storage.postgresql import lock as server_lock
 
         return server_lock.writer_lock(place, purpose, wait_seconds, folders)
@@ -144,7 +144,7 @@ def writer_of(place: Place) -> str:
     LibraryError
     """
     if isinstance(place, Address):
-        _need_driver()
+        _check(place)
         from lpisearch.storage.postgresql import lock as server_lock
 
         return server_lock.writer_of(place)
@@ -170,7 +170,7 @@ def exists(place: Place) -> bool:
     LibraryError
     """
     if isinstance(place, Address):
-        _need_driver()
+        _check(place)
         from lpisearch.storage.postgresql import schema
 
         return schema.exists(place)
@@ -185,7 +185,7 @@ def back_up(place: Place, target: Path) -> Path:
     LibraryUnwritable, LibraryDamaged
     """
     if isinstance(place, Address):
-        _need_driver()
+        _check(place)
         from lpisearch.storage.postgresql import backup as server_backup
 
         return server_backup.back_up(place, target)
@@ -225,7 +225,7 @@ def schema_revision() -> str:
 def schema_differences(place: Place) -> list[str]:
     """Return how the tables of a library differ from what this program expects."""
     if isinstance(place, Address):
-        _need_driver()
+        _check(place)
         from lpisearch.storage.postgresql import schema as server_schema
 
         return server_schema.differences(place)
@@ -234,8 +234,10 @@ def schema_differences(place: Place) -> list[str]:
     return schema.differences(place)
 
 
-def _need_driver() -> None:
-    """Refuse what cannot be done without psycopg, or without the library that it is made for."""
+def _check(place: Address) -> None:
+    """Refuse an address that is none of PostgreSQL, and any where psycopg is missing."""
+    if not place.is_understood:
+        raise AddressRefused(place)
     try:
         import psycopg  # noqa: F401
     except ImportError:

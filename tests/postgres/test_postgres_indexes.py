@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.errors import BadOption, VectorsUnavailable
+from lpisearch.errors import BadOption, IndexUnwritable, VectorsUnavailable
 from lpisearch.indexes.places import IndexPlace
 from lpisearch.library import Library
 from lpisearch.places import Address
@@ -130,6 +130,41 @@ def test_a_folder_that_servers_share(
     assert server.run(f"SELECT count(*) > 0 FROM {schema}.index_files") == [(True,)]
 
 
+def test_all_indexes_move_together(
+    shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where another place is chosen, every index is there at once, and none is left behind."""
+    shelf.index(dims=3)
+    shelf.index("lsi", name="other", dims=2)
+    first = _place(shelf).folder
+    shared = tmp_path / "shared"
+    monkeypatch.setattr("lpisearch.indexes.build.fit_index", _cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        shelf.index(dims=4, index_store=str(shared))
+    assert not first.exists()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    for chosen in ("", "db"):
+        if chosen:
+            with pytest.raises(KeyboardInterrupt):
+                shelf.index(dims=4, index_store=chosen)
+        with Library(shelf.path) as other:
+            assert other.vectors()[1].shape[1] == 3
+            assert other.vectors(index="other")[1].shape[1] == 2
+            assert all(finding.ok for finding in other.examine())
+    assert not list(shared.iterdir())
+
+
+def test_a_place_that_cannot_be_written_is_not_chosen(shelf: Library, tmp_path: Path) -> None:
+    """It is refused before anything is noted: the index before stays in use."""
+    shelf.index(dims=3)
+    (tmp_path / "file").write_text("x")
+    for bad in (tmp_path / "file" / "below", "/proc/absent"):
+        with pytest.raises(IndexUnwritable):
+            shelf.index(dims=2, index_store=str(bad))
+    with Library(shelf.path) as other:
+        assert other.vectors()[1].shape[1] == 3
+
+
 def test_a_file_has_its_indexes_beside_it(shelf: Library, library: Path, tmp_path: Path) -> None:
     """For a library in a file there is nothing to choose."""
     assert len(shelf) == 40
@@ -232,5 +267,5 @@ def test_who_writes_is_named(shelf: Library) -> None:
     assert shelf.writer() == ""
 
 
-def _cut_short(*_words: object) -> Path:
+def _cut_short(*_words: object, **_named: object) -> Path:
     raise KeyboardInterrupt

@@ -197,3 +197,23 @@ def test_a_text_says_what_an_address_is() -> None:
     schema = Address("postgresql://host/notes?options=-csearch_path%3Dmine")
     assert schema.name == "notes.mine"
     assert os.fspath(place_of(b"x".decode())) == "x"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url", ["mysql://me:geheim@host/x", "postgresql:me:geheim@host/x"])
+def test_what_was_meant_for_an_address_is_no_file(url: str) -> None:
+    """An address of something else is refused as one, without what it holds; no file is made."""
+    result = CliRunner().invoke(app, ["--db", url, "status"])
+    assert result.exit_code == 1
+    assert "its address cannot be understood" in result.stderr
+    assert "geheim" not in result.output + result.stderr
+    assert place_of("POSTGRESQL://host/notes") == Address("postgresql://host/notes")
+
+
+def test_no_password_is_written_into_settings(tmp_path: Path) -> None:
+    """A standing library with a password in its address is refused, and goes into no file."""
+    url = "postgresql://me:geheim@host/notes"
+    result = CliRunner().invoke(app, ["config", "set", "library", url])
+    assert result.exit_code == 2
+    assert "~/.pgpass" in result.stderr
+    assert "geheim" not in result.output + result.stderr
+    assert not list(tmp_path.rglob("config.toml"))

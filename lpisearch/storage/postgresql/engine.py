@@ -19,8 +19,8 @@ from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from lpisearch.errors import NotUnicode
-from lpisearch.storage.postgresql.stating import address_refused, stated
+from lpisearch.errors import AddressRefused, NotUnicode
+from lpisearch.storage.postgresql.stating import stated
 from lpisearch.storage.sql.checksums import as_json
 from lpisearch.storage.sql.tables import DamagedCell
 
@@ -127,9 +127,9 @@ def connect(place: Address, **settings: Any) -> psycopg.Connection[Any]:
         known = psycopg.conninfo.conninfo_to_dict(place.url)
         port = str(known.get("port") or "0")
     except (psycopg.Error, UnicodeError):  # what is said of it may repeat the password
-        raise address_refused(place) from None
+        raise AddressRefused(place) from None
     if not all(part.isdecimal() for part in port.split(",") if part):
-        raise address_refused(place)
+        raise AddressRefused(place)
     given: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **_ALIVE}
     given["application_name"] = "lpisearch"
     chosen = {name: value for name, value in given.items() if name not in known}

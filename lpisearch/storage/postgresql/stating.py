@@ -45,15 +45,6 @@ _STATED: dict[str, Callable[[Address, str], LibraryError]] = {
 _SHOWN = 300
 
 
-def address_refused(place: Address) -> LibraryError:
-    """Return the error of an address that cannot be understood."""
-    return LibraryUnreachable(
-        place,
-        "its address cannot be understood",
-        "write it as postgresql://USER@HOST:PORT/DATABASE, with %40 for an @ in a password",
-    )
-
-
 def stated(place: Address, error: BaseException | None) -> LibraryError | None:
     """Return the error to state, or None for one that says nothing of its cause."""
     code = getattr(error, "sqlstate", None) or ""
