@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from tests.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from lpisearch import Library
     from lpisearch.client import RemoteLibrary
@@ -66,6 +66,7 @@ def here(built: Path, tmp_path: Path) -> Iterator[Library]:
 @pytest.fixture
 def there(here: Library) -> Iterator[RemoteLibrary]:
     """Serve it, and reach it."""
+    assert isinstance(here.path, Path)
     settings = ServeSettings(roots=(here.path.parent,))
     with served(here, settings) as url, lpisearch.connect(url) as library:
         yield library
@@ -176,6 +177,7 @@ def test_labels(library: Any_) -> None:
 
 def test_work(library: Any_, here: Library) -> None:
     """Files are brought in, an index is built and taken up, and each says how far it has come."""
+    assert isinstance(here.path, Path)
     folder = here.path.parent / "more"
     folder.mkdir()
     (folder / "ship.txt").write_text("ship harbour sail anchor", encoding="utf-8")

@@ -198,6 +198,14 @@ def test_what_a_server_says_becomes_an_error(state: str, kind: type[Exception], 
     assert words in _said(found)
 
 
+def test_a_full_disk_that_lets_nobody_in() -> None:
+    """Where not even a session can be begun for want of space, it is said what to do."""
+    place = Address(f"postgresql://me:{_SECRET}@host/notes")
+    found = stated(place, psycopg.OperationalError("FATAL:  could not write init file"))
+    assert isinstance(found, LibraryError)
+    assert "free some space" in _said(found)
+
+
 def test_a_defect_is_no_error_of_the_server() -> None:
     """What says nothing of its cause is not stated as if it did."""
     assert stated(Address("postgresql://host/notes"), psycopg.errors.SyntaxError("x")) is None

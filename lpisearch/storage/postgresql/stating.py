@@ -24,6 +24,8 @@ _WHO = "check user and password (PGPASSWORD or ~/.pgpass hold one safely)"
 _START = "start the server or check its address, then run the same command again"
 _GRANT = "let the owner GRANT the right, or connect as another user"
 _WAIT = "raise max_connections of the server, or wait"
+_FREE = "free some space on the disk of the server, then run the same command again"
+_FULL = ("could not write", "could not extend", "No space left")
 _STANDBY = "the server takes no writes (it is a standby)"
 # By the codes of PostgreSQL, or what they begin with; the longest that fits goes before.
 _STATED: dict[str, Callable[[Address, str], LibraryError]] = {
@@ -61,6 +63,8 @@ def _unconnected(place: Address, said: str) -> LibraryError:
         return _no_database(place)
     if any(word in said for word in ("password", "authentication", 'role "')):
         return LibraryUnreachable(place, said, _WHO)
+    if any(words in said for words in _FULL):
+        return LibraryUnreachable(place, said, _FREE)
     return LibraryUnreachable(place, said, _START)
 
 

@@ -367,6 +367,7 @@ def test_an_upload_stays_in_its_folder(client: TestClient, opened: Library, name
     """The name of a file that is sent leads nowhere but below the folder for such."""
     answer = client.post("/api/v1/uploads", params={"name": name}, content=b"x")
     assert answer.status_code in {403, 422}
+    assert isinstance(opened.path, Path)
     assert not (opened.path.parent / "shelf.uploads").exists()
 
 
@@ -374,6 +375,7 @@ def test_a_planted_link_in_the_uploads_is_not_followed(
     client: TestClient, opened: Library, outside: Path
 ) -> None:
     """A link among the uploads is replaced, or refused where it is a folder."""
+    assert isinstance(opened.path, Path)
     folder = opened.path.parent / "shelf.uploads"
     folder.mkdir()
     (folder / "note.txt").symlink_to(outside)
@@ -535,3 +537,15 @@ def test_every_endpoint_that_changes_something_says_so() -> None:
     unmarked = {each.name for each in ENDPOINTS if each.method != "GET" and not each.writes}
     assert unmarked == harmless | jobs
     assert not any(each.writes for each in ENDPOINTS if each.method == "GET")
+
+
+def test_the_page_of_a_library_names_a_damaged_index(
+    serve: Callable[..., TestClient], opened: Library
+) -> None:
+    """What cannot be told of an index is left out; the page is there, and says so."""
+    assert isinstance(opened.path, Path)
+    for vectors in opened.path.parent.rglob("vectors.npy"):
+        vectors.write_bytes(b"")
+    shown = serve().get("/library")
+    assert shown.status_code == 200
+    assert "damaged" in shown.text
