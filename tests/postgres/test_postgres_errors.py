@@ -162,6 +162,21 @@ def test_a_connection_that_is_lost(shelf: Library, server: Server) -> None:
     assert len(shelf) == 40
 
 
+def test_a_lock_that_is_lost(address: Address, server: Server) -> None:
+    """Who has lost the lock, as where a server was started anew, does not go on writing."""
+    with create_store(address) as store:
+        with writer_lock(address, "ingest", 0, ["/data"]):
+            server.run(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name LIKE 'lpisearch ingest%'"
+            )
+            with pytest.raises(LibraryUnreachable) as found, store.writing():
+                pass
+        assert "same command again" in _said(found.value)
+        with store.writing() as transaction:
+            transaction.settings.set("x", {})
+
+
 def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction does not wait for ever for another; readers do not wait at all."""
     monkeypatch.setattr(engine, "_WRITE_SECONDS", 0.2)

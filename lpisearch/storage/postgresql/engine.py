@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from threading import local
 from typing import TYPE_CHECKING, Any, Self
 
 import psycopg
@@ -109,8 +110,20 @@ class Database:
             yield connection
 
 
+class _Held(local):
+    """The sessions whose locks a thread writes under."""
+
+    def __init__(self) -> None:
+        self.sessions: list[psycopg.Connection[Any]] = []
+
+
+HELD = _Held()
+
+
 def take_turn(connection: Connection) -> None:
     """Wait until no other transaction writes to the library; let go when this one ends."""
+    for session in HELD.sessions:
+        session.execute("SELECT 1")  # whose lock went with a lost session may not go on writing
     connection.execute(text(f"SET LOCAL lock_timeout = '{_WRITE_SECONDS}s'"))
     connection.execute(_LOCK, {"kind": _WRITING})
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import platform
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import LibraryLocked
-from lpisearch.storage.postgresql.engine import connect, stated_errors
+from lpisearch.storage.postgresql.engine import HELD, connect, stated_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,8 +83,11 @@ def _holding(
         with stated_errors(place):
             _stay(connection)
             _take(connection, place, locks, deadline)
+        HELD.sessions.append(connection)
         yield
     finally:
+        with suppress(ValueError):  # it was not got
+            HELD.sessions.remove(connection)
         connection.close()
 
 
