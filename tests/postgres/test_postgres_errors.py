@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -31,7 +32,6 @@ from lpisearch.storage.postgresql.stating import stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from lpisearch.storage import Store
     from tests.servers import Server
@@ -103,6 +103,32 @@ def test_rights_that_are_missing(address: Address, server: Server) -> None:
         store.writing() as transaction,
     ):
         transaction.settings.set("x", {})
+
+
+def test_the_rights_that_are_asked_for(
+    address: Address, server: Server, folder: Callable[..., Path]
+) -> None:
+    """What docs/postgresql.md grants is enough for who writes, and for who reads."""
+    create_store(address).close()
+    name = address.name.partition(".")[2]
+    page = (Path(__file__).parents[2] / "docs" / "postgresql.md").read_text(encoding="utf-8")
+    grants = page.partition("```sql\n")[2].partition("```")[0]
+    for who in ("reader", "writer"):
+        server.run(f"CREATE ROLE {name}_{who} LOGIN")
+        grants = grants.replace(who, f"{name}_{who}")
+    for grant in grants.replace("public", name).split(";")[:-1]:
+        server.run(grant)
+    reader, writer = (
+        Address(address.url.replace("tests@", f"{name}_{who}@")) for who in ("reader", "writer")
+    )
+    root = folder({f"{n}.txt": f"ship boat harbour {'sea ' * (n % 3)}{n}" for n in range(6)})
+    with Library(writer) as library:
+        assert library.ingest(root).added == 6
+        library.index(dims=2)
+        assert library.label("0.txt", add="mine").added == 1
+    with Library(reader) as library:
+        assert not library.search("ship").notes
+        assert all(finding.ok for finding in library.examine())
 
 
 def test_another_program_s_tables_stay(address: Address, server: Server) -> None:
