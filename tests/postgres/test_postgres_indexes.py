@@ -15,6 +15,7 @@ from lpisearch.indexes.places import IndexPlace
 from lpisearch.library import Library
 from lpisearch.places import Address
 from lpisearch.storage import writer_lock
+from lpisearch.storage.postgresql.vectors import table_of
 from tests.servers import programs_of, running
 
 if TYPE_CHECKING:
@@ -208,11 +209,28 @@ def test_vectors_for_other_programs(
         assert "lpisearch_vectors_hnsw" in str(plan)
         library.delete(expected[0])
         assert next(row[0] for row in vector_server.run(asked)) == expected[1]
+        vector_server.run(f"GRANT SELECT ON {table} TO PUBLIC")
+        library.index(dims=2, export_pgvector=True)
+        granted = f"SELECT relacl::TEXT FROM pg_class WHERE oid = '{table}'::regclass"
+        assert "=r/" in str(vector_server.run(granted))
+        where = schema or "public"
+        vector_server.run(f"CREATE VIEW {where}.lpisearch_view AS SELECT id FROM {table}")
+        with pytest.raises(VectorsUnavailable, match="is used by"):
+            library.index(dims=3, export_pgvector=True)
+        assert vector_server.run(f"SELECT count(*) FROM {where}.lpisearch_view") == [(39,)]
+        vector_server.run(f"DROP VIEW {where}.lpisearch_view")
         library.index("lsi", name="other", dims=2, export_pgvector=True)
         assert library.schema_differences() == []
         assert all(finding.ok for finding in library.examine())
     found = vector_server.run(f"SELECT count(*) FROM {schema or 'public'}.lpisearch_vectors_other")
     assert found == [(39,)]
+
+
+def test_each_index_has_a_table_of_its_own() -> None:
+    """Names that differ in signs or case alone have different tables."""
+    assert table_of("default") == "lpisearch_vectors"
+    assert table_of("other") == "lpisearch_vectors_other"
+    assert len({table_of(name) for name in ("a_b", "a-b", "A_B", "a b")}) == 4
 
 
 def test_a_server_without_pgvector(shelf: Library, server: Server) -> None:

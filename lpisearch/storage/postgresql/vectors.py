@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from sqlalchemy import text
@@ -29,6 +30,16 @@ _MAY_CREATE = text(
     "(SELECT trusted FROM pg_available_extension_versions WHERE name = 'vector' LIMIT 1) "
     "FROM pg_roles WHERE rolname = current_user"
 )
+_RIGHTS = text(
+    "SELECT privilege_type, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE "
+    "quote_ident(pg_get_userbyid(grantee)) END FROM pg_class, aclexplode(relacl) "
+    "WHERE oid = to_regclass(:table) AND grantee <> relowner"
+)
+_USERS = text(
+    "SELECT DISTINCT ev_class::regclass::VARCHAR FROM pg_rewrite r "
+    "JOIN pg_depend d ON d.objid = r.oid AND d.classid = 'pg_rewrite'::regclass "
+    "WHERE refobjid = to_regclass(:table) AND ev_class <> refobjid ORDER BY 1"
+)
 _PUBLIC = text("SELECT 1 FROM pg_namespace WHERE nspname = 'public'")
 _PLAIN = re.compile(r"\W", re.ASCII)
 _LONGEST = 30
@@ -49,26 +60,45 @@ class ExportedVectors:
         ------
         VectorsUnavailable
         """
-        execute = self._connection.exec_driver_sql
         schema = self._extension()
-        kind = "vector" if dims <= _MOST_DIMS else "halfvec"
-        table = table_of(index)
         if dims > 2 * _MOST_DIMS:
             raise VectorsUnavailable(
                 f"pgvector indexes {2 * _MOST_DIMS:,} dimensions at most, not {dims:,}",
                 call("index", dims=_MOST_DIMS),
             )
-        execute(f"DROP TABLE IF EXISTS {table}")
+        kind = "vector" if dims <= _MOST_DIMS else "halfvec"
+        table = table_of(index)
+        fresh = f"{table}_new"  # whoever reads has the one before, and waits for nobody
+        execute = self._connection.exec_driver_sql
         execute(
-            f"CREATE TABLE {table} (document_id BIGINT PRIMARY KEY REFERENCES documents (id) "
-            f"ON DELETE CASCADE, id VARCHAR NOT NULL, embedding {schema}.{kind}({dims}) NOT NULL)"
+            f"CREATE TABLE {fresh} (document_id BIGINT CONSTRAINT {fresh}_pkey PRIMARY KEY, "
+            f"id VARCHAR NOT NULL, embedding {schema}.{kind}({dims}) NOT NULL)"
         )
-        copy_rows(self._connection, table, ("document_id", "id", "embedding"), _as_text(rows))
+        copy_rows(self._connection, fresh, ("document_id", "id", "embedding"), _as_text(rows))
         execute(
-            f"CREATE INDEX {table}_hnsw ON {table} "
+            f"CREATE INDEX {fresh}_hnsw ON {fresh} "
             f"USING hnsw (embedding {schema}.{kind}_cosine_ops)"
         )
+        for right, who in self._connection.execute(_RIGHTS, {"table": table}).all():
+            execute(f"GRANT {right} ON {fresh} TO {who}")
+        self._put_in_place(table, fresh)
         return table
+
+    def _put_in_place(self, table: str, fresh: str) -> None:
+        execute = self._connection.exec_driver_sql
+        if used_by := self._connection.execute(_USERS, {"table": table}).scalars().all():
+            raise VectorsUnavailable(
+                f"the table {table} is used by {', '.join(used_by)}",
+                "DROP what uses it, then run it again",
+            )
+        execute(f"DROP TABLE IF EXISTS {table}")
+        execute(f"ALTER TABLE {fresh} RENAME TO {table}")
+        execute(f"ALTER INDEX {fresh}_pkey RENAME TO {table}_pkey")
+        execute(f"ALTER INDEX {fresh}_hnsw RENAME TO {table}_hnsw")
+        execute(
+            f"ALTER TABLE {table} ADD CONSTRAINT {table}_document_id_fkey "
+            "FOREIGN KEY (document_id) REFERENCES documents (id) ON DELETE CASCADE"
+        )
 
     def _extension(self) -> str:
         """Return the schema in which pgvector is, made first if it may be."""
@@ -93,7 +123,10 @@ def table_of(index: str) -> str:
     """Return the name of the table of an index: that of the default one has nothing added."""
     if index == "default":
         return EXPORTED
-    return f"{EXPORTED}_{_PLAIN.sub('_', index.lower())[:_LONGEST]}"
+    plain = _PLAIN.sub("_", index.lower())[:_LONGEST]
+    if plain != index:  # another name may read the same
+        plain += f"_{blake2b(index.encode(), digest_size=3).hexdigest()}"
+    return f"{EXPORTED}_{plain}"
 
 
 def _as_text(rows: Iterable[tuple[int, str, Iterable[float]]]) -> Iterable[tuple[int, str, str]]:
