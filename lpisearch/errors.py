@@ -9,6 +9,10 @@ LpiSearchError                 what happened, and what to do next
 │   ├── LibraryLocked          another process is writing
 │   ├── SeveralNames           hard links give the file two names
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
+│   ├── LibraryUnreachable     the server of its database cannot be reached, or refuses
+│   ├── ServerTooOld           the server of its database lacks what is needed
+│   ├── VectorsUnavailable     vectors cannot be written to a table for other programs
+│   ├── DriverMissing          what speaks with such a server is not installed
 │   ├── LibraryDamaged         the file is not as it was written
 │   └── DocumentDamaged        one document in it is not as it was written
 ├── SubspaceError
@@ -53,6 +57,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from lpisearch.places import Place
+
 
 class LpiSearchError(Exception):
     """What happened, and what to do next."""
@@ -82,7 +88,7 @@ class LibraryError(LpiSearchError):
 class LibraryNotFound(LibraryError):
     """There is no database at the path."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         super().__init__(
             f"There is no library at {path}.",
             Message(
@@ -98,7 +104,7 @@ class LibraryNotFound(LibraryError):
 class NotALibrary(LibraryError):
     """The file exists, but it is not one of ours."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Place, reason: str) -> None:
         super().__init__(
             f"{path} is not an lpisearch library: {reason}.",
             Message("name another file: ", call("open", "FILE")),
@@ -108,7 +114,7 @@ class NotALibrary(LibraryError):
 class LibraryTooNew(LibraryError):
     """The schema is from a later version of the program."""
 
-    def __init__(self, path: Path, revision: str) -> None:
+    def __init__(self, path: Place, revision: str) -> None:
         super().__init__(
             f"{path} was written by a newer lpisearch (schema {revision}).",
             "pip install --upgrade lpisearch",
@@ -118,7 +124,7 @@ class LibraryTooNew(LibraryError):
 class LibraryLocked(LibraryError):
     """Another process is writing to the library."""
 
-    def __init__(self, path: Path, holder: str) -> None:
+    def __init__(self, path: Place, holder: str) -> None:
         super().__init__(
             f"{path} is being written by {holder}.",
             Message(
@@ -130,7 +136,7 @@ class LibraryLocked(LibraryError):
 class LibraryUnwritable(LibraryError):
     """The library cannot be written; what it held before is intact."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Place, reason: str) -> None:
         super().__init__(
             f"Cannot write to {path}: {reason}. What was saved before is intact.",
             "free some space or check the permissions, then run the same command again",
@@ -147,10 +153,40 @@ class SeveralNames(LibraryError):
         )
 
 
+class LibraryUnreachable(LibraryError):
+    """The server of its database cannot be reached, or does not let it be used."""
+
+    def __init__(self, place: Place, reason: str, next_step: str) -> None:
+        super().__init__(f"Cannot use {place}: {reason}.", next_step)
+
+
+class ServerTooOld(LibraryError):
+    """The server of its database lacks what is needed."""
+
+    def __init__(self, place: Place, reason: str, next_step: str) -> None:
+        super().__init__(f"{place} cannot hold a library: {reason}.", next_step)
+
+
+class DriverMissing(LibraryError):
+    """What speaks with PostgreSQL is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A library in PostgreSQL needs psycopg.", "pip install 'lpisearch[postgres]'"
+        )
+
+
+class VectorsUnavailable(LibraryError):
+    """Vectors cannot be written to a table for other programs."""
+
+    def __init__(self, reason: str, next_step: str) -> None:
+        super().__init__(f"Vectors cannot be exported: {reason}.", next_step)
+
+
 class LibraryDamaged(LibraryError):
     """The file is not as it was written: a disk, or another program, changed it."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Place, reason: str) -> None:
         super().__init__(f"{path} is damaged: {reason}.", call("examine"))
 
 

@@ -16,11 +16,15 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from lpisearch.errors import FileInTheWay
+from lpisearch.places import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from lpisearch.places import Place
+
+FOR_ME_ALONE = 0o600
 ANYONE = 0o666  # as any new file: the user's umask takes from it
 _LOOKED_AT = 1 << 16  # the beginning of a file, by which its kind is told
 _NOT_THROUGH_LINKS = getattr(os, "O_NOFOLLOW", 0)
@@ -33,8 +37,13 @@ def create(path: Path, mode: int = ANYONE) -> IO[bytes]:
     return os.fdopen(os.open(path, flags, mode), "w+b")
 
 
-def mode_of(path: Path) -> int:
-    """Return who may read and write a file, so that a copy of it is no more open."""
+def mode_of(path: Place) -> int:
+    """Return who may read and write a library, so that what is made of it is no more open.
+
+    Who may read one of a server is for the server to say: a file of it is for its maker alone.
+    """
+    if isinstance(path, Address):
+        return FOR_ME_ALONE
     try:
         return stat.S_IMODE(path.stat().st_mode) & ANYONE
     except FileNotFoundError:
@@ -143,9 +152,9 @@ def sweep(target: Path) -> None:
     _sweep(target.parent, re.escape(target.name[:100]))
 
 
-def sweep_copies(library: Path) -> None:
-    """Remove what killed writers of copies left beside a library: the names of those are dated."""
-    _sweep(library.parent, rf"{re.escape(library.stem)}-\d{{8}}-\d{{6}}.*")
+def sweep_copies(folder: Path, stem: str) -> None:
+    """Remove what killed writers of copies left of a library: the names of those are dated."""
+    _sweep(folder, rf"{re.escape(stem)}-\d{{8}}-\d{{6}}.*")
 
 
 def _sweep(folder: Path, name: str) -> None:

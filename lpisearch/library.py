@@ -13,6 +13,7 @@ from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
 from lpisearch.errors import DocumentNotFound
+from lpisearch.places import place_of
 from lpisearch.records import Classification, Document, Entry, Filter
 from lpisearch.settings import EvaluateOptions, IndexOptions, IngestOptions, SearchOptions
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.session import Session
+    from lpisearch.places import Address, Place
     from lpisearch.records import (
         Answer,
         DimensionReport,
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 DEFAULT_PATH = "lpisearch.db"
 
 
-def default_path() -> Path:
+def default_path() -> Place:
     """Return the library that is meant where none is named.
 
     It is `LPISEARCH_DB`; else `lpisearch.db`, if there is one in the current folder; else the
@@ -73,20 +75,21 @@ def default_path() -> Path:
     """
     named, here = os.environ.get("LPISEARCH_DB"), Path(DEFAULT_PATH)
     if named or here.exists():
-        return Path(named or here)
+        return place_of(named or here)
     from lpisearch.settings.preferences import standing_library
 
     standing = standing_library()
     return here if standing is None else standing.value
 
 
-def open_library(path: str | os.PathLike[str] | None = None) -> Library:
+def open_library(path: str | os.PathLike[str] | Address | None = None) -> Library:
     """Open a library of documents; the first `ingest` makes it.
 
     Parameters
     ----------
     path
-        The database file; that of `default_path` if not given.
+        The database file, or the address of a database (`postgresql://USER@HOST/DATABASE`); that
+        of `default_path` if not given.
 
     Examples
     --------
@@ -95,7 +98,7 @@ def open_library(path: str | os.PathLike[str] | None = None) -> Library:
     ...     library.path.name
     'notes.db'
     """
-    return Library(Path(path) if path is not None else default_path())
+    return Library(place_of(path) if path is not None else default_path())
 
 
 def method_names() -> list[str]:
@@ -148,10 +151,11 @@ class Library:
     Parameters
     ----------
     path
-        The database file. It need not exist before the first `ingest`.
+        The database file, or the address of a database. Neither needs to hold anything before the
+        first `ingest`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path = path
         self._lock = RLock()
         self._opened: Session | None = None
@@ -759,6 +763,18 @@ class Library:
         True
         """
         return self._searcher().vectors(index)
+
+    def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:
+        """Return the vector of a question, at unit length, to be compared with those of documents.
+
+        Its inner product with a vector of `vectors` is the cosine that semantic search ranks by.
+
+        Examples
+        --------
+        >>> library.vector("letter").shape == (library.vectors()[1].shape[1],)
+        True
+        """
+        return self._searcher().vector(text, index)
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and the size on disk.

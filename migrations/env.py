@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 from alembic import context
 
-from lpisearch.storage.sqlite.fulltext import TABLE
-from lpisearch.storage.sqlite.tables import METADATA
+from lpisearch.storage.sql.tables import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# FTS5 with its shadow tables in SQLite; in PostgreSQL what stands in its place.
+_OF_ONE = ("documents_fts", "document_terms", "source_hosts", "index_files", "lpisearch_vectors")
+
 
 def include_name(name: str | None, kind: str, _parents: Mapping[str, str | None]) -> bool:
-    """Leave the FTS5 table and its shadow tables out of the comparison with the tables."""
-    return not (kind == "table" and name is not None and name.startswith(TABLE))
+    """Leave what one database alone has, and tables for others, out of the comparison."""
+    return not (kind == "table" and name is not None and name.startswith(_OF_ONE))
 
 
 context.configure(

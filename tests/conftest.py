@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sqlite3
@@ -14,13 +15,16 @@ from typer.testing import CliRunner
 
 from lpisearch.cli.app import app
 from lpisearch.settings import IngestOptions, ReadOptions
+from tests.servers import programs_of, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from typer.testing import Result
 
+    from lpisearch.places import Address
     from lpisearch.records import IngestReport
+    from tests.servers import Server
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 _TOPICS = {
@@ -30,6 +34,7 @@ _TOPICS = {
     "music": "violin tune chord rhythm opera song choir drum string piano concert melody",
 }
 _COMMON = "morning letter friend road window garden winter story table paper"
+_SCHEMAS = itertools.count(1)
 _READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -47,6 +52,25 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("CACHE", "CONFIG", "STATE"):
             patch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """Give a server of PostgreSQL, one for each process of tests."""
+    with running(programs_of()) as found:
+        yield found
+
+
+@pytest.fixture
+def new_address(server: Server) -> Callable[[], Address]:
+    """Return a maker of addresses: each of a schema of its own, in which there is nothing."""
+
+    def make() -> Address:
+        name = f"library_{next(_SCHEMAS)}"
+        server.run(f"CREATE SCHEMA {name}")
+        return server.address(schema=name)
+
+    return make
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.files import whole_file
 
 if TYPE_CHECKING:
+    from lpisearch.places import Place as AnyPlace
     from lpisearch.records import Answer
 
 _FOR_ME_ALONE = 0o600
@@ -38,7 +39,7 @@ def state_folder() -> Path:
     return user_state_path("lpisearch", appauthor=False)
 
 
-def remember(library: Path, answer: Answer) -> None:
+def remember(library: AnyPlace, answer: Answer) -> None:
     """Keep where the hits of an answer are, under their numbers; nothing is said if it cannot."""
     places = {str(hit.rank): asdict(Place(hit.id, hit.path, hit.snippet.page)) for hit in answer}
     text = json.dumps({"library": str(library.absolute()), "hits": places})
@@ -49,7 +50,7 @@ def remember(library: Path, answer: Answer) -> None:
             stream.write(text.encode())
 
 
-def recall(number: int, library: Path | None = None) -> Place:
+def recall(number: int, library: AnyPlace | None = None) -> Place:
     """Return where a hit of the last answer is.
 
     Parameters
@@ -66,10 +67,10 @@ def recall(number: int, library: Path | None = None) -> Place:
     """
     try:
         kept = json.loads(_file().read_bytes())
-        asked, hits = Path(kept["library"]), kept["hits"]
+        asked, hits = str(kept["library"]), kept["hits"]
     except (OSError, ValueError, KeyError, TypeError):
         raise LpiSearchError("There is no answer to open a hit of.", _ASK) from None
-    if library is not None and library.absolute() != asked:
+    if library is not None and str(library.absolute()) != asked:
         raise LpiSearchError(f"The last answer was of {asked}, not of {library}.", _ASK)
     try:
         return Place(**hits[str(number)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from lpisearch.cli.invocation import names_library
 from lpisearch.cli.render import Json, print_json, print_pairs, print_table, say
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from lpisearch.places import Place
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -90,8 +91,8 @@ def unset(context: typer.Context, key: Annotated[str, _KEY], beside: Beside = Fa
     say(f"{key} is no longer set in {file}" if was_there else f"{key} is not set in {file}")
 
 
-def _library(context: typer.Context) -> Path:
-    found: Path = context.obj.library.path
+def _library(context: typer.Context) -> Place:
+    found: Place = context.obj.library.path
     return found
 
 
@@ -112,7 +113,7 @@ def _library_row(context: typer.Context) -> tuple[str, Any, str]:
     elif standing is not None and value == standing.value:
         origin = standing.origin
     else:
-        origin = "this folder" if value.exists() else ""
+        origin = "this folder" if isinstance(value, Path) and value.exists() else ""
     return "library", str(value), origin
 
 

@@ -64,6 +64,23 @@ def backup(
 
 
 @app.command(cls=VerbCommand)
+def vector(
+    context: typer.Context,
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="A question, as for query.")],
+    index: Annotated[str, typer.Option(metavar="NAME", help="The index.")] = "default",
+    json: Json = False,
+) -> None:
+    """Print the vector of a question, as pgvector takes it."""
+    found = [
+        round(float(each), 7) for each in context.obj.library.vector(" ".join(text), index=index)
+    ]
+    if json:
+        print_json({"vector": found})
+    else:
+        say(f"[{','.join(map(str, found))}]")
+
+
+@app.command(cls=VerbCommand)
 def retokenise(
     context: typer.Context,
     language: Annotated[

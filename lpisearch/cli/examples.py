@@ -125,6 +125,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("A dated copy beside it", "db backup"),
         ("Elsewhere", "db backup /backup/notes.db"),
     ),
+    "db vector": (("For a question in SQL", "db vector morning swim"),),
     "db retokenise": (("In another language", "db retokenise --language german"),),
     "config": (("What holds, and from where", "config"),),
     "config path": (("The two files", "config path"),),

@@ -132,6 +132,17 @@ def index(
             metavar="SIZE", help="Take no more memory than this, such as 4G: by files, or a sample."
         ),
     ] = None,
+    index_store: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR|db",
+            help="Where a database has its indexes: in itself, or in a shared folder.",
+        ),
+    ] = "",
+    export_pgvector: Annotated[
+        bool,
+        typer.Option("--export-pgvector", help="Write the vectors to a table of the database too."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
@@ -157,6 +168,8 @@ def index(
         learn_predicted=learn_predicted,
         wait_seconds=wait,
         memory=None if memory is None else _bytes(memory),
+        index_store=index_store,
+        export_pgvector=export_pgvector,
     )
     library = context.obj.library
     plan = library.plan(options)

@@ -32,7 +32,7 @@ class Invocation:
         The library that was named; None for the one that is meant where none is.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: str | None) -> None:
         self._path = path
 
     @cached_property
@@ -55,7 +55,7 @@ class Invocation:
             self.library.close()
 
 
-def _choose_library(context: typer.Context, path: Path | None) -> None:
+def _choose_library(context: typer.Context, path: str | None) -> None:
     """Choose the library; a verb without `--db` of its own keeps what was said before it."""
     if context.parent is None or is_typed(context, "db"):
         context.obj = Invocation(path)
@@ -105,7 +105,8 @@ Database = Annotated[
     typer.Option(
         "--db",
         metavar="FILE",
-        help="The library; else lpisearch.db here, or the standing one (config).",
+        help="The library, a file or postgresql://…; else lpisearch.db here, or the standing one.",
+        path_type=str,  # two slashes are not one
         envvar="LPISEARCH_DB",
         show_envvar=True,
         readable=False,  # the library says so itself, with a next step

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import BadOption
-from lpisearch.files import mode_of
 from lpisearch.indexes.checking import with_typed_settings
 from lpisearch.indexes.counting import HASH_BYTES
 from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
 from lpisearch.indexes.learn import fit_subspace, library_versions
+from lpisearch.indexes.places import IndexPlace, choose_place
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.projecting import MOST_LEADERS
 from lpisearch.indexes.resuming import labels_to_learn, workspace_of
@@ -22,7 +22,6 @@ from lpisearch.indexes.stages import Stages, peak_megabytes
 from lpisearch.indexes.steps import Corpus
 from lpisearch.indexes.workspace import Kept, MemoryWorkspace
 from lpisearch.records import BuiltIndex, IndexReport
-from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
 from lpisearch.wording import quoted
 
@@ -33,13 +32,14 @@ if TYPE_CHECKING:
     from lpisearch.indexes.learn import Fitted
     from lpisearch.indexes.manifest import Manifest
     from lpisearch.indexes.workspace import Room, Workspace
+    from lpisearch.places import Place
     from lpisearch.records import TokenShard
     from lpisearch.settings import IndexOptions, IndexSpec
     from lpisearch.storage import Snapshot, Store
 
 
 def build_index(
-    library: Path,
+    library: Place,
     options: IndexOptions,
     on_stage: Callable[[str], None] = lambda _name: None,
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
@@ -61,14 +61,25 @@ def build_index(
     ------
     BadOption, NothingToIndex, IndexUnwritable, LibraryError
     """
+    from lpisearch.indexes.exporting import check_exportable, export_vectors
     from lpisearch.indexes.folder import check_writable
 
     plan = plan_index(library, options)
-    check_writable(index_folder(library))
+    if options.export_pgvector:
+        check_exportable(library)
+    place = _chosen_place(library, options)
+    check_writable(place.folder)
     stages = Stages(on_stage, on_step)
     spec = with_typed_settings(options.spec)
-    with workspace_of(library, spec, plan, stages) as workspace:
-        index = fit_index(library, spec, stages, workspace=workspace, most=plan.learned_from)
+    with workspace_of(library, place, spec, plan, stages) as workspace:
+        index = fit_index(
+            library,
+            spec,
+            stages,
+            workspace=workspace,
+            most=plan.learned_from,
+            most_labelled=plan.labels_learned_from,
+        )
         with (
             stages.stage("writing"),
             writer_lock(library, "index", options.wait_seconds),
@@ -79,23 +90,29 @@ def build_index(
             in_files = {name: path for name, path in files.items() if name in index.arrays}
             written = SubspaceIndex(index.manifest, in_memory)
             folder = put_in_use(library, store, written, in_files)
-        return _report(index, stages, folder, workspace.resumed)
+        report = _report(index, stages, folder, workspace.resumed)
+    if options.export_pgvector:
+        with stages.stage("exporting vectors"):
+            table = export_vectors(library, options.name, options.wait_seconds)
+        report.notes.append(f"the vectors are in the table {table}")
+    return report
 
 
 def fit_index(
-    library: Path,
+    library: Place,
     spec: IndexSpec,
     stages: Stages,
     *,
     whole: bool = False,
     workspace: Workspace | None = None,
     most: int = MOST_LEADERS,
+    most_labelled: int | None = None,
 ) -> SubspaceIndex:
     """Work out an index; nothing of the library is written.
 
     The library is opened only to read: others may write to it meanwhile. With `whole`, long
     documents have no passages. Steps are kept by the workspace; in memory, if none is given. A
-    linear map is learned from at most so many documents.
+    linear map is learned from at most so many documents, and labels from at most so many.
 
     Raises
     ------
@@ -103,7 +120,9 @@ def fit_index(
     """
     workspace = workspace or MemoryWorkspace()
     with open_store(library) as store, _corpus(store, spec, stages) as documents:
-        fitted = fit_subspace(documents, spec, stages, workspace, most)
+        fitted = fit_subspace(
+            documents, spec, stages, workspace, most=most, most_labelled=most_labelled
+        )
         index = _as_index(fitted, documents, spec)
         calibrated = workspace.keep(
             "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)
@@ -121,8 +140,21 @@ def fit_index(
         return SubspaceIndex(manifest, index.arrays | placed.arrays)
 
 
+def _chosen_place(library: Place, options: IndexOptions) -> IndexPlace:
+    """Return where the indexes are to be, noted first if it is chosen now."""
+    if options.index_store:
+        with (
+            writer_lock(library, "index", options.wait_seconds),
+            open_store(library, writable=True) as store,
+            store.writing() as transaction,
+        ):
+            choose_place(library, transaction, options.index_store)
+    with open_store(library) as store, store.reading() as snapshot:
+        return IndexPlace.of(library, snapshot)
+
+
 def put_in_use(
-    library: Path,
+    library: Place,
     store: Store,
     index: SubspaceIndex,
     unchanged: dict[str, Path] | None = None,
@@ -132,7 +164,9 @@ def put_in_use(
     from lpisearch.indexes.verification import note_written
 
     manifest = index.manifest
-    folder = publish(index_folder(library), manifest, index.arrays, unchanged, mode_of(library))
+    with store.reading() as snapshot:
+        place = IndexPlace.of(library, snapshot)
+    folder = publish(place.folder, manifest, index.arrays, unchanged, place.mode)
     entry = IndexEntry(
         name=manifest.name,
         method=manifest.method,
@@ -145,7 +179,8 @@ def put_in_use(
     with store.writing(durable=True) as transaction:
         transaction.indexes.save(entry)
         used = {each.folder for each in transaction.indexes.entries()}
-    sweep(index_folder(library), used)
+        place.keep(transaction, folder, used)
+    sweep(place.folder, used)
     note_written(folder)  # after the sweep: files that two folders had in common change by it
     return folder
 

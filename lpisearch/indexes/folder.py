@@ -51,7 +51,8 @@ def check_writable(parent: Path) -> None:
     """
     if parent.exists() and not parent.is_dir():
         raise IndexUnwritable(parent, "it is not a folder")
-    if not os.access(parent if parent.exists() else parent.parent, os.W_OK | os.X_OK):
+    nearest = next((each for each in (parent, *parent.absolute().parents) if each.exists()), parent)
+    if not os.access(nearest, os.W_OK | os.X_OK):
         raise IndexUnwritable(parent, os.strerror(errno.EACCES))
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import SubspaceError
+from lpisearch.indexes.places import IndexPlace
 from lpisearch.indexes.rebuild import (
     due_for_rebuild,
     rebuild_command,
@@ -17,21 +18,19 @@ from lpisearch.indexes.rebuild import (
     same_tokens,
 )
 from lpisearch.messages import Message
-from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.passages import Passages
+    from lpisearch.places import Place
     from lpisearch.storage import IndexEntry, Snapshot, Store
 
 
-def fold_in(library: Path, store: Store) -> tuple[list[str], list[str]]:
+def fold_in(library: Place, store: Store) -> tuple[list[str], list[str]]:
     """Bring all indexes of a library up to date; the caller holds the writer lock.
 
     Returns
@@ -52,7 +51,7 @@ def fold_in(library: Path, store: Store) -> tuple[list[str], list[str]]:
     return complaints, due
 
 
-def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
+def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
     """Take documents into one index; say whether it should now be built anew."""
     from lpisearch.indexes.build import put_in_use
     from lpisearch.indexes.folder import open_folder
@@ -63,7 +62,7 @@ def _fold_into(library: Path, store: Store, entry: IndexEntry) -> list[str]:
         covered = snapshot.corpus.fingerprint(entry.spec.where)
         if covered == entry.fingerprint:
             return []
-        folder = index_folder(library) / entry.folder
+        folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
         index = SubspaceIndex(*open_folder(folder))
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         if not same_tokens(index.manifest, tokeniser):

@@ -7,27 +7,35 @@ asks again, in a new transaction: the old one sees the register as it was when i
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import IndexNotFound, IndexOutdated, IndexUnreadable, SubspaceError
+from lpisearch.errors import (
+    IndexNotFound,
+    IndexOutdated,
+    IndexUnreadable,
+    LpiSearchError,
+    SubspaceError,
+)
 from lpisearch.indexes import verification
+from lpisearch.indexes.folder import sweep
 from lpisearch.indexes.index import SubspaceIndex
+from lpisearch.indexes.places import IndexPlace
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message
-from lpisearch.settings import IndexOptions, index_folder
+from lpisearch.settings import IndexOptions
 from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from lpisearch.places import Place
     from lpisearch.records import Filter
     from lpisearch.storage import IndexEntry, Snapshot, Store
 
@@ -127,9 +135,10 @@ class OpenIndexes:
         The library, open. No transaction that writes may be under way in it.
     """
 
-    def __init__(self, library: Path, store: Store) -> None:
-        self._folder = index_folder(library)
+    def __init__(self, library: Place, store: Store) -> None:
+        self._library = library
         self._store = store
+        self._fetching: dict[str, Thread] = {}
         self._opened: dict[str, OpenIndex] = {}
         self._known: tuple[Hashable, dict[str, Any]] = None, {}
         self._lock = Lock()
@@ -159,7 +168,7 @@ class OpenIndexes:
             state = self._store.state()
             with self._store.reading() as snapshot:
                 entry = entry_named(snapshot, name)
-                opened, trouble = self._open(entry)
+                opened, trouble = self._open(snapshot, entry)
                 # What fails twice under one name was not replaced meanwhile: it is damaged.
                 if entry is None or trouble is None or entry.folder == failed:
                     yield Reading(snapshot, opened, trouble, partial(self._remember, state))
@@ -177,15 +186,22 @@ class OpenIndexes:
             self._known = state, {**dict(before), name: result}
         return result
 
-    def _open(self, entry: IndexEntry | None) -> tuple[OpenIndex | None, SubspaceError | None]:
+    def _open(
+        self, snapshot: Snapshot, entry: IndexEntry | None
+    ) -> tuple[OpenIndex | None, SubspaceError | None]:
         if entry is None:
             return None, None
+        place = IndexPlace.of(self._library, snapshot)
         with self._lock:
             before = self._opened.get(entry.name)
             if before is not None and before.entry.folder == entry.folder:
                 return before, None
+            if before is not None and place.is_cache and not place.local(entry).is_dir():
+                self._begin_to_fetch(place, entry)
+                return before, None  # which goes on until the new one is here
             try:
-                index = SubspaceIndex(*verification.open_verified(self._folder / entry.folder))
+                folder = place.fetched(snapshot, entry)
+                index = SubspaceIndex(*verification.open_verified(folder))
                 if missing := index.missing():
                     raise IndexOutdated(entry.name, missing)
             except SubspaceError as error:
@@ -193,10 +209,25 @@ class OpenIndexes:
                     error.next_step = rebuild_command(entry.spec)
                 return None, error
             opened = self._opened[entry.name] = OpenIndex(entry, index)
+            if place.is_cache and before is not None:
+                used = {each.folder for each in snapshot.indexes.entries()}
+                sweep(place.folder, used)
             return opened, None
 
+    def _begin_to_fetch(self, place: IndexPlace, entry: IndexEntry) -> None:
+        """Bring an index here beside those who ask meanwhile; one that fails is tried again."""
+        under_way = self._fetching.get(entry.name)
+        if under_way is None or not under_way.is_alive():
+            fetching = Thread(target=self._fetch, args=(place, entry), daemon=True)
+            self._fetching[entry.name] = fetching
+            fetching.start()
 
-def open_index(library: Path, name: str = DEFAULT) -> SubspaceIndex:
+    def _fetch(self, place: IndexPlace, entry: IndexEntry) -> None:
+        with suppress(LpiSearchError), self._store.reading() as snapshot:
+            place.fetched(snapshot, entry)
+
+
+def open_index(library: Place, name: str = DEFAULT) -> SubspaceIndex:
     """Open an index of a library, checking that its files are as they were written.
 
     Raises

@@ -7,19 +7,18 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from lpisearch.files import mode_of
 from lpisearch.indexes.kept_files import in_files
 from lpisearch.indexes.learn import library_versions
 from lpisearch.indexes.workspace import MemoryWorkspace
-from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER, fingerprint, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from lpisearch.indexes.places import IndexPlace
     from lpisearch.indexes.stages import Stages
     from lpisearch.indexes.workspace import Workspace
+    from lpisearch.places import Place
     from lpisearch.records import IndexPlan
     from lpisearch.settings import IndexSpec
     from lpisearch.storage import Snapshot
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def workspace_of(
-    library: Path, spec: IndexSpec, plan: IndexPlan, stages: Stages
+    library: Place, place: IndexPlace, spec: IndexSpec, plan: IndexPlan, stages: Stages
 ) -> Iterator[Workspace]:
     """Give what keeps the steps of a build: memory, or files for one that is long or large."""
     if not plan.in_files:
@@ -35,8 +34,7 @@ def workspace_of(
         return
     with open_store(library) as store, store.reading() as snapshot:
         key = _key(snapshot, spec, plan)
-    parent = index_folder(library)
-    with in_files(parent, spec.name, key, mode_of(library), stages.stage) as workspace:
+    with in_files(place.folder, spec.name, key, place.mode, stages.stage) as workspace:
         yield workspace
 
 
@@ -44,7 +42,7 @@ def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
     """Return what tells a build from all others: what it is made from, and how."""
     made = {
         "spec": spec.as_dict(),
-        "learned_from": plan.learned_from,
+        "learned_from": [plan.learned_from, plan.labels_learned_from],
         "tokeniser": snapshot.settings.get(TOKENISER),
         "documents": fingerprint(snapshot.corpus.content_hashes(spec.where)),
         "versions": library_versions(),

@@ -17,10 +17,10 @@ from lpisearch.storage import TOKENISER, open_store
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.opening import OpenIndexes, Reading
+    from lpisearch.places import Place
     from lpisearch.storage import Snapshot, Store
     from lpisearch.terms.tokeniser import Tokeniser
     from lpisearch.terms.tokenisers import Tokenisers
@@ -62,7 +62,7 @@ class Session:
         The database file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path = path
         self._lock = RLock()
         self._store: Store | None = None

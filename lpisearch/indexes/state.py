@@ -5,25 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexUnreadable, SubspaceError
+from lpisearch.indexes.places import IndexPlace
 from lpisearch.indexes.rebuild import due_for_rebuild, rebuild_command, rebuild_note
 from lpisearch.messages import Message, call
 from lpisearch.records import Finding
-from lpisearch.settings import index_folder
 from lpisearch.storage import TOKENISER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.indexes.manifest import Manifest
+    from lpisearch.places import Place
     from lpisearch.storage import IndexEntry, Snapshot
 
 
-def index_summaries(library: Path, snapshot: Snapshot) -> list[dict[str, Any]]:
+def index_summaries(library: Place, snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
     return [_summary(library, snapshot, entry) for entry in snapshot.indexes.entries()]
 
 
-def index_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
+def index_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
     """Check that the arrays of each index are as they were written."""
     from lpisearch.indexes.folder import open_folder
 
@@ -31,7 +32,8 @@ def index_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
     for entry in snapshot.indexes.entries():
         check = f"index “{entry.name}”"
         try:
-            manifest, _ = open_folder(index_folder(library) / entry.folder)
+            folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
+            manifest, _ = open_folder(folder)
         except SubspaceError as error:
             # What the system does not let us read may be whole: to build it anew is no help.
             refused = isinstance(error, IndexUnreadable)
@@ -45,10 +47,11 @@ def index_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
     return findings
 
 
-def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, Any]:
+def _summary(library: Place, snapshot: Snapshot, entry: IndexEntry) -> dict[str, Any]:
     from lpisearch.indexes.manifest import Manifest, check_sizes
 
-    folder = index_folder(library) / entry.folder
+    place = IndexPlace.of(library, snapshot)
+    folder = place.local(entry)
     summary: dict[str, Any] = {
         "name": entry.name,
         "method": entry.method,
@@ -56,6 +59,9 @@ def _summary(library: Path, snapshot: Snapshot, entry: IndexEntry) -> dict[str, 
         "folder": str(folder),
         "rebuild_command": rebuild_command(entry.spec),
     }
+    if place.is_cache and not folder.is_dir():
+        said = f"“{entry.name}” is in the database: the first question fetches it"
+        return summary | {"state": "not here yet", "rebuild": "", "note": said}
     try:
         manifest = Manifest.read(folder)
         check_sizes(folder, manifest)  # `doctor` compares every byte

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from pathlib import PurePath
@@ -22,15 +23,15 @@ from lpisearch.readers.ocr import is_installed
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
 from lpisearch.records import Problem, Progress, Trouble
-from lpisearch.storage import create_store, writer_lock
+from lpisearch.storage import create_store, index_lock, writer_lock
 from lpisearch.terms.languages import TokeniserSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from lpisearch.ingest.discovery import FoundFile
     from lpisearch.ingest.extraction import Extracted
+    from lpisearch.places import Place
     from lpisearch.records import IngestReport
     from lpisearch.settings import IngestOptions
 
@@ -39,7 +40,7 @@ _PROGRESS_SECONDS = 0.1
 
 
 def run_ingest(
-    library: Path,
+    library: Place,
     paths: Sequence[str],
     options: IngestOptions,
     on_progress: Callable[[Progress], None] = lambda _progress: None,
@@ -72,7 +73,7 @@ def run_ingest(
         # As a walk of all of them would go: no id may depend on which PATH was named first.
         files = [*piped, *sorted(found, key=lambda file: PurePath(file.path).parts)]
         with (
-            writer_lock(library, "ingest", options.wait_seconds),
+            writer_lock(library, "ingest", options.wait_seconds, roots_of(paths, files)),
             create_store(library) as store,
         ):
             with store.writing() as transaction:
@@ -85,12 +86,21 @@ def run_ingest(
             recorder.finish(discovery.gone(recorder.known))
             report = recorder.report
             report.notes.extend(tokenise.remarks())
-            complaints, due = fold_in(library, store)
+            with index_lock(library, options.wait_seconds):
+                complaints, due = fold_in(library, store)
             report.index_notes.extend(complaints)
             report.notes.extend(due)
     report.left_out = dict(discovery.left_out)
     report.seconds = time.perf_counter() - begun
     return report
+
+
+def roots_of(paths: Sequence[str], files: Sequence[FoundFile]) -> list[str]:
+    """Return the files and folders that are ingested, as others may name them."""
+    named = [os.path.realpath(path) for path in paths if os.path.exists(path)]  # noqa: PTH110 (a string)
+    return list(
+        dict.fromkeys([*named, *(os.path.realpath(file.root or file.path) for file in files)])
+    )
 
 
 def _check(options: IngestOptions) -> None:
@@ -174,6 +184,11 @@ class _Reading:
             self._recorder.add(source, item, position, many=many)
             self._documents += 1
             self._show(extracted)
+            if self._recorder.repeats_itself(source, position):
+                self._note(file, Problem(f"was given up at document {position}: ids occur twice"))
+                clean = False
+                extracted.leave()
+                break
         self._recorder.end(source, file, clean=clean)
         self._under_way.end(file)
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from lpisearch.settings import own_paths
+from lpisearch.places import Address
+from lpisearch.settings import own_paths, real_path
 from lpisearch.storage import OWN_HEAD_BYTES, is_own_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
+
+    from lpisearch.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,11 @@ class OwnFiles:
     _identities: frozenset[tuple[int, int]] = field(default=frozenset())
 
     @classmethod
-    def of(cls, library: Path, others: Iterable[Path] = ()) -> Self:
+    def of(cls, library: Place, others: Iterable[Path] = ()) -> Self:
         """Find the files of a library; `others` are not to be ingested either."""
-        called = dict.fromkeys((library, Path(os.path.realpath(library))))
+        called = (
+            {} if isinstance(library, Address) else dict.fromkeys((library, real_path(library)))
+        )
         own = (path for name in called for path in own_paths(name))
         paths = [os.path.abspath(path) for path in (*own, *others)]
         found = [os.stat(path) for path in paths if os.path.exists(path)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from lpisearch.ingest.batches import BatchWriter, Incoming
 from lpisearch.ingest.failing import FailureLog
 from lpisearch.ingest.naming import FileNames
+from lpisearch.readers.limits import MOST_PROBLEMS
 from lpisearch.records import UNFINISHED, IngestReport, Source, Trouble
 
 if TYPE_CHECKING:
@@ -61,9 +63,11 @@ class Recorder:
         self._names = FileNames()
         with store.reading() as snapshot:
             self.known = snapshot.sources.known()
-            self._next_source_id = snapshot.sources.next_id()
+            self._elsewhere = snapshot.sources.elsewhere()
+        self._next_source_id = 0
         self._paths = {source.id: source.path for source in self.known.values()}
         self._refused: set[int] = set()
+        self._repeated: Counter[int] = Counter()
         self._left: set[int] = set()
         self._begin_batch()
 
@@ -76,6 +80,10 @@ class Recorder:
 
     def expect(self, files: Iterable[FoundFile]) -> None:
         """Note all files of the run, so that no name depends on which of them comes first."""
+        files = list(files)
+        new = sum(file.path not in self.known for file in files)
+        with self._store.writing() as transaction:
+            self._next_source_id = transaction.sources.reserve(new)
         roots = ((file.path, root_of(file, self.known.get(file.path))) for file in files)
         self._names = FileNames.of((relative_path(path, root), root) for path, root in roots)
 
@@ -136,6 +144,11 @@ class Recorder:
         ):
             self.flush()
 
+    def repeats_itself(self, source: Source, documents: int) -> bool:
+        """Tell whether so many ids of a file came before in it that no more is to be hoped for."""
+        repeated = self._repeated[source.id]
+        return repeated > MOST_PROBLEMS and 2 * repeated > documents
+
     def end(self, source: Source, file: FoundFile, *, clean: bool) -> None:
         """Note that nothing more comes from a file; one with failures will be read again."""
         if clean:
@@ -171,7 +184,7 @@ class Recorder:
         """
         self.flush()
         self.failures.sweep(self._store)
-        paths = {source.path for source in gone}
+        paths = {source.path for source in gone if source.id not in self._elsewhere}
         if not paths and not self._left:
             return
         with self._store.writing() as transaction:
@@ -214,6 +227,7 @@ class Recorder:
                 case "unchanged":
                     self.report.unchanged += 1
                 case "duplicate":
+                    self._repeated[incoming.source_id] += 1
                     self._refuse(incoming, "occurs twice in this file")
                 case "taken":
                     owner = self._paths.get(result.other_source, "another file")
@@ -227,7 +241,9 @@ class Recorder:
         self.failures.note(Trouble(incoming.path, reason, where), passing=passing)
 
     def _is_gone(self, source_id: int) -> bool:
-        return not os.path.lexists(self._paths.get(source_id, ""))
+        """Tell whether the file of a source is gone; one of another machine or run is not."""
+        path = self._paths.get(source_id)
+        return not (path is None or source_id in self._elsewhere or os.path.lexists(path))
 
 
 def _metadata_characters(document: Document) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lpisearch import storage
@@ -11,12 +12,12 @@ from lpisearch.files import sweep_copies
 from lpisearch.settings import is_own_place
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from lpisearch.places import Place
 
 
-def upgrade_library(library: Path) -> dict[str, Any]:
+def upgrade_library(library: Place) -> dict[str, Any]:
     """Bring an older library to this program's schema; a newer program does so by itself."""
-    if not library.exists():
+    if not storage.exists(library):
         raise LibraryNotFound(library)
     copy = storage.upgrade_store(library)
     return {
@@ -26,13 +27,13 @@ def upgrade_library(library: Path) -> dict[str, Any]:
     }
 
 
-def check_schema(library: Path) -> list[str]:
+def check_schema(library: Place) -> list[str]:
     """Return how the tables differ from what this program expects."""
     with storage.open_store(library):
         return storage.schema_differences(library)
 
 
-def back_up_library(library: Path, target: Path | None = None) -> Path:
+def back_up_library(library: Place, target: Path | None = None) -> Path:
     """Copy a library while it is in use.
 
     Parameters
@@ -40,7 +41,8 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
     library
         The database file.
     target
-        The copy, which must not exist; a name with date and time beside the library if not given.
+        The copy, which must not exist; a name with date and time if not given, beside the library
+        or in the current folder. A library of a server becomes one in a file.
 
     Raises
     ------
@@ -48,12 +50,15 @@ def back_up_library(library: Path, target: Path | None = None) -> Path:
     """
     with storage.open_store(library):
         pass
+    stem, folder = library.name, Path()
+    if isinstance(library, Path):
+        stem, folder = library.stem, library.parent
     if target is None:
-        sweep_copies(library)
+        sweep_copies(folder, stem)
         stamp = _local_time().strftime("%Y%m%d-%H%M%S")
-        target = library.with_name(f"{library.stem}-{stamp}.db")
+        target = folder / f"{stem}-{stamp}.db"
     elif target.is_dir():
-        target /= library.name
+        target /= library.name if isinstance(library, Path) else f"{stem}.db"
     if target.exists():
         raise BadOption("target", f"{target} exists already, and a backup never replaces a file")
     if is_own_place(target, library):

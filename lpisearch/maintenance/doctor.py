@@ -18,12 +18,13 @@ from lpisearch.terms.languages import TokeniserSettings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lpisearch.places import Place
     from lpisearch.records import DamagedDocument
     from lpisearch.storage import Snapshot, Transaction
 
 
 def examine(
-    library: Path,
+    library: Place,
     *,
     repair: bool = False,
     wait_seconds: float = 30.0,
@@ -54,7 +55,7 @@ def examine(
     return [*found, *mended]
 
 
-def _more_findings(library: Path, snapshot: Snapshot) -> list[Finding]:
+def _more_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
     """Look at what rests on rows that are as they were written."""
     try:
         return [_tokeniser_finding(snapshot), *index_findings(library, snapshot)]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lpisearch.indexes.session import Session
+    from lpisearch.places import Place
     from lpisearch.records import Document, Entry
 
 EVERY = Filter()
@@ -66,7 +67,7 @@ def show_document(session: Session, name: str) -> Document:
         return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
-def delete_documents(library: Path, names: Sequence[str], wait_seconds: float = 30.0) -> int:
+def delete_documents(library: Place, names: Sequence[str], wait_seconds: float = 30.0) -> int:
     """Remove documents, all or none, with everything that belongs to them.
 
     Raises
@@ -119,7 +120,7 @@ def export_documents(
         return _write_lines(found, target, on_stage)
 
 
-def _check_target(target: Path, library: Path, *, force: bool) -> None:
+def _check_target(target: Path, library: Place, *, force: bool) -> None:
     if is_own_place(target, library):
         raise BadOption("target", f"{target} is part of the library itself")
     if not force:
@@ -138,7 +139,7 @@ def _write_lines(
 
 
 @contextmanager
-def _whole_file(target: Path, library: Path) -> Iterator[IO[str]]:
+def _whole_file(target: Path, library: Place) -> Iterator[IO[str]]:
     """Give a stream to a file that appears when all is written, no more open than the library."""
     if target.is_dir():
         raise LibraryUnwritable(target, "it is a folder")

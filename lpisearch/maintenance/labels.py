@@ -11,15 +11,15 @@ from lpisearch.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from lpisearch.places import Place
     from lpisearch.storage import Snapshot
 
 EVERY = Filter()
 
 
 def label_documents(
-    library: Path,
+    library: Place,
     names: Sequence[str],
     where: Filter,
     *,

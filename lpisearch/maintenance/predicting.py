@@ -13,9 +13,9 @@ from lpisearch.storage import TOKENISER, open_store, writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from lpisearch.indexes.session import Session
+    from lpisearch.places import Place
     from lpisearch.records import Classification, Filter
     from lpisearch.settings import ClassifyOptions
     from lpisearch.storage import Transaction
@@ -95,7 +95,7 @@ class _Writing:
 
 
 def forget_predicted(
-    library: Path, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
+    library: Place, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
 ) -> int:
     """Remove what was predicted for documents; return for how many something was.
 

@@ -12,15 +12,14 @@ from lpisearch.terms.languages import TokeniserSettings
 from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from lpisearch.places import Place
     from lpisearch.storage import Snapshot, Transaction
 
 _AT_ONCE = 1000
 _LANGUAGE_SAMPLE = 1000
 
 
-def retokenise(library: Path, language: str = "", wait_seconds: float = 30.0) -> int:
+def retokenise(library: Place, language: str = "", wait_seconds: float = 30.0) -> int:
     """Make the tokens of all documents anew, in one transaction, perhaps in another language.
 
     At "auto" the language is found in up to 2,000 documents, evenly spread.

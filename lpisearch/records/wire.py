@@ -16,8 +16,8 @@ from lpisearch.wording import escaped_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from lpisearch.places import Place
     from lpisearch.records.answers import (
         Answer,
         Classification,
@@ -203,7 +203,7 @@ def _predicted(said: PredictedLabel) -> dict[str, Any]:
     return said._asdict() | {"confidence": round(said.confidence, _SHARE_DIGITS)}
 
 
-def ingest_record(report: IngestReport, library: Path) -> dict[str, Any]:
+def ingest_record(report: IngestReport, library: Place) -> dict[str, Any]:
     """Return what an ingest did, and to which library."""
     return {"library": str(library), "failed": report.failed, **_fields(report)}
 

@@ -208,6 +208,21 @@ class Searcher:
             ids = [names[row] for row in engine.rows[there].tolist()]
             return ids, engine.places.at(there)
 
+    def vector(self, text: str, index: str) -> NDArray[np.float32]:
+        """Return where a text lies in the subspace, at unit length.
+
+        Raises
+        ------
+        IndexNotFound, SubspaceError
+        """
+        with self._view(replace(DEFAULTS, index=index)) as view:
+            if view.engine is None:
+                raise SubspaceError(why_no_index(view.reading))
+            vector = view.engine.ask(view.index_tokeniser.tokens(text)).vector
+            if not vector.any():
+                raise SubspaceError("None of the words is known to the index.", "use other words")
+            return vector
+
     @contextmanager
     def _view(self, options: SearchOptions, other: Engine | None = None) -> Iterator[View]:
         check_options(options)

@@ -98,10 +98,17 @@ class IndexOptions(IndexSpec):
         How long to wait for another process that is writing.
     memory
         How many bytes of memory the build may take; None leaves that to the size of the library.
+    index_store
+        Where the indexes of a library in a database are kept, from now on: a folder that its users
+        share, or "db"; "" leaves it as it is.
+    export_pgvector
+        Write the vectors of documents to a table too, for other programs that speak SQL.
     """
 
     wait_seconds: float = 30.0
     memory: int | None = None
+    index_store: str = ""
+    export_pgvector: bool = False
 
     @property
     def spec(self) -> IndexSpec:
@@ -129,6 +136,8 @@ class IndexFields(TypedDict, total=False):
     learn_predicted: bool
     wait_seconds: float
     memory: int | None
+    index_store: str
+    export_pgvector: bool
 
 
 RELEVANCE = "relevance"

@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lpisearch.places import Address
+
+if TYPE_CHECKING:
+    from lpisearch.places import Place
 
 FILE_BESIDE = "lpisearch.toml"
 """The settings of the libraries in a folder."""
@@ -42,8 +48,10 @@ def own_paths(library: Path) -> list[Path]:
     return [library, *beside, index_folder(library), settings, *copies]
 
 
-def is_own_place(target: Path, library: Path) -> bool:
+def is_own_place(target: Path, library: Place) -> bool:
     """Tell whether a place is one of a library's files, or of its indexes, there or not yet."""
+    if isinstance(library, Address):
+        return False
     place = real_path(target)
     real = real_path(library)
     if place in own_paths(real) or place.is_relative_to(index_folder(library)):

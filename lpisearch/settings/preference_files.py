@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, BadPreference, PreferencesUnwritable
 from lpisearch.files import whole_file
+from lpisearch.places import place_of
 from lpisearch.settings.preferences import KEYS, check_value
 from lpisearch.wording import nearest, system_reason
 
@@ -98,7 +99,7 @@ def _single(key: str, words: Sequence[str]) -> Any:
     if len(words) != 1:
         raise BadOption("value", f"“{key}” takes one value")
     text = words[0]
-    if KEYS[key].kind == "a path":  # it is meant from any folder
+    if KEYS[key].kind == "a path" and isinstance(place_of(text), Path):  # from any folder
         return os.path.abspath(Path(text).expanduser())  # noqa: PTH100 (links stay)
     for kind in (int, float):
         if "number" in KEYS[key].kind:

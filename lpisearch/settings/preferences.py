@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import BadPreference
+from lpisearch.errors import BadPreference, LpiSearchError
+from lpisearch.places import Address, place_of
 from lpisearch.settings.indexes import IndexOptions, SearchOptions
 from lpisearch.settings.paths import FILE_BESIDE
 from lpisearch.wording import nearest, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from lpisearch.places import Place
 
 _OWN_FILE = "config.toml"
 _PROGRAM = "lpisearch"
@@ -119,12 +122,22 @@ def own_file() -> Path:
     return user_config_path(_PROGRAM, appauthor=False) / _OWN_FILE
 
 
-def file_beside(library: Path) -> Path:
-    """Return where the file beside a library is, or would be."""
+def file_beside(library: Place) -> Path:
+    """Return where the file beside a library is, or would be.
+
+    Raises
+    ------
+    LpiSearchError
+        Nothing lies beside a library of a server.
+    """
+    if isinstance(library, Address):
+        raise LpiSearchError(
+            f"{library} has no folder that settings could lie in.", "set it in your own file"
+        )
     return library.parent / FILE_BESIDE
 
 
-def read_preferences(library: Path | None = None) -> Preferences:
+def read_preferences(library: Place | None = None) -> Preferences:
     """Read the person's own file, and the one beside a library.
 
     Raises
@@ -134,7 +147,7 @@ def read_preferences(library: Path | None = None) -> Preferences:
     """
     said: dict[str, tuple[Preference, ...]] = {}
     files = [(own_file(), True)]
-    if library is not None:
+    if library is not None and not isinstance(library, Address):
         files.append((file_beside(library), False))
     for path, own in files:
         for key, preference in _read(path, own=own):
@@ -152,8 +165,10 @@ def standing_library() -> Preference | None:
     found = read_preferences().get("library")
     if found is None:
         return None
-    path = found.file.parent / Path(found.value).expanduser()
-    return Preference(path, found.file, found.line)
+    place = place_of(found.value)
+    if isinstance(place, Path):
+        place = found.file.parent / place.expanduser()
+    return Preference(place, found.file, found.line)
 
 
 def check_value(

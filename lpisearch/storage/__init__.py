@@ -1,13 +1,16 @@
 """The store of a library: the one door to it, and the only place that knows which store it is.
 
-What may be asked of a store is in `storage/contract/`; `storage/sqlite/` keeps it. Each function
-imports its store when it is called: help and completion never wait for a database.
+What may be asked of a store is in `storage/contract/`; `storage/sqlite/` and `storage/postgresql/`
+keep it. Each function imports its store when it is called: help and completion wait for none.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from lpisearch.errors import DriverMissing
+from lpisearch.places import Address
 from lpisearch.storage.contract import (
     TOKENISER,
     UNDER_WAY,
@@ -21,8 +24,11 @@ from lpisearch.storage.digests import content_hash, fingerprint
 from lpisearch.storage.findings import damaged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from lpisearch.places import Place
 
 __all__ = [
     "OWN_HEAD_BYTES",
@@ -37,7 +43,9 @@ __all__ = [
     "content_hash",
     "create_store",
     "damaged",
+    "exists",
     "fingerprint",
+    "index_lock",
     "is_own_content",
     "open_store",
     "schema_differences",
@@ -59,34 +67,57 @@ def is_own_content(head: bytes) -> bool:
     return is_library(head) or is_signature(head)
 
 
-def open_store(path: Path, *, writable: bool = False) -> Store:
+def open_store(place: Place, *, writable: bool = False) -> Store:
     """Open an existing library, first bringing it to the schema of this program.
 
-    A copy of an older library is kept beside it, as `NAME.before-REVISION`.
+    A copy of an older library in a file is kept beside it, as `NAME.before-REVISION`.
 
     Raises
     ------
-    LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
+    LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable, LibraryUnreachable
     """
+    if isinstance(place, Address):
+        _need_driver()
+        from lpisearch.storage.postgresql.store import PostgreSQLStore
+
+        return PostgreSQLStore.open(place, writable=writable)
     from lpisearch.storage.sqlite.store import SQLiteStore
 
-    return SQLiteStore.open(path, writable=writable)
+    return SQLiteStore.open(place, writable=writable)
 
 
-def create_store(path: Path) -> Store:
+def create_store(place: Place) -> Store:
     """Open a library for writing; make it first if there is none.
 
     Raises
     ------
-    NotALibrary, LibraryTooNew, LibraryUnwritable
+    NotALibrary, LibraryTooNew, LibraryUnwritable, LibraryUnreachable
     """
+    if isinstance(place, Address):
+        _need_driver()
+        from lpisearch.storage.postgresql.store import PostgreSQLStore
+
+        return PostgreSQLStore.create(place)
     from lpisearch.storage.sqlite.store import SQLiteStore
 
-    return SQLiteStore.create(path)
+    return SQLiteStore.create(place)
 
 
-def writer_lock(path: Path, purpose: str, wait_seconds: float) -> AbstractContextManager[None]:
+def writer_lock(
+    place: Place, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
+) -> AbstractContextManager[None]:
     """Hold the right to write to a library, which need not be there yet.
+
+    Parameters
+    ----------
+    place
+        The library.
+    purpose
+        For whoever waits. In a database those who "ingest" different folders do not wait.
+    wait_seconds
+        For how long.
+    folders
+        What is ingested.
 
     Raises
     ------
@@ -95,56 +126,117 @@ def writer_lock(path: Path, purpose: str, wait_seconds: float) -> AbstractContex
     LibraryUnwritable
         Nothing can be written there.
     """
+    if isinstance(place, Address):
+        _need_driver()
+        from lpisearch.storage.postgresql import lock as server_lock
+
+        return server_lock.writer_lock(place, purpose, wait_seconds, folders)
     from lpisearch.storage.sqlite import lock
 
-    return lock.writer_lock(path, purpose, wait_seconds)
+    return lock.writer_lock(place, purpose, wait_seconds)
 
 
-def writer_of(path: Path) -> str:
-    """Return who holds the right to write to a library; "" if nobody does."""
+def writer_of(place: Place) -> str:
+    """Return who holds the right to write to a library; "" if nobody does.
+
+    Raises
+    ------
+    LibraryError
+    """
+    if isinstance(place, Address):
+        _need_driver()
+        from lpisearch.storage.postgresql import lock as server_lock
+
+        return server_lock.writer_of(place)
     from lpisearch.storage.sqlite import lock
 
-    return lock.writer_of(path)
+    return lock.writer_of(place)
 
 
-def back_up(path: Path, target: Path) -> Path:
-    """Write a consistent copy of a library in use; it appears whole or not at all.
+def index_lock(place: Place, wait_seconds: float) -> AbstractContextManager[None]:
+    """Hold the right to put an index in use, for one who has the right to write already."""
+    if isinstance(place, Address):
+        from lpisearch.storage.postgresql import lock
+
+        return lock.index_lock(place, wait_seconds)
+    return nullcontext()
+
+
+def exists(place: Place) -> bool:
+    """Tell whether there is a library.
+
+    Raises
+    ------
+    LibraryError
+    """
+    if isinstance(place, Address):
+        _need_driver()
+        from lpisearch.storage.postgresql import schema
+
+        return schema.exists(place)
+    return place.exists()
+
+
+def back_up(place: Place, target: Path) -> Path:
+    """Write a consistent copy of a library in use, into a file; it appears whole or not at all.
 
     Raises
     ------
     LibraryUnwritable, LibraryDamaged
     """
+    if isinstance(place, Address):
+        _need_driver()
+        from lpisearch.storage.postgresql import backup as server_backup
+
+        return server_backup.back_up(place, target)
     from lpisearch.storage.sqlite import backup
 
-    return backup.back_up(path, target)
+    return backup.back_up(place, target)
 
 
-def upgrade_store(path: Path) -> Path | None:
+def upgrade_store(place: Place) -> Path | None:
     """Bring an older library to the schema of this program, in one transaction.
 
     Returns
     -------
     pathlib.Path or None
-        The copy of the library as it was, or None if there was nothing to do.
+        The copy of the library as it was, or None if there was nothing to do or it is in a
+        database.
 
     Raises
     ------
     LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
     """
+    if isinstance(place, Address):
+        open_store(place).close()
+        return None
     from lpisearch.storage.sqlite import schema
 
-    return schema.upgrade(path)
+    return schema.upgrade(place)
 
 
 def schema_revision() -> str:
     """Return the revision of the schema that this program writes."""
-    from lpisearch.storage.sqlite import schema
+    from lpisearch.storage.sql import migrating
 
-    return schema.HEAD
+    return migrating.HEAD
 
 
-def schema_differences(path: Path) -> list[str]:
+def schema_differences(place: Place) -> list[str]:
     """Return how the tables of a library differ from what this program expects."""
+    if isinstance(place, Address):
+        _need_driver()
+        from lpisearch.storage.postgresql import schema as server_schema
+
+        return server_schema.differences(place)
     from lpisearch.storage.sqlite import schema
 
-    return schema.differences(path)
+    return schema.differences(place)
+
+
+def _need_driver() -> None:
+    """Refuse what cannot be done without psycopg, or without the library that it is made for."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        raise DriverMissing from None

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _STARS = re.compile(r"\*+")
 _PARTS = re.compile(r"\*+|\[(?P<other>[!^]?)(?P<some>\]?[^\]]*)\]")
 _NOTHING, _BELOW = "(?!)", "(?:/.*)?"
+_LONGEST_PATH = 1 << 13
+_NEVER = "(?!.*)x"
 
 
 @lru_cache(maxsize=64)
@@ -33,22 +35,28 @@ class Glob:
     pattern: str
 
     def __post_init__(self) -> None:
-        self._folder = self.pattern.rstrip("/").removeprefix("./")
-        self._parts = list(_parts_of(self._folder))
+        self.folder = self.pattern.rstrip("/").removeprefix("./")
+        self._parts = list(_parts_of(self.folder))
         # What is too short to be meant needs no expression, which may be as long as the pattern.
-        self._least = sum(part != "*" for part in self._parts)
+        self.least = sum(part != "*" for part in self._parts)
         self._expression: re.Pattern[str] | None = None
 
     def means(self, path: str) -> bool:
         """Tell whether a path is one that the pattern means, or below one."""
         path = _slashes(path)
-        if path == self._folder or path.startswith(f"{self._folder}/"):
+        if path == self.folder or path.startswith(f"{self.folder}/"):
             return True  # also where its name has the signs of a pattern
-        if len(path) < self._least:
+        if len(path) < self.least:
             return False
         if self._expression is None:
             self._expression = re.compile(_expression(self._parts), re.DOTALL)
         return self._expression.fullmatch(path) is not None
+
+    def posix(self) -> str:
+        """Return the expression for PostgreSQL; nothing matches one for what is beyond any path."""
+        if self.least > _LONGEST_PATH or _NOTHING in self._parts:
+            return _NEVER
+        return "^" + "".join(".*" if part == "*" else part for part in self._parts) + "(?:/.*)?$"
 
 
 def _slashes(path: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lpisearch.files import whole_file
+from lpisearch.places import Address
 from lpisearch.web.problems import Refused
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ def uploads_folder(state: WebState) -> Path:
     if state.settings.uploads is not None:
         return state.settings.uploads
     path = state.library.path
+    if isinstance(path, Address):
+        from platformdirs import user_data_path
+
+        return user_data_path("lpisearch", appauthor=False) / "uploads" / path.key
     return path.with_name(f"{path.stem}.uploads")
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import postgresql
+
+from lpisearch.storage.sql.columns import NUMBER, TEXT
 
 revision = "0001"
 down_revision = None
@@ -13,27 +16,67 @@ depends_on = None
 
 def upgrade() -> None:
     """Create the tables that hold documents."""
-    op.execute("PRAGMA application_id = 1819306355")  # "lpis": tells our files from others
+    if _in_a_file():
+        op.execute("PRAGMA application_id = 1819306355")  # "lpis": tells our files from others
     op.create_table(
         "sources",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.Column("root", sa.String(), nullable=False),
-        sa.Column("format", sa.String(), nullable=False),
-        sa.Column("size", sa.Integer(), nullable=False),
-        sa.Column("mtime_ns", sa.Integer(), nullable=False),
-        sa.Column("read_options", sa.String(), nullable=False),
-        sa.Column("read_at", sa.String(), nullable=False),
+        sa.Column("id", NUMBER, nullable=False),
+        sa.Column("path", TEXT, nullable=False),
+        sa.Column("root", TEXT, nullable=False),
+        sa.Column("format", TEXT, nullable=False),
+        sa.Column("size", NUMBER, nullable=False),
+        sa.Column("mtime_ns", NUMBER, nullable=False),
+        sa.Column("read_options", TEXT, nullable=False),
+        sa.Column("read_at", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_sources"),
         sa.UniqueConstraint("path", name="uq_sources_path"),
     )
     _create_documents()
     op.create_table(
         "settings",
-        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("name", TEXT, nullable=False),
         sa.Column("value", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_settings"),
     )
+    if _in_a_file():
+        _create_full_text()
+    else:
+        _create_vectors()
+
+
+def _in_a_file() -> bool:
+    return op.get_bind().dialect.name == "sqlite"
+
+
+def _create_vectors() -> None:
+    """Create what PostgreSQL has in place of FTS5, and who read which file."""
+    op.create_table(
+        "document_terms",
+        sa.Column("document_id", NUMBER, nullable=False),
+        sa.Column("length", sa.Integer(), nullable=False),
+        sa.Column("terms", postgresql.TSVECTOR(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["document_id"],
+            ["documents.id"],
+            "fk_document_terms_document_id_documents",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("document_id", name="pk_document_terms"),
+    )
+    op.create_index("ix_document_terms_terms", "document_terms", ["terms"], postgresql_using="gin")
+    op.create_table(
+        "source_hosts",
+        sa.Column("source_id", NUMBER, nullable=False),
+        sa.Column("host", TEXT, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["source_id"], ["sources.id"], "fk_source_hosts_source_id_sources", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("source_id", name="pk_source_hosts"),
+    )
+    op.execute("CREATE SEQUENCE source_ids")
+
+
+def _create_full_text() -> None:
     # Tokens hold letters, digits and marks only, so the simplest tokenizer returns them unchanged.
     op.execute(
         "CREATE VIRTUAL TABLE documents_fts USING fts5("
@@ -51,19 +94,19 @@ def upgrade() -> None:
 def _create_documents() -> None:
     op.create_table(
         "documents",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("external_id", sa.String(), nullable=False),
-        sa.Column("source_id", sa.Integer(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("id", NUMBER, nullable=False),
+        sa.Column("external_id", TEXT, nullable=False),
+        sa.Column("source_id", NUMBER, nullable=False),
+        sa.Column("position", NUMBER, nullable=False),
         sa.Column("content_hash", sa.LargeBinary(), nullable=False),
-        sa.Column("split", sa.String(), nullable=False),
-        sa.Column("date", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.Column("media_type", sa.String(), nullable=False),
-        sa.Column("ingested_at", sa.String(), nullable=False),
-        sa.Column("title", sa.String(), nullable=False),
+        sa.Column("split", TEXT, nullable=False),
+        sa.Column("date", TEXT, nullable=False),
+        sa.Column("path", TEXT, nullable=False),
+        sa.Column("media_type", TEXT, nullable=False),
+        sa.Column("ingested_at", TEXT, nullable=False),
+        sa.Column("title", TEXT, nullable=False),
         sa.Column("metadata", sa.JSON(), nullable=False),
-        sa.Column("text", sa.String(), nullable=False),
+        sa.Column("text", TEXT, nullable=False),
         sa.ForeignKeyConstraint(
             ["source_id"], ["sources.id"], "fk_documents_source_id_sources", ondelete="CASCADE"
         ),
@@ -73,9 +116,9 @@ def _create_documents() -> None:
     op.create_index("ix_documents_source_id_position", "documents", ["source_id", "position"])
     op.create_table(
         "labels",
-        sa.Column("document_id", sa.Integer(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("document_id", NUMBER, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("position", NUMBER, nullable=False),
         sa.ForeignKeyConstraint(
             ["document_id"], ["documents.id"], "fk_labels_document_id_documents", ondelete="CASCADE"
         ),
@@ -84,8 +127,8 @@ def _create_documents() -> None:
     op.create_index("ix_labels_name", "labels", ["name"])
     op.create_table(
         "document_tokens",
-        sa.Column("document_id", sa.Integer(), nullable=False),
-        sa.Column("tokens", sa.String(), nullable=False),
+        sa.Column("document_id", NUMBER, nullable=False),
+        sa.Column("tokens", TEXT, nullable=False),
         sa.ForeignKeyConstraint(
             ["document_id"],
             ["documents.id"],
@@ -98,8 +141,13 @@ def _create_documents() -> None:
 
 def downgrade() -> None:
     """Remove everything."""
-    op.execute("PRAGMA application_id = 0")
-    op.execute("DROP TRIGGER document_tokens_deleted")
-    op.execute("DROP TABLE documents_fts")
+    if _in_a_file():
+        op.execute("PRAGMA application_id = 0")
+        op.execute("DROP TRIGGER document_tokens_deleted")
+        op.execute("DROP TABLE documents_fts")
+    else:
+        op.execute("DROP SEQUENCE source_ids")
+        op.drop_table("source_hosts")
+        op.drop_table("document_terms")
     for table in ("settings", "document_tokens", "labels", "documents", "sources"):
         op.drop_table(table)

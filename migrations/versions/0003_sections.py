@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from lpisearch.storage.sql.columns import NUMBER
+
 revision = "0003"
 down_revision = "0002"
 branch_labels = None
@@ -17,7 +19,7 @@ def upgrade() -> None:
     """Create the table of sections, and let the next ingest read the files that have some."""
     op.create_table(
         "document_sections",
-        sa.Column("document_id", sa.Integer(), nullable=False),
+        sa.Column("document_id", NUMBER, nullable=False),
         sa.Column("sections", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(
             ["document_id"],
@@ -32,8 +34,10 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Remove the table; after another upgrade the next ingest brings the sections back."""
+    in_a_file = op.get_bind().dialect.name == "sqlite"
+    nothing = "zeroblob(16)" if in_a_file else "decode(repeat('00', 16), 'hex')"
     op.execute(
-        "UPDATE documents SET content_hash = zeroblob(16) "
+        f"UPDATE documents SET content_hash = {nothing} "  # noqa: S608 (a constant)
         "WHERE id IN (SELECT document_id FROM document_sections)"
     )
     op.drop_table("document_sections")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from lpisearch.storage.sql.columns import NUMBER, SHARE, TEXT
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
@@ -16,9 +18,9 @@ def upgrade() -> None:
     _create("label_edits", sa.Column("added", sa.Boolean(), nullable=False))
     _create(
         "predicted_labels",
-        sa.Column("confidence", sa.Float(), nullable=False),
-        sa.Column("classifier", sa.String(), nullable=False),
-        sa.Column("predicted_at", sa.String(), nullable=False),
+        sa.Column("confidence", SHARE, nullable=False),
+        sa.Column("classifier", TEXT, nullable=False),
+        sa.Column("predicted_at", TEXT, nullable=False),
     )
     op.create_index("ix_predicted_labels_name", "predicted_labels", ["name"])
 
@@ -26,8 +28,8 @@ def upgrade() -> None:
 def _create(table: str, *columns: sa.Column[object]) -> None:
     op.create_table(
         table,
-        sa.Column("document_id", sa.Integer(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("document_id", NUMBER, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
         *columns,
         sa.ForeignKeyConstraint(
             ["document_id"],

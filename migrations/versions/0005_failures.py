@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from lpisearch.storage.sql.columns import NUMBER, TEXT
+
 revision = "0005"
 down_revision = "0004"
 branch_labels = None
@@ -15,11 +17,11 @@ def upgrade() -> None:
     """Create the table; the next ingest fills it."""
     op.create_table(
         "failures",
-        sa.Column("path", sa.String(), nullable=False),
-        sa.Column("size", sa.Integer(), nullable=False),
-        sa.Column("mtime_ns", sa.Integer(), nullable=False),
-        sa.Column("read_options", sa.String(), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("path", TEXT, nullable=False),
+        sa.Column("size", NUMBER, nullable=False),
+        sa.Column("mtime_ns", NUMBER, nullable=False),
+        sa.Column("read_options", TEXT, nullable=False),
+        sa.Column("number", NUMBER, nullable=False),
         sa.Column("troubles", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("path", name="pk_failures"),
     )

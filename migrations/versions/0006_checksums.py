@@ -18,10 +18,11 @@ _TABLES = (
 
 def upgrade() -> None:
     """Add the column; every upgrade ends with filling in what is empty."""
+    nothing = sa.text("x''" if op.get_bind().dialect.name == "sqlite" else "''::bytea")
     for table in _TABLES:
         op.add_column(
             table,
-            sa.Column("checksum", sa.LargeBinary(), server_default=sa.text("x''"), nullable=False),
+            sa.Column("checksum", sa.LargeBinary(), server_default=nothing, nullable=False),
         )
 
 

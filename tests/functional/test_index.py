@@ -101,7 +101,7 @@ def test_a_kill_leaves_the_old_index_in_use(
     assert (2, _SIGKILLED) in dims
 
 
-_STEPS = ["publish", "_write", "sync_folder", "Path.rename", "SQLiteIndexes.save", "sweep"]
+_STEPS = ["publish", "_write", "sync_folder", "Path.rename", "SQLIndexes.save", "sweep"]
 
 
 @pytest.mark.parametrize("how", ["before", "after"])
@@ -130,9 +130,9 @@ def test_a_kill_at_each_step_of_writing(
 def _die_at(step: str, how: str) -> None:
     """Kill this process before or after a step of writing."""
     from lpisearch.indexes import folder
-    from lpisearch.storage.sqlite.indexes import SQLiteIndexes
+    from lpisearch.storage.sql.indexes import SQLIndexes
 
-    home: Any = {"Path.rename": Path, "SQLiteIndexes.save": SQLiteIndexes}.get(step, folder)
+    home: Any = {"Path.rename": Path, "SQLIndexes.save": SQLIndexes}.get(step, folder)
     name = step.rsplit(".", maxsplit=1)[-1]
     original = getattr(home, name)
 

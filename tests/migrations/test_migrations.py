@@ -24,14 +24,13 @@ from lpisearch.maintenance.status import library_status
 from lpisearch.records import Filter
 from lpisearch.settings import shipped_folder
 from lpisearch.storage import open_store
-from lpisearch.storage.sqlite import schema
+from lpisearch.storage.sql import migrating
+from lpisearch.storage.sql.migrating import HEAD, revision
 from lpisearch.storage.sqlite.schema import (
-    HEAD,
     create_library,
     differences,
     downgrade,
     open_library,
-    revision,
     upgrade,
 )
 
@@ -260,7 +259,7 @@ def test_a_failed_upgrade_changes_nothing(
         text.replace("def downgrade", '    raise RuntimeError("half-way")\n\n\ndef downgrade'),
         encoding="utf-8",
     )
-    monkeypatch.setattr(schema, "shipped_folder", lambda _name: broken)
+    monkeypatch.setattr(migrating, "shipped_folder", lambda _name: broken)
     with pytest.raises(RuntimeError, match="half-way"):
         upgrade(library)
     assert _found_revision(library) == "0001"

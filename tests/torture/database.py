@@ -156,8 +156,7 @@ def contents(library: Path) -> dict[str, Any]:
         names = dict(map(tuple, connection.execute("SELECT id, external_id FROM documents")))
         found: dict[str, Any] = {
             table: sorted(
-                _facts(row, table, names)
-                for row in connection.execute(f"SELECT * FROM {table}")  # noqa: S608 (constant names)
+                _facts(row, table, names) for row in connection.execute(f"SELECT * FROM {table}")
             )
             for table in _TABLES
         }
@@ -232,14 +231,14 @@ def spoil_a_cell(library: Path, chance: random.Random) -> None:
         table = chance.choice(_TABLES)
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         column = chance.choice(columns)
-        rows = [row[0] for row in connection.execute(f"SELECT rowid FROM {table}")]  # noqa: S608 (constant names)
+        rows = [row[0] for row in connection.execute(f"SELECT rowid FROM {table}")]
         if not rows:
             return
         value = chance.choice([b"\xff\xfe", "", "{", "[1, 2", 7, -1, 1.5, "é", "null", "[]"])
         connection.execute("PRAGMA ignore_check_constraints = ON")
         with suppress(sqlite3.IntegrityError):  # a key takes nothing but numbers
             connection.execute(
-                f"UPDATE OR IGNORE {table} SET {column} = ? WHERE rowid = ?",  # noqa: S608 (constant names)
+                f"UPDATE OR IGNORE {table} SET {column} = ? WHERE rowid = ?",
                 (value, chance.choice(rows)),
             )
 

@@ -1,7 +1,8 @@
 """What the rest of the program may ask of a store.
 
 A store holds one library: documents with labels and tokens, the files they came from, the
-register of its indexes, and settings. `storage/sqlite/` keeps this contract, and
+register of its indexes, and settings. `storage/sqlite/` and `storage/postgresql/` keep this
+contract, and
 `tests/contracts/test_stores.py` holds every store to it.
 
 * **A snapshot sees one unchanging state**, that of its first question, whatever is written
@@ -24,6 +25,7 @@ from lpisearch.storage.contract.reading import (
     Demands,
     Documents,
     Indexes,
+    IndexFiles,
     Labels,
     Lexical,
     Prefix,
@@ -33,8 +35,10 @@ from lpisearch.storage.contract.reading import (
 from lpisearch.storage.contract.store import Snapshot, Store, Transaction
 from lpisearch.storage.contract.writing import (
     DocumentChanges,
+    ExportedVectors,
     Health,
     WritableIndexes,
+    WritableIndexFiles,
     WritableLabels,
     WritableSettings,
     WritableSources,
@@ -47,8 +51,10 @@ __all__ = [
     "Demands",
     "DocumentChanges",
     "Documents",
+    "ExportedVectors",
     "Health",
     "IndexEntry",
+    "IndexFiles",
     "Indexes",
     "Labels",
     "Lexical",
@@ -58,6 +64,7 @@ __all__ = [
     "Sources",
     "Store",
     "Transaction",
+    "WritableIndexFiles",
     "WritableIndexes",
     "WritableLabels",
     "WritableSettings",

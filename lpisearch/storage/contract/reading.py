@@ -231,3 +231,16 @@ class Sources(Protocol):
 
     def next_id(self) -> int:
         """Return the first free key of a source."""
+
+    def elsewhere(self) -> set[int]:
+        """Return the keys of sources that another machine has read, whose files are not here."""
+
+
+class IndexFiles(Protocol):
+    """The files of indexes, where a store keeps them itself."""
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files of an index; none if it is not kept."""
+
+    def read(self, folder: str, name: str) -> Iterator[bytes]:
+        """Yield a file, some at a time."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 if TYPE_CHECKING:
     from collections.abc import Hashable
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
+    from lpisearch.places import Place
     from lpisearch.storage.contract.reading import (
         Corpus,
         Documents,
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     )
     from lpisearch.storage.contract.writing import (
         DocumentChanges,
+        ExportedVectors,
         Health,
         WritableIndexes,
+        WritableIndexFiles,
         WritableLabels,
         WritableSettings,
         WritableSources,
@@ -32,7 +34,7 @@ class Store(Protocol):
     """An open library; a context manager that closes it."""
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Place:
         """Where it is."""
 
     @property
@@ -100,6 +102,14 @@ class Snapshot(Protocol):
     @property
     def sources(self) -> Sources:
         """The files that documents came from."""
+
+    @property
+    def index_files(self) -> WritableIndexFiles | None:
+        """The files of indexes; None where they lie in folders beside the library."""
+
+    @property
+    def vectors(self) -> ExportedVectors | None:
+        """Vectors for other programs; None where no other program could ask for them."""
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""

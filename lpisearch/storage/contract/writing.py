@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lpisearch.storage.contract.reading import Indexes, Labels, Settings, Sources
+from lpisearch.storage.contract.reading import Indexes, IndexFiles, Labels, Settings, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from lpisearch.records import (
         DamagedDocument,
@@ -94,8 +95,35 @@ class WritableSettings(Settings, Protocol):
         """Store a setting, replacing what it was."""
 
 
+class WritableIndexFiles(IndexFiles, Protocol):
+    """The files of indexes, to be written."""
+
+    def write(self, folder: str, files: Iterable[Path]) -> None:
+        """Keep the files of an index."""
+
+    def sweep(self, keep: Iterable[str]) -> None:
+        """Remove the files of all indexes but those in these folders."""
+
+
+class ExportedVectors(Protocol):
+    """Vectors of documents in tables that other programs read."""
+
+    def replace(
+        self, index: str, dims: int, rows: Iterable[tuple[int, str, Iterable[float]]]
+    ) -> str:
+        """Put the vectors of an index, as (key, id, vector), into a table; return its name.
+
+        Raises
+        ------
+        VectorsUnavailable
+        """
+
+
 class WritableSources(Sources, Protocol):
     """The files that documents came from, to be written."""
+
+    def reserve(self, number: int) -> int:
+        """Return the first of so many keys that no other source will get."""
 
     def save(self, sources: Sequence[Source], now: str) -> None:
         """Write sources, replacing what was known of them."""

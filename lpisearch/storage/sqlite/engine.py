@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from lpisearch.errors import (
@@ -28,7 +28,9 @@ from lpisearch.errors import (
     SeveralNames,
 )
 from lpisearch.storage.globs import glob_of
-from lpisearch.storage.sqlite.checksums import FUNCTION, as_json, checksum
+from lpisearch.storage.sql.checksums import as_json, checksum
+from lpisearch.storage.sql.dialects import CHECKSUM_FUNCTION, PATH_FUNCTION
+from lpisearch.storage.sql.tables import UNREADABLE as _UNREADABLE
 from lpisearch.storage.sqlite.descriptors import Connection, close_when_idle
 from lpisearch.storage.sqlite.marks import marking
 
@@ -46,15 +48,9 @@ _CHECKPOINT_PAGES = 8192
 # A power cut may cost the last batches, which the next ingest brings back; it never damages the
 # file.
 _SYNCHRONOUS = "NORMAL"
-PATH_FUNCTION = "lies_at"
-"""In SQL: whether a pattern means a path. SQLite's own GLOB takes for ever on some patterns."""
 _LOOKING_SECONDS = 20
 _STEPS = 10_000  # of SQLite, between two looks at the clock
-# What damage in a page or in a cell may lead to; each is as well what a defect of a program may.
-UNREADABLE = (
-    *(SQLAlchemyError, sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError),
-    *(MemoryError, RuntimeError, StopIteration, TypeError, ValueError),
-)
+UNREADABLE = (sqlite3.DatabaseError, *_UNREADABLE)
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 # What SQLite says where it cannot make the file that readers share.
 _WITHOUT_SHM = {
@@ -302,7 +298,7 @@ def _open(uri: str) -> sqlite3.Connection:
     )
     connection.execute("PRAGMA foreign_keys = ON")
     connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)
-    connection.create_function(FUNCTION, -1, checksum, deterministic=True)
+    connection.create_function(CHECKSUM_FUNCTION, -1, checksum, deterministic=True)
     return connection
 
 

@@ -13,25 +13,17 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import select
-
-from lpisearch.records import Filter
 from lpisearch.storage.contract import Prefix
+from lpisearch.storage.sql.lexical import SQLLexical
 from lpisearch.storage.sqlite import fulltext
-from lpisearch.storage.sqlite.filters import conditions
 from lpisearch.storage.sqlite.fulltext import TABLE
-from lpisearch.storage.sqlite.tables import DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from sqlalchemy import Connection
-
-    from lpisearch.storage.contract import Demands
 
 # Measured on FTS5 of SQLite 3.40: an expression of 4,000 tokens takes three times as long as the
 # same tokens in expressions of 64, whose BM25 add up.
@@ -51,30 +43,10 @@ _VERIFIED = (
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class SQLiteLexical:
+class SQLiteLexical(SQLLexical):
     """FTS5 over the stored tokens; the methods are those of `contract.Lexical`."""
 
-    connection: Connection
-
-    def allowed(self, where: Filter, demands: Demands | None = None) -> set[int] | None:
-        """Return the keys that pass a filter and meet the demands; None if nothing is asked."""
-        phrases = [phrase for phrase in demands.phrases if phrase] if demands else []
-        excluded = [phrase for phrase in demands.excluded if phrase] if demands else []
-        if where == Filter() and not phrases and not excluded:
-            return None
-        statement = select(DOCUMENTS.c.id).where(*conditions(where))
-        allowed: set[int] | None = None
-        for phrase in phrases:
-            found = set(self._keys_with_any([phrase]))
-            allowed = found if allowed is None else allowed & found
-            if not allowed:
-                return set()
-        if allowed is None:
-            allowed = set(self.connection.execute(statement).scalars())
-        elif where != Filter():
-            allowed.intersection_update(self.connection.execute(statement).scalars())
-        return allowed.difference(self._keys_with_any(excluded))
+    __slots__ = ()
 
     def candidates(self, alternatives: Sequence[Sequence[str]]) -> set[int]:
         """Return the documents that may have a phrase, each of whose tokens may be one of several.

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _MOST_DOCUMENT, _MOST_REPEATS, _WAIT_SECONDS = 256 * MEBIBYTE, 1000, 600.0
 _MOST_DIMENSIONS = 200
+_IN_DATABASE = "db"  # in place of a folder
 _FIELD = re.compile(r"[\w -]{0,100}")
 _LANGUAGES = re.compile(r"[A-Za-z_]*(\+[A-Za-z_]+)*", re.ASCII)
 _ID = Param("id", "Of the job", in_path=True)
@@ -144,6 +145,9 @@ def index(asked: Asked) -> Reply:
     """Begin to build an index."""
     options: IndexOptions = asked.body.options
     options = replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
+    if options.index_store not in {"", _IN_DATABASE}:
+        folder = allowed_path(asked.state, options.index_store)
+        options = replace(options, index_store=str(folder))
 
     def work(job: Job) -> Any:
         on_stage = partial(_tell_stage, job)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lpisearch.files import whole_file
+from lpisearch.places import Address
 from lpisearch.records.wire import json_text
 from lpisearch.settings import real_path
 from lpisearch.web.jobs.job import INTERRUPTED, Job
@@ -19,15 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from lpisearch.places import Place
+
 _FOR_ME_ALONE, _FOLDER_FOR_ME_ALONE = 0o600, 0o700
 _KEPT = ("id", "kind", "asked", "asked_at", "begun")
 
 
-def jobs_file(library: Path) -> Path:
+def jobs_file(library: Place) -> Path:
     """Return where the jobs of a library are kept."""
     from platformdirs import user_state_path
 
-    digest = hashlib.sha256(str(real_path(library)).encode("utf-8", "surrogateescape")).hexdigest()
+    place = library if isinstance(library, Address) else real_path(library)
+    digest = hashlib.sha256(str(place).encode("utf-8", "surrogateescape")).hexdigest()
     return user_state_path("lpisearch", appauthor=False) / "jobs" / f"{digest[:32]}.json"
 
 

@@ -17,7 +17,8 @@ from lpisearch.web.words import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from lpisearch.places import Place
 
     Work = Callable[[Job], Any]
 
@@ -36,7 +37,7 @@ class Jobs:
         How many that have ended are still told of.
     """
 
-    def __init__(self, library: Path, kept: int = 100) -> None:
+    def __init__(self, library: Place, kept: int = 100) -> None:
         self._file = jobs_file(library)
         self._kept = kept
         self._changed = Condition()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import LibraryNotFound, LpiSearchError
 from lpisearch.settings import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.web.api.working import ToIndex, ToIngest
 from lpisearch.web.api.working import index as begin_index
@@ -69,11 +69,10 @@ def library_page(request: Request) -> Response:
     try:
         status = shared.library.status()
         writer = shared.library.writer()
+    except LibraryNotFound:
+        status, writer = {}, ""
     except LpiSearchError as error:
-        if not shared.library.path.exists():
-            status, writer = {}, ""
-        else:
-            return apology(request, error)
+        return apology(request, error)
     return render(
         request,
         "library.html",

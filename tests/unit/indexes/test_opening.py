@@ -20,8 +20,8 @@ from lpisearch.indexes.opening import OpenIndexes, open_index
 from lpisearch.indexes.stages import Stages
 from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.storage import open_store
+from lpisearch.storage.sql.corpus import SQLCorpus
 from lpisearch.storage.sqlite import store as sqlite_store
-from lpisearch.storage.sqlite.corpus import SQLiteCorpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -219,13 +219,13 @@ def test_documents_are_counted_once_for_each_state(
     build_index(shelf, IndexOptions(method="lsi", dims=2))
     monkeypatch.setattr(sqlite_store, "_UNSURE_NS", -(10**18))
     counted: list[Filter] = []
-    count = SQLiteCorpus.count_and_sum
+    count = SQLCorpus.count_and_sum
 
-    def watched(corpus: SQLiteCorpus, wanted: Filter) -> tuple[int, int]:
+    def watched(corpus: SQLCorpus, wanted: Filter) -> tuple[int, int]:
         counted.append(wanted)
         return count(corpus, wanted)
 
-    monkeypatch.setattr(SQLiteCorpus, "count_and_sum", watched)
+    monkeypatch.setattr(SQLCorpus, "count_and_sum", watched)
     with open_store(shelf) as store:
         indexes = OpenIndexes(shelf, store)
         for _ in range(3):

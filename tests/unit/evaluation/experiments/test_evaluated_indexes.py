@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from lpisearch.settings import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     Record = dict[str, Any]
 
@@ -107,6 +107,7 @@ def test_an_index_that_is_behind(
 
 def test_a_damaged_index_is_stated(indexed: Library, tmp_path: Path) -> None:
     """A damaged index is an error: words must not silently stand in for it."""
+    assert isinstance(indexed.path, Path)
     (vectors,) = index_folder(indexed.path).glob("*/vectors.npy")
     vectors.write_bytes(vectors.read_bytes()[:-8])
     asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1"])

@@ -115,7 +115,7 @@ def test_other_rows_are_mended(
     assert shelf.exists()
     assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
     column = {"document_tokens": "tokens", "sources": "root", "indexes": "fingerprint"}[table]
-    sql(f"UPDATE {table} SET {column} = 'another'")  # noqa: S608 (constants)
+    sql(f"UPDATE {table} SET {column} = 'another'")
     assert cli("doctor").exit_code == 1
     cli("doctor", "--repair")
     assert cli("doctor").exit_code == 0

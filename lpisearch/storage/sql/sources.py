@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, delete, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from lpisearch.messages import as_plain, from_plain
 from lpisearch.records import UNFINISHED, FailedFile, Source, Trouble
-from lpisearch.storage.sqlite.checksums import with_checksum
-from lpisearch.storage.sqlite.tables import DOCUMENTS, FAILURES, SOURCES
+from lpisearch.storage.sql.checksums import with_checksum
+from lpisearch.storage.sql.dialects import insert_into
+from lpisearch.storage.sql.tables import DOCUMENTS, FAILURES, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _COLUMNS = ("id", "path", "root", "format", "size", "mtime_ns", "read_options")
 
 
 @dataclass(frozen=True, slots=True)
-class SQLiteSources:
+class SQLSources:
     """Files of documents; the methods are those of `contract.WritableSources`."""
 
     connection: Connection
@@ -63,17 +63,27 @@ class SQLiteSources:
         """Return the first free key of a source."""
         return (self.connection.execute(select(func.max(SOURCES.c.id))).scalar() or 0) + 1
 
+    def elsewhere(self) -> set[int]:
+        """Return the keys of sources that were read by another machine: none, in a file."""
+        return set()
+
+    def reserve(self, number: int) -> int:  # noqa: ARG002 (who writes to a file is alone)
+        """Return the first of so many keys that no other source will get."""
+        return self.next_id()
+
     def save(self, sources: Sequence[Source], now: str) -> None:
         """Write sources, replacing what was known of them."""
         if not sources:
             return
         values = [
             with_checksum(
-                SOURCES, {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now}
+                self.connection,
+                SOURCES,
+                {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now},
             )
             for source in sources
         ]
-        statement = insert(SOURCES)
+        statement = insert_into(self.connection, SOURCES)
         replaced = [name for name in values[0] if name not in {"id", "path"}]
         changed = {name: statement.excluded[name] for name in replaced}
         self.connection.execute(
@@ -92,6 +102,7 @@ class SQLiteSources:
         self.forget_failed([file.path for file in files])
         values = [
             with_checksum(
+                self.connection,
                 FAILURES,
                 {name: getattr(file, name) for name in _FAILED_COLUMNS}
                 | {"troubles": [[one.where, as_plain(one.reason)] for one in file.troubles]},

@@ -7,16 +7,16 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, String, and_, case, cast, func, literal, or_, select, text
+from sqlalchemy import ColumnElement, String, func, literal, or_, select
 
 from lpisearch.errors import BadOption
-from lpisearch.storage.sqlite.engine import PATH_FUNCTION
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, PREDICTED_LABELS
+from lpisearch.storage.sql.dialects import HasMetadata, LiesAt, ListedIn
+from lpisearch.storage.sql.tables import DOCUMENTS, LABELS, PREDICTED_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Table, TextClause
+    from sqlalchemy import Table
 
     from lpisearch.records import Filter
 
@@ -24,7 +24,6 @@ _DATE = re.compile(
     r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][\d:.,]+(Z|[+-][\d:]+)?)?)?)?", re.ASCII
 )
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
-_NAMED = ("true", "false", "null")
 
 
 def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
@@ -59,9 +58,9 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
     return found
 
 
-def among(column: str) -> TextClause:
+def among(column: ColumnElement[Any]) -> ColumnElement[bool]:
     """Return a condition that takes any number of keys, as JSON in the parameter `ids`."""
-    return text(f"{column} IN (SELECT value FROM json_each(:ids))")  # noqa: S608 (a constant name)
+    return ListedIn(column)
 
 
 def _labelled(table: Table, names: Sequence[str]) -> ColumnElement[bool]:
@@ -71,11 +70,10 @@ def _labelled(table: Table, names: Sequence[str]) -> ColumnElement[bool]:
 
 def _lies_at(path: str, here: str) -> ColumnElement[bool]:
     """Return the condition that the id or the path is meant; the path as seen from a folder too."""
-    means = getattr(func, PATH_FUNCTION)
-    found = [means(path, DOCUMENTS.c.external_id), means(path, DOCUMENTS.c.path)]
+    found = [LiesAt(path, DOCUMENTS.c.external_id), LiesAt(path, DOCUMENTS.c.path)]
     if here:
         seen = os.path.normpath(os.path.join(glob.escape(here), path))  # noqa: PTH118 (as typed)
-        found.append(means(seen, DOCUMENTS.c.path))
+        found.append(LiesAt(seen, DOCUMENTS.c.path))
     return or_(*found)
 
 
@@ -93,21 +91,5 @@ def _beginning(date: ColumnElement[str] | Any) -> ColumnElement[str]:
 
 def _has(key: str, value: str) -> ColumnElement[bool]:
     """Return the condition that a metadata value, or a member of its list, reads as given."""
-    item = func.json_each(DOCUMENTS.c.metadata).table_valued("key", "value", "type", name="item")
-    members = case((item.c.type == "array", item.c.value), else_="[]")
-    member = func.json_each(members).table_valued("value", "type", name="member")
-    among = select(member.c.value).where(_reads(member, value)).correlate(item).exists()
-    meant = select(item.c.key).where(item.c.key == key, or_(_reads(item, value), among))
-    return meant.correlate(DOCUMENTS).exists()
-
-
-def _reads(found: Any, value: str) -> ColumnElement[bool]:
-    """Return the condition that a JSON value is the text, or the number that the text is."""
-    written: ColumnElement[bool] = case(
-        (found.c.type.in_(_NAMED), found.c.type == value.lower()),
-        else_=cast(found.c.value, String) == value,
-    )
-    if not _NUMBER.fullmatch(value):
-        return written
-    is_number = found.c.type.in_(("integer", "real"))
-    return or_(written, and_(is_number, found.c.value == literal(float(value))))
+    number = float(value) if _NUMBER.fullmatch(value) else None
+    return HasMetadata(DOCUMENTS.c.metadata, key, value, number)

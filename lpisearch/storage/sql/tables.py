@@ -1,7 +1,8 @@
 """The tables of a library. Plain tables, not mapped classes: the mapper costs 0.1 s to load.
 
-`documents_fts` (FTS5 over `document_tokens`) and its trigger do not stand here: the migrations
-create them, and `fulltext` keeps them in step.
+What one database has and the other has not is made by the migrations and kept by its own room:
+`documents_fts` (FTS5 over `document_tokens`) with its trigger in SQLite; `document_terms`,
+`source_hosts` and the files of indexes in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
-    Float,
     ForeignKey,
     Index,
     Integer,
@@ -22,16 +23,25 @@ from sqlalchemy import (
     Table,
     text,
 )
+from sqlalchemy.exc import SQLAlchemyError
+
+from lpisearch.storage.sql.columns import NUMBER, SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# What damage in a page or in a cell may lead to; each is as well what a defect of a program may.
+UNREADABLE = (
+    *(SQLAlchemyError, ArithmeticError, AttributeError, LookupError),
+    *(MemoryError, RuntimeError, StopIteration, TypeError, ValueError),
+)
 
 
 class DamagedCell(ValueError):
     """A cell does not hold what its column holds."""
 
 
-class Text(String):
+class _Text(String):
     """A string, and nothing else: SQLite keeps in a cell whatever a damaged page has there."""
 
     def result_processor(self, *_: object) -> Callable[[Any], str]:
@@ -39,7 +49,7 @@ class Text(String):
         return _text
 
 
-class Number(Integer):
+class _Number(Integer):
     """A whole number, and nothing else."""
 
     def result_processor(self, *_: object) -> Callable[[Any], int]:
@@ -57,6 +67,11 @@ def _number(cell: Any) -> int:
     if type(cell) is int:
         return cell
     raise DamagedCell
+
+
+# PostgreSQL lets nothing into a column but what belongs there.
+Text = String(collation="C").with_variant(_Text(), "sqlite")
+Number = BigInteger().with_variant(_Number(), "sqlite")
 
 
 def _checksum() -> Column[bytes]:
@@ -80,7 +95,7 @@ METADATA = MetaData(
 SOURCES = Table(
     "sources",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True, autoincrement=False),
     Column("path", Text, unique=True, nullable=False),
     Column("root", Text, nullable=False),
     Column("format", Text, nullable=False),
@@ -111,7 +126,7 @@ FAILURES = Table(
 DOCUMENTS = Table(
     "documents",
     METADATA,
-    Column("id", Integer, primary_key=True),
+    Column("id", NUMBER, primary_key=True, autoincrement=False),
     Column("external_id", Text, unique=True, nullable=False),
     Column("source_id", ForeignKey("sources.id", ondelete="CASCADE"), nullable=False),
     Column("position", Number, nullable=False),
@@ -164,7 +179,7 @@ PREDICTED_LABELS = Table(
     METADATA,
     Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
     Column("name", Text, primary_key=True, index=True),
-    Column("confidence", Float, nullable=False),
+    Column("confidence", SHARE, nullable=False),
     Column("classifier", Text, nullable=False),
     Column("predicted_at", Text, nullable=False),
     _checksum(),

@@ -13,18 +13,18 @@ from sqlalchemy import (
     bindparam,
     func,
     literal,
-    literal_column,
+    or_,
     select,
 )
 
 from lpisearch.errors import DocumentDamaged, DocumentNotFound, SeveralDocuments
 from lpisearch.records import Details, Document, Entry, Section
 from lpisearch.storage.digests import content_hash
-from lpisearch.storage.sqlite.checksums import differs
-from lpisearch.storage.sqlite.engine import UNREADABLE
-from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.labels import SQLiteLabels
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABELS, SECTIONS, Text
+from lpisearch.storage.sql.checksums import differs, part_differs
+from lpisearch.storage.sql.dialects import Names
+from lpisearch.storage.sql.filters import conditions
+from lpisearch.storage.sql.labels import SQLLabels
+from lpisearch.storage.sql.tables import DOCUMENTS, LABELS, SECTIONS, UNREADABLE, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ _STREAM_ROWS = 500
 _TO_BE_READ = bytes(16)  # the hash that a downgrade leaves where it left something out
 _ROWS_AT_ONCE = 500
 _TRAITS = "SELECT id, split, date, path, media_type FROM documents ORDER BY id"
-_MOST = (1 << 63) - 1  # the largest number that SQLite knows
+_MOST = (1 << 63) - 1  # the largest number that a database knows
 
 _ORDERED_LABELS = (
     select(LABELS.c.name)
@@ -46,7 +46,7 @@ _ORDERED_LABELS = (
     .correlate(DOCUMENTS)
     .subquery()
 )
-_LABELS = select(func.json_group_array(_ORDERED_LABELS.c.name)).scalar_subquery()
+_LABELS = select(Names(_ORDERED_LABELS.c.name)).scalar_subquery()
 _SECTIONS = (
     select(SECTIONS.c.sections)
     .where(SECTIONS.c.document_id == DOCUMENTS.c.id)
@@ -54,17 +54,13 @@ _SECTIONS = (
     .scalar_subquery()
 )
 # Whether a document is as it was written, with its labels and sections.
-_DIFFERENCES = [
-    f"EXISTS (SELECT 1 FROM {table.name} WHERE document_id = documents.id AND {differs(table)})"  # noqa: S608 (constant names)
-    for table in (LABELS, SECTIONS)
-]
-_SOUND: ColumnElement[Any] = literal_column(
-    f"NOT ({' OR '.join([differs(DOCUMENTS), *_DIFFERENCES])})"
+_SOUND: ColumnElement[Any] = ~or_(
+    differs(DOCUMENTS), *(part_differs(table, DOCUMENTS) for table in (LABELS, SECTIONS))
 )
 
 
 @dataclass(frozen=True, slots=True)
-class SQLiteDocuments:
+class SQLDocuments:
     """Documents as they are shown; the methods are those of `contract.Documents`."""
 
     connection: Connection
@@ -115,10 +111,9 @@ class SQLiteDocuments:
             DOCUMENTS.c.media_type,
         )
         every = select(*columns).where(*conditions(wanted)).order_by(*_order(sort))
-        page = self.connection.execute(
-            every.limit(min(limit, _MOST)).offset(min(offset, _MOST))
-        ).all()
-        predicted = SQLiteLabels(self.connection).predicted([key for key, *_ in page])
+        some = every if limit < 0 else every.limit(min(limit, _MOST))
+        page = self.connection.execute(some.offset(min(offset, _MOST))).all()
+        predicted = SQLLabels(self.connection).predicted([key for key, *_ in page])
         return [
             Entry(name, title, _names(labels), split, date, path, kind, predicted.get(key, ()))
             for key, name, title, labels, split, date, path, kind in page
@@ -127,15 +122,13 @@ class SQLiteDocuments:
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
         """Return what is shown of documents, by key."""
         text = (
-            func.substr(DOCUMENTS.c.text, 1, characters, type_=Text())
-            if characters
-            else literal("")
+            func.substr(DOCUMENTS.c.text, 1, characters, type_=Text) if characters else literal("")
         )
         found: dict[int, Details] = {}
         for start in range(0, len(keys), _ROWS_AT_ONCE):
             some = keys[start : start + _ROWS_AT_ONCE]
             labels = self._labels_of(some)
-            predicted = SQLiteLabels(self.connection).predicted(some)
+            predicted = SQLLabels(self.connection).predicted(some)
             statement = select(
                 DOCUMENTS.c.id,
                 DOCUMENTS.c.external_id,
@@ -155,7 +148,7 @@ class SQLiteDocuments:
     ) -> Iterator[tuple[int, str, str]]:
         """Yield key, title and text (or its beginning), by key, a few at a time in memory."""
         whole = DOCUMENTS.c.text
-        text = whole if characters is None else func.substr(whole, 1, characters, type_=Text())
+        text = whole if characters is None else func.substr(whole, 1, characters, type_=Text)
         ordered = sorted(keys)
         for start in range(0, len(ordered), _ROWS_AT_ONCE):
             some = DOCUMENTS.c.id.in_(ordered[start : start + _ROWS_AT_ONCE])

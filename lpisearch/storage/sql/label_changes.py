@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import delete, insert, select, text
 
-from lpisearch.storage.sqlite.checksums import seal, with_checksum
-from lpisearch.storage.sqlite.filters import among
-from lpisearch.storage.sqlite.labels import SQLiteLabels
-from lpisearch.storage.sqlite.tables import LABEL_EDITS, LABELS, PREDICTED_LABELS
+from lpisearch.storage.sql.checksums import seal, with_checksum
+from lpisearch.storage.sql.filters import among
+from lpisearch.storage.sql.labels import SQLLabels
+from lpisearch.storage.sql.tables import LABEL_EDITS, LABELS, PREDICTED_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _GIVE = text(
 _TAKE = text("DELETE FROM labels WHERE document_id = :document_id AND name = :name")
 _NOTE = text(
     "INSERT INTO label_edits (document_id, name, added) VALUES (:document_id, :name, :added) "
-    "ON CONFLICT DO UPDATE SET added = excluded.added"
+    "ON CONFLICT (document_id, name) DO UPDATE SET added = excluded.added"
 )
 _SETTLE = text("DELETE FROM predicted_labels WHERE document_id = :document_id AND name = :name")
 
@@ -40,7 +40,7 @@ class Edit(NamedTuple):
     added: bool
 
 
-class SQLiteWritableLabels(SQLiteLabels):
+class SQLWritableLabels(SQLLabels):
     """Labels, to be written; the methods are those of `contract.WritableLabels`."""
 
     def edit(
@@ -68,8 +68,9 @@ class SQLiteWritableLabels(SQLiteLabels):
 
     def edits(self, keys: Iterable[int]) -> list[Edit]:
         """Return what was said by hand of the labels of documents."""
-        statement = select(*_EDIT).where(among("document_id"))
-        rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
+        statement = select(*_EDIT).where(among(LABEL_EDITS.c.document_id))
+        ordered = statement.order_by(LABEL_EDITS.c.document_id, LABEL_EDITS.c.name)
+        rows = self.connection.execute(ordered, {"ids": json.dumps(list(keys))})
         return [Edit(*row) for row in rows]
 
     def apply(self, edits: Sequence[Edit]) -> None:
@@ -91,6 +92,7 @@ class SQLiteWritableLabels(SQLiteLabels):
         facts = {"classifier": classifier, "predicted_at": now}
         values = [
             with_checksum(
+                self.connection,
                 PREDICTED_LABELS,
                 {"document_id": key, "name": each.label, "confidence": each.share, **facts},
             )
@@ -103,12 +105,13 @@ class SQLiteWritableLabels(SQLiteLabels):
     def forget_predicted(self, keys: Iterable[int]) -> int:
         """Remove what was predicted for documents; return for how many something was."""
         ids = {"ids": json.dumps(list(keys))}
-        some = select(PREDICTED_LABELS.c.document_id).where(among("document_id")).distinct()
+        key = PREDICTED_LABELS.c.document_id
+        some = select(key).where(among(key)).distinct()
         number = len(self.connection.execute(some, ids).all())
-        self.connection.execute(delete(PREDICTED_LABELS).where(among("document_id")), ids)
+        self.connection.execute(delete(PREDICTED_LABELS).where(among(key)), ids)
         return number
 
     def _given(self, keys: Sequence[int]) -> set[tuple[int, str]]:
-        statement = select(LABELS.c.document_id, LABELS.c.name).where(among("document_id"))
+        statement = select(LABELS.c.document_id, LABELS.c.name).where(among(LABELS.c.document_id))
         rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
         return {(key, name) for key, name in rows}

@@ -9,9 +9,9 @@ from sqlalchemy import case, func, select
 
 from lpisearch.records import TokenShard
 from lpisearch.storage.digests import fingerprint
-from lpisearch.storage.sqlite.checksums import checksum
-from lpisearch.storage.sqlite.filters import conditions
-from lpisearch.storage.sqlite.tables import DOCUMENTS, TOKENS, DamagedCell
+from lpisearch.storage.sql.checksums import checksum_of
+from lpisearch.storage.sql.filters import conditions
+from lpisearch.storage.sql.tables import DOCUMENTS, TOKENS, DamagedCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _PAIRS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class SQLiteCorpus:
+class SQLCorpus:
     """What is counted and learned from; the methods are those of `contract.Corpus`."""
 
     connection: Connection
@@ -42,7 +42,7 @@ class SQLiteCorpus:
         result = self.connection.execute(statement, execution_options=some_at_once)
         for rows in result.partitions():
             keys, hashes, tokens, checksums = (list(column) for column in zip(*rows, strict=True))
-            _compare(keys, tokens, checksums)
+            self._compare(keys, tokens, checksums)
             yield TokenShard(keys, hashes, tokens)
 
     def tokens(self, keys: Sequence[int]) -> list[str]:
@@ -53,7 +53,7 @@ class SQLiteCorpus:
             statement = select(TOKENS.c.document_id, TOKENS.c.tokens, TOKENS.c.checksum)
             rows = self.connection.execute(statement.where(TOKENS.c.document_id.in_(some)))
             for key, tokens, stated in rows:
-                _compare([key], [tokens], [stated])
+                self._compare([key], [tokens], [stated])
                 found[key] = tokens
         return [found.get(key, "") for key in keys]
 
@@ -69,8 +69,8 @@ class SQLiteCorpus:
 
     def _pairs(self, statement: Select[Any]) -> Iterator[tuple[int, bytes]]:
         """Give keys and hashes, some at a time in memory."""
-        result = self.connection.execution_options(yield_per=_PAIRS_AT_ONCE).execute(statement)
-        for row in result:
+        some_at_once = {"yield_per": _PAIRS_AT_ONCE}  # a connection would keep it
+        for row in self.connection.execute(statement, execution_options=some_at_once):
             yield row[0], row[1]
 
     def size(self, wanted: Filter, long: int = 0) -> tuple[int, int, int]:
@@ -87,7 +87,8 @@ class SQLiteCorpus:
             .join(TOKENS, TOKENS.c.document_id == DOCUMENTS.c.id)
             .where(*conditions(wanted))
         )
-        documents, characters, in_long_ones = self.connection.execute(statement).one()
+        found = self.connection.execute(statement).one()
+        documents, characters, in_long_ones = map(int, found)
         return documents, characters, in_long_ones
 
     def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
@@ -95,10 +96,10 @@ class SQLiteCorpus:
         keys = func.coalesce(func.sum(DOCUMENTS.c.id), 0)
         statement = select(func.count(), keys).select_from(DOCUMENTS)
         documents, total = self.connection.execute(statement.where(*conditions(wanted))).one()
-        return documents, total
+        return documents, int(total)
 
-
-def _compare(keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
-    """Refuse tokens that are not as they were written: nothing is to be learned from them."""
-    if [checksum(TOKENS.name, *row) for row in zip(keys, tokens, strict=True)] != checksums:
-        raise DamagedCell("tokens are not as they were written")
+    def _compare(self, keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
+        """Refuse tokens that are not as they were written: nothing is to be learned from them."""
+        rows = zip(keys, tokens, strict=True)
+        if [checksum_of(self.connection, TOKENS.name, *row) for row in rows] != checksums:
+            raise DamagedCell("tokens are not as they were written")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from lpisearch.records import PredictedLabel
-from lpisearch.storage.sqlite.filters import among, conditions
-from lpisearch.storage.sqlite.tables import DOCUMENTS, LABEL_EDITS, LABELS, PREDICTED_LABELS
+from lpisearch.storage.sql.filters import among, conditions
+from lpisearch.storage.sql.tables import DOCUMENTS, LABEL_EDITS, LABELS, PREDICTED_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SQLiteLabels:
+class SQLLabels:
     """Labels and splits; the methods are those of `contract.Labels`."""
 
     connection: Connection
@@ -39,12 +39,15 @@ class SQLiteLabels:
     def by_key(self, wanted: Filter) -> dict[int, list[str]]:
         """Return the labels of every document that has any."""
         statement = (
-            select(LABELS.c.document_id, func.json_group_array(LABELS.c.name))
+            select(LABELS.c.document_id, LABELS.c.name)
             .join(DOCUMENTS, DOCUMENTS.c.id == LABELS.c.document_id)
             .where(*conditions(wanted))
-            .group_by(LABELS.c.document_id)
+            .order_by(LABELS.c.document_id, LABELS.c.name)
         )
-        return {key: json.loads(names) for key, names in self.connection.execute(statement)}
+        found: dict[int, list[str]] = {}
+        for key, name in self.connection.execute(statement):
+            found.setdefault(key, []).append(name)
+        return found
 
     def pairs(self) -> list[tuple[int, str]]:
         """Return (key, label) of every label of every document."""
@@ -61,7 +64,7 @@ class SQLiteLabels:
         """Return what was predicted for documents, most probable first, by key."""
         table = PREDICTED_LABELS.c
         statement = select(table.document_id, table.name, table.confidence, table.classifier)
-        chosen = statement.where(among("document_id")).order_by(
+        chosen = statement.where(among(table.document_id)).order_by(
             table.document_id, table.confidence.desc(), table.name
         )
         found: dict[int, tuple[PredictedLabel, ...]] = {}
@@ -72,7 +75,7 @@ class SQLiteLabels:
     def rejected(self, keys: Sequence[int]) -> dict[int, set[str]]:
         """Return the labels that people took away from documents, by key."""
         statement = select(LABEL_EDITS.c.document_id, LABEL_EDITS.c.name)
-        chosen = statement.where(among("document_id"), ~LABEL_EDITS.c.added)
+        chosen = statement.where(among(LABEL_EDITS.c.document_id), ~LABEL_EDITS.c.added)
         found: dict[int, set[str]] = {}
         for key, name in self.connection.execute(chosen, {"ids": json.dumps(list(keys))}):
             found.setdefault(key, set()).add(name)

@@ -6,12 +6,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, type_coerce
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import cast, delete, select
 
 from lpisearch.storage.contract import IndexEntry
-from lpisearch.storage.sqlite.checksums import checksum, with_checksum
-from lpisearch.storage.sqlite.tables import INDEXES, DamagedCell, Text
+from lpisearch.storage.sql.checksums import checksum_of, with_checksum
+from lpisearch.storage.sql.dialects import insert_into
+from lpisearch.storage.sql.tables import INDEXES, DamagedCell, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _AS_STORED = select(
     *(
-        type_coerce(column, Text).label(column.name) if column.name == "parameters" else column
+        cast(column, Text).label(column.name) if column.name == "parameters" else column
         for column in INDEXES.columns
     )
 )
 
 
 @dataclass(frozen=True, slots=True)
-class SQLiteIndexes:
+class SQLIndexes:
     """The register of indexes; the methods are those of `contract.WritableIndexes`."""
 
     connection: Connection
@@ -36,12 +36,12 @@ class SQLiteIndexes:
     def entries(self) -> list[IndexEntry]:
         """Return all indexes by name."""
         rows = self.connection.execute(_AS_STORED.order_by(INDEXES.c.name)).mappings()
-        return [_entry(dict(row)) for row in rows]
+        return [self._entry(dict(row)) for row in rows]
 
     def save(self, entry: IndexEntry) -> None:
         """Put an index in use, instead of the one that had its name."""
-        values = with_checksum(INDEXES, asdict(entry))
-        statement = insert(INDEXES).values(values)
+        values = with_checksum(self.connection, INDEXES, asdict(entry))
+        statement = insert_into(self.connection, INDEXES).values(values)
         changed = {name: statement.excluded[name] for name in values if name != "name"}
         self.connection.execute(
             statement.on_conflict_do_update(index_elements=["name"], set_=changed)
@@ -52,9 +52,8 @@ class SQLiteIndexes:
         for name in names:
             self.connection.execute(delete(INDEXES).where(INDEXES.c.name == name))
 
-
-def _entry(row: dict[str, Any]) -> IndexEntry:
-    stated = row.pop("checksum")
-    if checksum(INDEXES.name, *row.values()) != stated:
-        raise DamagedCell(f"what is kept of the index “{row['name']}” is not as it was written")
-    return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})
+    def _entry(self, row: dict[str, Any]) -> IndexEntry:
+        stated = row.pop("checksum")
+        if checksum_of(self.connection, INDEXES.name, *row.values()) != stated:
+            raise DamagedCell(f"what is kept of the index “{row['name']}” is not as it was written")
+        return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})

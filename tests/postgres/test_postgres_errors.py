@@ -1,0 +1,267 @@
+"""What goes wrong with a server is stated, with a next step, and without a password."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from lpisearch.cli.app import app
+from lpisearch.errors import (
+    DriverMissing,
+    LibraryDamaged,
+    LibraryError,
+    LibraryLocked,
+    LibraryTooNew,
+    LibraryUnreachable,
+    LibraryUnwritable,
+    NotALibrary,
+    ServerTooOld,
+)
+from lpisearch.library import Library
+from lpisearch.places import Address
+from lpisearch.storage import create_store, open_store, writer_lock
+from lpisearch.storage.postgresql import engine, schema
+from lpisearch.storage.postgresql.stating import stated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from lpisearch.storage import Store
+    from tests.servers import Server
+
+_SECRET = "k3y-to_all"  # noqa: S105 (of nobody)
+
+
+def _said(error: LibraryError) -> str:
+    assert error.next_step
+    told = "".join(traceback.format_exception(error))
+    assert _SECRET not in told + str(error)
+    return str(error)
+
+
+def test_a_server_that_is_not_there() -> None:
+    """The address is named, and what to do."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(LibraryUnreachable) as found:
+            open_store(Address(f"postgresql://me:{_SECRET}@127.0.0.1:{port}/notes"))
+    assert "start the server" in _said(found.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://me:{_SECRET}@host:5x/notes",
+        f"postgresql://me:{_SECRET}@ho st/notes",
+        f"postgresql://me:%zz{_SECRET}@host/notes",
+        f"postgresql://me:a/b{_SECRET}@host/notes",
+        f"postgresql://host/notes?pass={_SECRET}&password={_SECRET}",
+        f"postgresql://[me:{_SECRET}@host/notes",
+    ],
+)
+def test_an_address_that_is_none(url: str) -> None:
+    """What cannot be understood is said without what it holds."""
+    with pytest.raises(LibraryUnreachable) as found:
+        open_store(Address(url))
+    _said(found.value)
+
+
+def test_no_database_and_no_user(server: Server) -> None:
+    """A database that is not there is to be made; a user that is not there is refused."""
+    with pytest.raises(LibraryUnreachable) as found:
+        create_store(server.address("absent"))
+    assert "createdb absent" in _said(found.value)
+    with pytest.raises(LibraryUnreachable) as found:
+        open_store(server.address(user=f"nobody:{_SECRET}"))
+    assert "check user and password" in _said(found.value)
+
+
+def test_rights_that_are_missing(address: Address, server: Server) -> None:
+    """Who may not make tables, or not write to them, is told so; nothing is half made."""
+    name = address.name.partition(".")[2]
+    server.run(f"CREATE ROLE reader_{name} LOGIN")
+    server.run(f"GRANT USAGE ON SCHEMA {name} TO reader_{name}")
+    other = Address(address.url.replace("tests@", f"reader_{name}:{_SECRET}@"))
+    with pytest.raises(LibraryUnreachable) as found:
+        create_store(other)
+    assert "GRANT" in _said(found.value)
+    create_store(address).close()
+    server.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader_{name}")
+    with open_store(other) as store, store.reading() as snapshot:
+        assert snapshot.documents.keys() == []
+    with (
+        open_store(other, writable=True) as store,
+        pytest.raises(LibraryUnreachable),
+        store.writing() as transaction,
+    ):
+        transaction.settings.set("x", {})
+
+
+def test_another_program_s_tables_stay(address: Address, server: Server) -> None:
+    """A schema with tables of another program is no place for a library."""
+    server.run(f"CREATE TABLE {address.name.partition('.')[2]}.theirs (x INT)")
+    with pytest.raises(NotALibrary) as found:
+        create_store(address)
+    assert "CREATE SCHEMA" in _said(found.value)
+
+
+def test_libraries_of_other_programs_and_times(address: Address, server: Server) -> None:
+    """A newer library, and one that does not know its revision, are refused."""
+    create_store(address).close()
+    name = address.name.partition(".")[2]
+    server.run(f"UPDATE {name}.alembic_version SET version_num = '9999'")
+    with pytest.raises(LibraryTooNew):
+        open_store(address)
+    server.run(f"UPDATE {name}.alembic_version SET version_num = 'what'")
+    with pytest.raises(LibraryDamaged):
+        open_store(address)
+
+
+def test_servers_that_will_not_do(
+    address: Address, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is too old, and one whose strings are no Unicode, are refused."""
+    monkeypatch.setattr(schema, "LEAST_VERSION", 99)
+    with pytest.raises(ServerTooOld) as found:
+        create_store(address)
+    assert "99 is the oldest" in _said(found.value)
+    monkeypatch.undo()
+    server.run("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(ServerTooOld) as found:
+        create_store(server.address("latin"))
+    assert "UTF8" in _said(found.value)
+
+
+def test_a_connection_that_is_lost(shelf: Library, server: Server) -> None:
+    """It is stated, nothing of the transaction is kept, and the next question connects anew."""
+    assert isinstance(shelf.path, Address)
+
+    def write(store: Store) -> None:
+        with store.writing() as transaction:
+            transaction.changes.delete([1])
+            server.run(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name LIKE 'lpisearch%'"
+            )
+            transaction.changes.delete([2])
+
+    with create_store(shelf.path) as store:
+        with pytest.raises(LibraryUnreachable) as found:
+            write(store)
+        assert "same command again" in _said(found.value)
+        with store.reading() as snapshot:
+            assert len(snapshot.documents.keys()) == 40
+    assert len(shelf) == 40
+
+
+def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transaction does not wait for ever for another; readers do not wait at all."""
+    monkeypatch.setattr(engine, "_WRITE_SECONDS", 0.2)
+    with (
+        create_store(address) as first,
+        create_store(address) as second,
+        first.writing() as transaction,
+    ):
+        transaction.settings.set("x", {})
+        with pytest.raises(LibraryLocked), second.writing():
+            pass
+        with second.reading() as snapshot:
+            assert snapshot.settings.get("x") is None
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "words"),
+    [
+        ("53100", LibraryUnwritable, "the disk of the server is full"),
+        ("25006", LibraryUnwritable, "standby"),
+        ("53300", LibraryUnreachable, "max_connections"),
+        ("XX001", LibraryDamaged, "damaged"),
+        ("57P01", LibraryUnreachable, "start the server"),
+        ("28P01", LibraryUnreachable, "check user and password"),
+    ],
+)
+def test_what_a_server_says_becomes_an_error(state: str, kind: type[Exception], words: str) -> None:
+    """A full disk, a standby, too many sessions, damage: each has its words."""
+    place = Address(f"postgresql://me:{_SECRET}@host/notes")
+    error = psycopg.errors.lookup(state)(f"no use with {_SECRET}")
+    found = stated(place, error)
+    assert isinstance(found, kind)
+    assert isinstance(found, LibraryError)
+    assert words in _said(found)
+
+
+def test_a_defect_is_no_error_of_the_server() -> None:
+    """What says nothing of its cause is not stated as if it did."""
+    assert stated(Address("postgresql://host/notes"), psycopg.errors.SyntaxError("x")) is None
+
+
+def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has not installed psycopg is told how to."""
+    monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+    with pytest.raises(DriverMissing, match=r"lpisearch\[postgres\]"):
+        open_store(Address("postgresql://host/notes"))
+
+
+def test_passwords_are_nowhere(
+    address: Address, folder: Callable[..., Path], tmp_path: Path, server: Server
+) -> None:
+    """Neither what is printed, nor files, nor tables, nor manifests, nor errors hold one."""
+    url = address.url.replace("tests@", f"tests:{_SECRET}@")
+    root = folder({f"{n}.txt": f"ship {'boat' * (n % 3)} harbour {n}" for n in range(12)})
+    store = tmp_path / "indexes"
+    said = []
+    for words in (
+        ["ingest", str(root), "--json"],
+        ["index", "--dims", "2", "--json"],
+        ["index", "--dims", "2", "--index-store", str(store), "--json"],
+        ["status", "--json"],
+        ["query", "ship", "--json"],
+        ["doctor", "--json"],
+        ["--debug", "docs", "show", "absent"],
+        ["db", "backup", str(tmp_path / "copy.db")],
+    ):
+        result = CliRunner().invoke(app, ["--db", url, *words])
+        said.append(result.output + result.stderr + repr(result.exception))
+    assert _SECRET not in "".join(said)
+    assert "geheim" not in repr(Library(Address(url)))
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    written += [path for path in __import__("pathlib").Path(
+        __import__("os").environ["XDG_CACHE_HOME"]).rglob("*") if path.is_file()]  # fmt: skip
+    assert any("manifest.json" in path.name for path in written)
+    assert not [path for path in written if _SECRET.encode() in path.read_bytes()]
+    name = address.name.partition(".")[2]
+    for table in ("settings", "sources", "indexes", "failures", "source_hosts"):
+        assert _SECRET not in str(server.run(f"SELECT * FROM {name}.{table}"))
+
+
+def test_who_holds_the_lock_is_named(address: Address) -> None:
+    """Those who ingest different folders go on side by side; the same folder waits."""
+    reached: list[Any] = []
+
+    def take(purpose: str, *folders: str) -> None:
+        try:
+            with writer_lock(address, purpose, 0, folders):
+                reached.append((purpose, *folders))
+        except LibraryLocked as error:
+            reached.append(str(error))
+
+    with writer_lock(address, "ingest", 0, ["/data/a", "/data/b/c"]):
+        cases = (["/data/d"], ["/data/a"], ["/data/a/x"], ["/data/b"], ["/data/b/d"])
+        threads = [threading.Thread(target=take, args=("ingest", *case)) for case in cases]
+        for thread in threads:
+            thread.start()
+            thread.join()
+        take("index")
+    assert reached[0] == ("ingest", "/data/d")
+    assert reached[4] == ("ingest", "/data/b/d")
+    assert all("lpisearch ingest (process" in reached[at] for at in (1, 2, 3, 5))
+    take("index")
+    assert reached[-1] == ("index",)

@@ -1,0 +1,236 @@
+"""Indexes of a library in a database: where their files are, and who has which."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lpisearch.errors import BadOption, VectorsUnavailable
+from lpisearch.indexes.places import IndexPlace
+from lpisearch.library import Library
+from lpisearch.places import Address
+from lpisearch.storage import writer_lock
+from tests.servers import programs_of, running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.servers import Server
+
+
+def _place(library: Library) -> IndexPlace:
+    with library._session.reading() as snapshot:
+        return IndexPlace.of(library.path, snapshot)
+
+
+def _folders(place: IndexPlace) -> list[str]:
+    return sorted(path.name for path in place.folder.glob("*"))
+
+
+def test_an_index_in_the_database_is_fetched_once(
+    shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another machine fetches it at its first question, compares it, and keeps it."""
+    shelf.index(dims=3)
+    expected = [hit.id for hit in shelf.search("ship")]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    with Library(shelf.path) as other:
+        place = _place(other)
+        assert place.is_cache
+        assert tmp_path in place.folder.parents
+        assert [index["state"] for index in other.status()["indexes"]] == ["not here yet"]
+        assert [hit.id for hit in other.search("ship")] == expected
+        (folder,) = _folders(place)
+        facts = (place.folder / folder).stat().st_ino
+    with Library(shelf.path) as other:
+        assert other.search("ship")
+        assert (place.folder / folder).stat().st_ino == facts
+        assert [index["state"] for index in other.status()["indexes"]] == ["ready"]
+
+
+def test_files_that_are_lost_or_changed_are_stated(
+    shelf: Library, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What comes out of the database is compared with its checksums before it is used."""
+    shelf.index(dims=3)
+    assert isinstance(shelf.path, Address)
+    schema = shelf.path.name.partition(".")[2]
+    for number, change in enumerate((
+        "UPDATE {}.index_files SET content = 'x' WHERE name = 'vectors.npy'",
+        "DELETE FROM {}.index_files WHERE name = 'manifest.json'",
+        "DELETE FROM {}.index_files",
+    )):  # fmt: skip
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"machine{number}"))
+        server.run(change.format(schema))
+        with Library(shelf.path) as other:
+            assert "By words alone" in " ".join(other.search("ship").notes)
+            assert not all(finding.ok for finding in other.examine())
+            assert _folders(_place(other)) == []
+
+
+def test_a_server_goes_on_with_the_index_before(
+    shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Until the new one has been fetched, the old one answers; then the new one does."""
+    shelf.index(dims=3)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    released = threading.Event()
+    fetch = IndexPlace._fetch
+
+    def slow(place: IndexPlace, *words: object) -> None:
+        released.wait(60)
+        fetch(place, *words)  # type: ignore[arg-type]
+
+    with Library(shelf.path) as other:
+        assert other.vectors()[1].shape[1] == 3
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "builder"))
+        shelf.index(dims=2)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+        monkeypatch.setattr(IndexPlace, "_fetch", slow)
+        assert other.vectors()[1].shape[1] == 3
+        assert other.search("ship")
+        released.set()
+        deadline = time.monotonic() + 60
+        while other.vectors()[1].shape[1] == 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert other.vectors()[1].shape[1] == 2
+        assert len(_folders(_place(other))) == 1
+
+
+def test_a_folder_that_servers_share(
+    shelf: Library, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Indexes move there and back as it is said; all machines find the same folder."""
+    shared = tmp_path / "shared"
+    shelf.index(dims=3, index_store=str(shared))
+    assert isinstance(shelf.path, Address)
+    schema = shelf.path.name.partition(".")[2]
+    assert server.run(f"SELECT count(*) FROM {schema}.index_files") == [(0,)]
+    (library,) = shared.iterdir()
+    assert len(_folders(_place(shelf))) == 1
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    spelled = Address(shelf.path.url.replace("postgresql:", "postgres:"))
+    with Library(spelled) as other:
+        assert _place(other).folder == library
+        assert other.search("ship")
+    assert not (tmp_path / "elsewhere").exists()
+    shutil.move(shared, tmp_path / "mounted")
+    monkeypatch.setenv("LPISEARCH_INDEX_STORE", str(tmp_path / "mounted"))
+    with Library(shelf.path) as other:
+        assert other.vectors()[1].shape[1] == 3
+    monkeypatch.delenv("LPISEARCH_INDEX_STORE")
+    shelf.index(dims=4, index_store="db")
+    assert _place(shelf).is_cache
+    assert server.run(f"SELECT count(*) > 0 FROM {schema}.index_files") == [(True,)]
+
+
+def test_a_file_has_its_indexes_beside_it(shelf: Library, library: Path, tmp_path: Path) -> None:
+    """For a library in a file there is nothing to choose."""
+    assert len(shelf) == 40
+    with Library(library) as file:
+        file.ingest(tmp_path / "notes")
+        with pytest.raises(BadOption, match="index_store"):
+            file.index(dims=2, index_store=str(tmp_path))
+        with pytest.raises(VectorsUnavailable, match="is a file"):
+            file.index(dims=2, export_pgvector=True)
+
+
+@pytest.fixture(scope="module")
+def vector_server() -> Iterator[Server]:
+    """Give a server that has pgvector."""
+    with running(programs_of(pgvector=True)) as found:
+        yield found
+
+
+@pytest.mark.parametrize("schema", ["", "mine"])
+def test_vectors_for_other_programs(
+    vector_server: Server, folder: Callable[..., Path], records: list[dict[str, str]], schema: str
+) -> None:
+    """SQL finds by pgvector what semantic search finds, and its index is asked."""
+    if schema:
+        vector_server.run(f"CREATE SCHEMA {schema}")
+    address = vector_server.address(schema=schema)
+    root = folder({f"{record['id']}.txt": record["text"] for record in records})
+    with Library(address) as library:
+        library.ingest(root)
+        report = library.index(dims=3, export_pgvector=True)
+        assert "the vectors are in the table lpisearch_vectors" in report.notes
+        vector = library.vector("ship harbour")
+        expected = [hit.id for hit in library.search("ship harbour", by="semantic", k=5)]
+        literal = f"[{','.join(map(str, vector.tolist()))}]"
+        table = f"{schema or 'public'}.lpisearch_vectors"
+        asked = f"SELECT id FROM {table} ORDER BY embedding <=> '{literal}' LIMIT 5"
+        assert [row[0] for row in vector_server.run(asked)] == expected
+        vector_server.run("ALTER ROLE tests SET enable_seqscan = off")
+        plan = vector_server.run(f"EXPLAIN {asked}")
+        vector_server.run("ALTER ROLE tests RESET enable_seqscan")
+        assert "lpisearch_vectors_hnsw" in str(plan)
+        library.delete(expected[0])
+        assert next(row[0] for row in vector_server.run(asked)) == expected[1]
+        library.index("lsi", name="other", dims=2, export_pgvector=True)
+        assert library.schema_differences() == []
+        assert all(finding.ok for finding in library.examine())
+    found = vector_server.run(f"SELECT count(*) FROM {schema or 'public'}.lpisearch_vectors_other")
+    assert found == [(39,)]
+
+
+def test_a_server_without_pgvector(shelf: Library, server: Server) -> None:
+    """It is said what is missing, and the index is there all the same."""
+    if server.run("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
+        pytest.skip("this server has it")
+    with pytest.raises(VectorsUnavailable, match="no pgvector"):
+        shelf.index(dims=2, export_pgvector=True)
+    assert shelf.vectors()[1].shape[1] == 2
+
+
+def test_a_build_that_was_cut_short_goes_on(
+    shelf: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps of a build that is kept in files lie in the cache, and go when it is whole."""
+    monkeypatch.setattr("lpisearch.indexes.planning.FILES_FROM", 1)
+    with monkeypatch.context() as cut:
+        cut.setattr("lpisearch.indexes.folder.publish", _cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            shelf.index(dims=3)
+    unfinished = _place(shelf).folder / ".default.unfinished"
+    assert unfinished.is_dir()
+    report = shelf.index(dims=3)
+    assert report.resumed
+    assert not unfinished.exists()
+    assert shelf.search("ship")
+
+
+def test_what_was_fetched_is_not_compared_again(
+    shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The note that files are as they should be is made here, and does not come from the base."""
+    shelf.index(dims=3)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    with Library(shelf.path) as other:
+        assert other.search("ship")
+        place = _place(other)
+        (folder,) = _folders(place)
+        note = json.loads((place.folder / folder / "verified.json").read_bytes())
+        inode = (place.folder / folder / "vectors.npy").stat().st_ino
+        assert note["vectors.npy"][-1] == inode
+        with other._session.reading() as snapshot:
+            assert snapshot.index_files is not None
+            assert "verified.json" not in snapshot.index_files.names(folder)
+
+
+def test_who_writes_is_named(shelf: Library) -> None:
+    """While somebody has the library alone, that is said."""
+    assert shelf.writer() == ""
+    with writer_lock(shelf.path, "index", 5):
+        assert "index" in shelf.writer()
+    assert shelf.writer() == ""
+
+
+def _cut_short(*_words: object) -> Path:
+    raise KeyboardInterrupt

@@ -1,0 +1,199 @@
+"""The whole program on a library in PostgreSQL: what a file gives, a database gives."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lpisearch.cli.app import app
+from lpisearch.errors import BadOption, LibraryNotFound
+from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.library import Library, default_path
+from lpisearch.maintenance.doctor import examine
+from lpisearch.places import Address, place_of
+from lpisearch.records import Filter
+from lpisearch.settings import ClassifyOptions, IngestOptions, SearchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.servers import Server
+
+
+def _documents(library: Library) -> list[Any]:
+    return [(one.id, one.title, one.text, one.labels, one.split) for one in library]
+
+
+def test_a_file_and_a_database_give_the_same(
+    shelf: Library, library: Path, tmp_path: Path, records: list[dict[str, Any]]
+) -> None:
+    """Documents, labels, ranks, phrases and filters are those of the same library in a file."""
+    with Library(library) as file:
+        file.ingest(tmp_path / "notes", labels="folder")
+        assert sorted(_documents(file)) == sorted(_documents(shelf))
+        for text in ("ship harbour", '"' + " ".join(records[0]["text"].split()[:2]) + '"', "-ship"):
+            found, expected = (each.search(text, by="lexical", k=40) for each in (shelf, file))
+            assert {hit.id: round(hit.score, 6) for hit in found} == {
+                hit.id: round(hit.score, 6) for hit in expected
+            }
+        for where in (Filter(labels=("sea",)), Filter(path="sky/*"), Filter(path="mus?c/[0-9]*")):
+            options = SearchOptions(where=where, k=40)
+            found, expected = (each.search("star", options=options) for each in (shelf, file))
+            assert sorted(hit.id for hit in found) == sorted(hit.id for hit in expected)
+        shelf.index(dims=4)
+        file.index(dims=4)
+        ids = [[hit.id for hit in each.search("ship", k=10)] for each in (shelf, file)]
+        assert ids[0] == ids[1]
+
+
+def test_a_second_run_reads_what_changed(
+    shelf: Library, tmp_path: Path, sound_at: Callable[[Address], None]
+) -> None:
+    """Unchanged files cost nothing; changed ones are updated, and what is gone can be pruned."""
+    root = tmp_path / "notes"
+    assert shelf.ingest(root, labels="folder").unchanged == 40
+    (root / "sea" / "0.txt").write_text("A lighthouse.", encoding="utf-8")
+    (root / "sea" / "4.txt").unlink()
+    report = shelf.ingest(root, labels="folder")
+    assert (report.updated, report.unchanged, report.missing) == (1, 38, 1)
+    report = shelf.ingest(root, labels="folder", options=IngestOptions(prune=True))
+    assert report.removed == 1
+    assert len(shelf) == 39
+    assert isinstance(shelf.path, Address)
+    sound_at(shelf.path)
+
+
+def test_what_is_labelled_predicted_and_exported(
+    shelf: Library, folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Labels by hand and by a classifier are kept; an export makes the same documents again."""
+    assert shelf.label("sea/0.txt", add="mine").added == 1
+    shelf.index(dims=4)
+    every = ClassifyOptions(confidence=0.0)
+    shelf.ingest(folder({"new.txt": "ship harbour tide"}, "others"), labels="none")
+    assert shelf.predict_labels(options=every).predicted == 1
+    assert shelf.entries(path="new.txt")[0].predicted
+    assert shelf.forget_predicted() == 1
+    target = tmp_path / "all.jsonl"
+    assert shelf.export(target) == 41
+    with Library(tmp_path / "again.db") as again:
+        again.ingest(target)
+        assert {one[0]: one[2] for one in _documents(again)} == {
+            one[0]: one[2] for one in _documents(shelf)
+        }
+
+
+def test_a_copy_is_a_file(shelf: Library, tmp_path: Path, sound: Callable[..., None]) -> None:
+    """A copy of a library of a server opens anywhere, and holds the same."""
+    shelf.label("sea/0.txt", add="mine")
+    copy = shelf.back_up(tmp_path / "copy.db")
+    sound(copy)
+    with Library(copy) as file:
+        assert sorted(_documents(file)) == sorted(_documents(shelf))
+    with pytest.raises(BadOption, match="exists already"):
+        shelf.back_up(copy)
+
+
+def test_doctor_finds_and_mends_what_was_changed(
+    shelf: Library, server: Server, sound_at: Callable[[Address], None]
+) -> None:
+    """A text, a label, a file and a vector that were changed past the program are found."""
+    assert isinstance(shelf.path, Address)
+    schema = shelf.path.name.partition(".")[2]
+    for change in (
+        "UPDATE {}.documents SET text = 'x' WHERE external_id = 'sea/0.txt'",
+        "UPDATE {}.labels SET name = 'x' WHERE document_id = 2",
+        "UPDATE {}.sources SET mtime_ns = 7 WHERE id = 3",
+        "UPDATE {}.document_tokens SET tokens = 'x' WHERE document_id = 4",
+        "UPDATE {}.document_terms SET terms = 'x:1' WHERE document_id = 5",
+        "DELETE FROM {}.document_terms WHERE document_id = 6",
+    ):
+        server.run(change.format(schema))
+        found = [finding.check for finding in examine(shelf.path) if not finding.ok]
+        assert found, change
+        shelf.examine(repair=True)
+        sound_at(shelf.path)
+    assert shelf.document("sea/0.txt").text != "x"
+
+
+def test_tables_that_were_changed_are_named(shelf: Library, server: Server) -> None:
+    """A column that another program adds is a difference."""
+    assert shelf.schema_differences() == []
+    assert isinstance(shelf.path, Address)
+    server.run(f"ALTER TABLE {shelf.path.name.partition('.')[2]}.labels ADD COLUMN colour TEXT")
+    assert shelf.schema_differences() != []
+    assert not all(finding.ok for finding in shelf.examine())
+
+
+def test_the_command_line_takes_an_address(
+    address: Address, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--db` and LPISEARCH_DB both do, and every answer names the library without a password."""
+    url = address.url.replace("tests@", "tests:geheim@")
+    root = folder({"a.txt": "A letter about ships."})
+
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(app, words)
+        assert "geheim" not in result.output + result.stderr
+        return result.output
+
+    assert "There is no library" in run("--db", url, "status")
+    assert '"added": 1' in run("--db", url, "ingest", str(root), "--json")
+    monkeypatch.setenv("LPISEARCH_DB", url)
+    assert str(default_path()) == str(address)
+    status = json.loads(run("status", "--json"))
+    assert (status["documents"], status["library"]) == (1, str(address))
+    assert "letter" in run("query", "ships")
+    assert "postgresql://tests@" in run("config")
+    assert "no folder that settings could lie in" in run("config", "set", "k", "3", "--beside")
+
+
+def test_nothing_is_made_by_looking(address: Address, server: Server) -> None:
+    """Who opens what is not there yet is told so, and leaves nothing behind."""
+    with pytest.raises(LibraryNotFound):
+        Library(address).status()
+    found = server.run(
+        f"SELECT count(*) FROM pg_tables WHERE schemaname = '{address.name.partition('.')[2]}'"
+    )
+    assert found == [(0,)]
+
+
+def test_files_of_another_machine_are_not_gone(
+    address: Address, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another machine read is neither missing here nor taken over by a file of that name."""
+    first = folder({"x.txt": "of the first"}, "first")
+    monkeypatch.setattr("platform.node", lambda: "elsewhere")
+    run_ingest(address, [str(first)], IngestOptions())
+    monkeypatch.undo()
+    (first / "x.txt").rename(first.parent / "away")
+    second = folder({"x.txt": "of the second"}, "second")
+    run_ingest(address, [str(second)], IngestOptions(prune=True))
+    report = run_ingest(address, [str(first), str(second)], IngestOptions(prune=True))
+    assert (report.removed, report.missing) == (0, 0)
+    with Library(address) as library:
+        assert sorted(one.text for one in library) == ["of the first", "of the second"]
+
+
+def test_a_text_says_what_an_address_is() -> None:
+    """Only what begins as one is an address; it has a name, and shows no password."""
+    assert place_of("notes.db").name == "notes.db"
+    shown = {
+        "postgresql://me:secret@host:5432/notes": "postgresql://me@host:5432/notes",
+        "postgres://me:a@b:c/d@host/notes": "postgres://me@host/notes",
+        "postgresql://host/notes?password=secret&x=1": "postgresql://host/notes?password=***&x=1",
+        "postgresql:///notes?host=/tmp": "postgresql:///notes?host=/tmp",
+    }
+    for url, text in shown.items():
+        place = place_of(url)
+        assert isinstance(place, Address)
+        assert (str(place), place.name) == (text, "notes")
+        assert "secret" not in repr(place) + place.key
+    schema = Address("postgresql://host/notes?options=-csearch_path%3Dmine")
+    assert schema.name == "notes.mine"
+    assert os.fspath(place_of(b"x".decode())) == "x"  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""One history of the tables for both stores: up, down and up again in PostgreSQL too."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic import command
+
+from lpisearch.library import Library
+from lpisearch.places import Address
+from lpisearch.settings import shipped_folder
+from lpisearch.storage import schema_differences, schema_revision
+from lpisearch.storage.postgresql import schema
+from lpisearch.storage.postgresql.engine import single
+from lpisearch.storage.sql import migrating
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def _downgrade(address: Address, target: str) -> None:
+    with single(address).begin() as connection:
+        command.downgrade(migrating.alembic_config(connection), target)
+
+
+@pytest.mark.parametrize("target", ["0001", "0005"])
+def test_an_older_library_is_brought_to_this_schema(
+    shelf: Library, target: str, sound_at: Callable[[Address], None]
+) -> None:
+    """Who opens it upgrades it; documents stay, and it is sound."""
+    assert isinstance(shelf.path, Address)
+    texts = sorted(one.text for one in shelf)
+    shelf.close()
+    _downgrade(shelf.path, target)
+    with Library(shelf.path) as again:
+        assert again.status()["schema"] == schema_revision()
+        assert sorted(one.text for one in again) == texts
+        assert again.search("ship", by="lexical")
+    assert schema_differences(shelf.path) == []
+    sound_at(shelf.path)
+
+
+def test_a_failed_upgrade_changes_nothing(
+    shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where a step of the history cannot be taken, the library is as it was."""
+    assert isinstance(shelf.path, Address)
+    shelf.close()
+    _downgrade(shelf.path, "0003")
+    folder = tmp_path / "migrations"
+    shutil.copytree(shipped_folder("migrations"), folder)
+    broken = next((folder / "versions").glob("0005*"))
+    text = broken.read_text("utf-8")
+    broken.write_text(
+        text.replace("def upgrade() -> None:", "def upgrade() -> None:\n    1 / 0"), "utf-8"
+    )
+    monkeypatch.setattr(migrating, "shipped_folder", lambda _name: folder)
+    with pytest.raises(ZeroDivisionError):
+        schema.upgrade(shelf.path)
+    monkeypatch.undo()
+    with single(shelf.path).connect() as connection:
+        assert migrating.revision(connection) == "0003"
+    assert len(shelf) == 40

@@ -1,0 +1,94 @@
+"""Tokens as PostgreSQL indexes them: verbatim, counted, however odd or many they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.records import Document, DocumentWrite, Filter, Source, StoredPlace
+from lpisearch.storage import Prefix, create_store
+from lpisearch.storage.postgresql.terms import MARK, as_vector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpisearch.places import Address
+    from lpisearch.storage import Store
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a parsed query asks of a document."""
+
+    phrases: tuple[tuple[str, ...], ...] = ()
+    excluded: tuple[tuple[str, ...], ...] = ()
+
+
+_NOW = "2026-01-01T00:00:00+00:00"
+_ODD = (
+    *("'", "''", "\\", "\\'", ":", ":*", "a:*", "a&b", "a|b", "!a", "(", ")", "<->", "$$"),
+    *("%", "%s", "a'b", "1:2", "ß", "\U0001f600", '"'),
+)
+_MANY = " ".join(f"word{n}" for n in range(120_000))
+
+
+@pytest.fixture
+def store(address: Address) -> Iterator[Store]:
+    """Open an empty library with a source."""
+    with create_store(address) as store:
+        with store.writing() as transaction:
+            transaction.sources.save([Source(1, "/a", "/", "text", 1, 1, "")], _NOW)
+        yield store
+
+
+def _put(store: Store, *tokens: str) -> None:
+    writes = [
+        DocumentWrite(
+            StoredPlace(n, str(n), 1, n, bytes(16)), "/a", Document("", "", str(n)), joined
+        )
+        for n, joined in enumerate(tokens, start=1)
+    ]
+    with store.writing() as transaction:
+        transaction.changes.insert(writes, _NOW)
+
+
+def test_no_sign_of_postgresql_means_anything(store: Store) -> None:
+    """Each odd token is found where it stands, and nowhere else; so are beginnings and phrases."""
+    _put(store, *(f"{odd} plain{n}" for n, odd in enumerate(_ODD)))
+    with store.reading() as snapshot:
+        for key, odd in enumerate(_ODD, start=1):
+            assert [found for found, _ in snapshot.lexical.bm25([odd])] == [key], odd
+            assert snapshot.lexical.some_with(odd, 5) == [key]
+            phrase: Any = (odd, f"plain{key - 1}")
+            assert snapshot.lexical.allowed(Filter(), Asked((phrase,))) == {key}
+            beginning: Any = (odd, Prefix("plain"))
+            assert snapshot.lexical.allowed(Filter(), Asked((beginning,))) == {key}
+        assert len(snapshot.lexical.candidates([[Prefix("plain")]])) == len(_ODD)
+
+
+def test_more_words_than_a_vector_holds(store: Store) -> None:
+    """Every word of a very long document is found, in phrases too; so is a very long word."""
+    longest = "x" * 3000
+    _put(store, _MANY, f"word7 {longest}", "word119999")
+    with store.reading() as snapshot:
+        lexical = snapshot.lexical
+        for word in ("word7", "word60000", "word119999"):
+            assert 1 in lexical.some_with(word, 5)
+            assert 1 in [key for key, _ in lexical.bm25([word])]
+        assert lexical.allowed(Filter(), Asked((("word119998", "word119999"),))) == {1}
+        assert lexical.allowed(Filter(), Asked((("word119999", "word119998"),))) == set()
+        assert lexical.allowed(Filter(), Asked(((longest,),))) == {2}
+        assert lexical.allowed(Filter(), Asked((), (("word119999",),))) == {2}
+        assert MARK not in dict(lexical.terms_between("", "zzz"))
+    with store.writing() as transaction:
+        assert all(
+            finding.ok for finding in transaction.health.findings() if "text" in finding.check
+        )
+
+
+def test_a_vector_counts() -> None:
+    """Each token stands once, with how often it occurs; spaces are none."""
+    assert as_vector("b a  b ") == ("'b':2 'a':1", 3)
+    assert as_vector("") == ("", 0)
