@@ -15,6 +15,8 @@ class TrainingLimits:
         The largest classes are learned; the others are left out.
     cells
         Training documents times classes; beyond that, all learn from a sample.
+    documents
+        The same bound as a number of documents, where memory sets one.
     svm_weights
         Entries of the matrix; the SVM on terms learns from a sample of more.
     svm_cells
@@ -29,11 +31,17 @@ class TrainingLimits:
 
     classes: int = 500
     cells: int = 40_000_000
+    documents: int | None = None
     svm_weights: int = 10_000_000
     svm_cells: int = 25_000_000
     map_documents: int = 20_000
     judged: int = 4000
     seen: int = 16_000
+
+    def most(self, classes: int) -> int:
+        """Return how many documents all learn from at most."""
+        by_cells = self.cells // max(min(classes, self.classes), 1)
+        return by_cells if self.documents is None else min(by_cells, self.documents)
 
 
 LIMITS = TrainingLimits()

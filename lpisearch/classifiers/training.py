@@ -139,7 +139,7 @@ def _training_documents(
     largest = sorted(usable, key=lambda name: (-sizes[name], name))[: limits.classes]
     numbers = {name: number for number, name in enumerate(sorted(largest))}
     rows = [row for row in rows if any(map(numbers.__contains__, labels[row]))]
-    rows = _sample(rows, limits.cells // len(numbers), options.seed)
+    rows = _sample(rows, limits.most(len(numbers)), options.seed)
     own_classes = [[numbers[name] for name in labels[row] if name in numbers] for row in rows]
     starts = np.cumsum([0, *map(len, own_classes)], dtype=np.int64)
     classes = np.array([one for own in own_classes for one in own], np.int32)

@@ -72,7 +72,14 @@ def build_index(
     stages = Stages(on_stage, on_step)
     spec = with_typed_settings(options.spec)
     with workspace_of(library, place, spec, plan, stages) as workspace:
-        index = fit_index(library, spec, stages, workspace=workspace, most=plan.learned_from)
+        index = fit_index(
+            library,
+            spec,
+            stages,
+            workspace=workspace,
+            most=plan.learned_from,
+            most_labelled=plan.labels_learned_from,
+        )
         with (
             stages.stage("writing"),
             writer_lock(library, "index", options.wait_seconds),
@@ -99,12 +106,13 @@ def fit_index(
     whole: bool = False,
     workspace: Workspace | None = None,
     most: int = MOST_LEADERS,
+    most_labelled: int | None = None,
 ) -> SubspaceIndex:
     """Work out an index; nothing of the library is written.
 
     The library is opened only to read: others may write to it meanwhile. With `whole`, long
     documents have no passages. Steps are kept by the workspace; in memory, if none is given. A
-    linear map is learned from at most so many documents.
+    linear map is learned from at most so many documents, and labels from at most so many.
 
     Raises
     ------
@@ -112,7 +120,9 @@ def fit_index(
     """
     workspace = workspace or MemoryWorkspace()
     with open_store(library) as store, _corpus(store, spec, stages) as documents:
-        fitted = fit_subspace(documents, spec, stages, workspace, most)
+        fitted = fit_subspace(
+            documents, spec, stages, workspace, most=most, most_labelled=most_labelled
+        )
         index = _as_index(fitted, documents, spec)
         calibrated = workspace.keep(
             "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)

@@ -64,7 +64,9 @@ def fit_subspace(
     options: IndexSpec,
     stages: Stages,
     workspace: Workspace | None = None,
+    *,
     most: int = MOST_LEADERS,
+    most_labelled: int | None = None,
 ) -> Fitted:
     """Learn vocabulary, weighting and projection, and place the documents.
 
@@ -80,13 +82,15 @@ def fit_subspace(
         Keeps what is done; memory, if not given.
     most
         A linear map is learned from so many documents at most.
+    most_labelled
+        The labels are learned from so many documents at most; None for what time allows.
 
     Raises
     ------
     NothingToIndex
         The documents do not tell anything apart.
     """
-    build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), most)
+    build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), most, most_labelled)
     counted = Counted.of_kept(build.step("counting terms", build.count))
     vocabulary, stays = counted.vocabulary()
     turned = build.step(

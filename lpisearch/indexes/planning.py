@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from lpisearch.classifiers.limits import LIMITS
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes.checking import check_options
 from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
@@ -36,6 +37,11 @@ _BYTES_A_SAMPLED_WORD = 65
 _BYTES_A_CALIBRATED_WORD = 33
 _BYTES_A_DOCUMENT = 700
 _BYTES_A_TERM = 1500
+# Of labels: for each word of a document that is learned from; for each document and label; and
+# again for each of the documents that some are held out from.
+_BYTES_A_LABELLED_WORD = 40
+_BYTES_A_CELL = 40
+_BYTES_A_CELL_HELD_OUT = 60
 # Processor time on one core, in the stages of builds of 236 to 21,577 documents.
 _BASE_SECONDS = 1
 _SECONDS_A_WORD = 0.45e-6
@@ -60,6 +66,26 @@ class _Size(NamedTuple):
     terms: int
     words_in_long: int = 0
     labels: int = 0
+
+
+class _Learning(NamedTuple):
+    """From how many documents a map and the labels are learned at most."""
+
+    map: int
+    labels: int
+
+    def halved(self, *, of_labels: bool) -> _Learning:
+        """Learn one of them from fewer."""
+        if of_labels:
+            return self._replace(labels=self.labels // 2)
+        return self._replace(map=self.map // 2)
+
+
+class _Megabytes(NamedTuple):
+    """The most memory that is held at a time, while a map and while labels are learned."""
+
+    map: float
+    labels: float
 
 
 def plan_index(library: Place, options: IndexOptions) -> IndexPlan:
@@ -93,18 +119,20 @@ def _within(size: _Size, options: IndexOptions) -> IndexPlan:
         It is less than any build of this library takes.
     """
     limit = None if options.memory is None else options.memory / 1e6
-    most, needs = MOST_LEADERS, _megabytes(size, options, MOST_LEADERS, in_files=False)
-    in_files = size.documents >= FILES_FROM if limit is None else needs > limit
-    if in_files:
-        needs = _megabytes(size, options, most, in_files=True)
-    while limit is not None and needs > limit:
-        if most // 2 < _LEAST_LEARNED_FROM:
-            raise BadOption("memory", f"this build takes at least {needs:,.0f} MB")
-        most //= 2
-        needs = _megabytes(size, options, most, in_files=True)
+    learning = _Learning(MOST_LEADERS, min(size.documents, LIMITS.most(size.labels)))
+    needs = _megabytes(size, options, learning, in_files=False)
+    in_files = size.documents >= FILES_FROM if limit is None else max(needs) > limit
+    needs = _megabytes(size, options, learning, in_files=in_files)
+    while limit is not None and max(needs) > limit:
+        learning = learning.halved(of_labels=needs.labels > needs.map)
+        if min(learning) < min(size.documents, _LEAST_LEARNED_FROM):
+            raise BadOption("memory", f"this build takes at least {max(needs):,.0f} MB")
+        needs = _megabytes(size, options, learning, in_files=True)
+    most = learning.map
     stages = _seconds(size, options, most)
     seconds = _BASE_SECONDS + sum(stages.values())
-    return IndexPlan(*size[:3], needs, seconds, most, in_files, stages)
+    labelled = learning.labels if size.labels else 0
+    return IndexPlan(*size[:3], max(needs), seconds, most, in_files, stages, labelled)
 
 
 def _dimensions(documents: int, options: IndexSpec) -> int:
@@ -120,11 +148,13 @@ def _learned_from(size: _Size, options: IndexSpec, most: int) -> int:
     return min(size.documents, most) if sampled else size.documents
 
 
-def _megabytes(size: _Size, options: IndexSpec, most: int, *, in_files: bool) -> float:
-    """Estimate the most memory that is held at a time."""
+def _megabytes(
+    size: _Size, options: IndexSpec, learning: _Learning, *, in_files: bool
+) -> _Megabytes:
+    """Estimate the memory that learning takes, with all that is held beside it."""
     method = CATALOGUE[options.method]
     dims = _dimensions(size.documents, options)
-    learned_from = _learned_from(size, options, most)
+    learned_from = _learned_from(size, options, learning.map)
     needs = method.cost.blocks * (learned_from + size.terms) * dims * _BYTES_A_NUMBER
     if method.has_kernel:
         needs += _with_kernels(size.documents) ** 2 * _BYTES_A_KERNEL
@@ -132,10 +162,20 @@ def _megabytes(size: _Size, options: IndexSpec, most: int, *, in_files: bool) ->
         drawn = min(size.documents, DRAWN_A_LEADER * learned_from)
         needs += size.words * drawn / size.documents * _BYTES_A_SAMPLED_WORD
         needs = max(needs, size.words * _BYTES_A_CALIBRATED_WORD)
-        needs += size.documents * _BYTES_A_DOCUMENT + size.terms * _BYTES_A_TERM
+        held = size.documents * _BYTES_A_DOCUMENT + size.terms * _BYTES_A_TERM
+        words = size.words * learning.labels / size.documents * _BYTES_A_LABELLED_WORD
     else:
-        needs += size.words * _BYTES_A_WORD + size.documents * dims * _BYTES_A_NUMBER
-    return _BASE_MEGABYTES + needs / 1e6
+        held = size.words * _BYTES_A_WORD + size.documents * dims * _BYTES_A_NUMBER
+        words = 0.0
+    of_labels = words + _label_bytes(size, learning.labels) if size.labels else 0.0
+    return _Megabytes(*(_BASE_MEGABYTES + (held + each) / 1e6 for each in (needs, of_labels)))
+
+
+def _label_bytes(size: _Size, documents: int) -> float:
+    """Estimate what learning the labels holds beside the words."""
+    classes = min(size.labels, LIMITS.classes)
+    held_out_from = min(documents, LIMITS.judged + LIMITS.seen)
+    return classes * (documents * _BYTES_A_CELL + held_out_from * _BYTES_A_CELL_HELD_OUT)
 
 
 def _seconds(size: _Size, options: IndexSpec, most: int) -> dict[str, float]:

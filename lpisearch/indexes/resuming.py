@@ -42,7 +42,7 @@ def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
     """Return what tells a build from all others: what it is made from, and how."""
     made = {
         "spec": spec.as_dict(),
-        "learned_from": plan.learned_from,
+        "learned_from": [plan.learned_from, plan.labels_learned_from],
         "tokeniser": snapshot.settings.get(TOKENISER),
         "documents": fingerprint(snapshot.corpus.content_hashes(spec.where)),
         "versions": library_versions(),

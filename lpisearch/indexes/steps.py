@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.classifiers.limits import LIMITS
 from lpisearch.compute.gathering import PickedRows, whole
 from lpisearch.compute.row_blocks import InMemory, map_blocks
 from lpisearch.errors import NothingToIndex
@@ -74,6 +75,7 @@ class Steps:
     stages: Stages
     workspace: Workspace
     most: int
+    most_labelled: int | None
 
     def step(self, name: str, work: Callable[[Room], Kept]) -> Kept:
         """Keep what a step gives, timed as a stage of the same name."""
@@ -135,7 +137,10 @@ class Steps:
             if isinstance(rows, InMemory)
             else PickedRows(rows, np.asarray(turned.arrays["distinct_terms"]))
         )
-        learned = learn_classifier(X, labels, splits, self.options, self.stages.stage)
+        limits = replace(LIMITS, documents=self.most_labelled)
+        learned = learn_classifier(
+            X, labels, splits, self.options, self.stages.stage, limits=limits
+        )
         for name, array in learned.arrays.items():
             room.put(name, array)
         return Kept(facts={"classifier": learned.facts})

@@ -83,19 +83,19 @@ class BatchWriter:
         moved: list[DocumentWrite] = []
         for incoming in batch:
             stored = self._version(present, incoming)
-            digest = content_hash(incoming.document)
             key = stored.key if stored else present.new_key()
-            written = self._judge(incoming, stored, key, digest)
-            results.append(written)
-            if written.outcome in {"duplicate", "taken"}:
+            if refused := self._refused(incoming, stored, key):
+                results.append(refused)
                 continue
+            digest = content_hash(incoming.document)
+            results.append(Written(_outcome(stored, digest)))
             name = stored.id if stored else present.free_id(incoming.ids, key)
             place = StoredPlace(key, name, incoming.source_id, incoming.position, digest)
             write = DocumentWrite(place, incoming.path, incoming.document)
             if stored is None:
                 present.put(place)
                 new.append(write)
-            elif written.outcome == "updated":
+            elif digest != stored.content_hash:
                 changed.append(write)
             elif stored != place:
                 moved.append(write)
@@ -114,9 +114,8 @@ class BatchWriter:
             return stored
         return stored if self._is_free(stored) else None
 
-    def _judge(
-        self, incoming: Incoming, stored: StoredPlace | None, key: int, digest: bytes
-    ) -> Written:
+    def _refused(self, incoming: Incoming, stored: StoredPlace | None, key: int) -> Written | None:
+        """Say why a document is not taken in: its id is another's, or came before."""
         source_id = incoming.source_id
         if stored and stored.source_id != source_id and not self._is_free(stored):
             return Written("taken", stored.source_id)
@@ -124,9 +123,7 @@ class BatchWriter:
         if key in seen:
             return Written("duplicate")
         seen.add(key)
-        if stored is None:
-            return Written("added")
-        return Written("unchanged" if stored.content_hash == digest else "updated")
+        return None
 
     def _is_free(self, stored: StoredPlace) -> bool:
         """Tell whether a document is left behind by its file."""
@@ -136,6 +133,12 @@ class BatchWriter:
         """Return the documents that a source, now read to its end, no longer has."""
         seen = self._seen.pop(source_id, set())
         return [key for key in transaction.changes.of_source(source_id) if key not in seen]
+
+
+def _outcome(stored: StoredPlace | None, digest: bytes) -> Outcome:
+    if stored is None:
+        return "added"
+    return "unchanged" if stored.content_hash == digest else "updated"
 
 
 class _Present:
@@ -150,9 +153,9 @@ class _Present:
 
     @classmethod
     def of(cls, transaction: Transaction, batch: Sequence[Incoming]) -> _Present:
-        ids = [name for incoming in batch for name in (*incoming.ids, *incoming.former)]
+        ids = {name for incoming in batch for name in (*incoming.ids, *incoming.former)}
         places = [(incoming.source_id, incoming.position) for incoming in batch]
-        return cls(transaction.changes.at(ids, places), transaction.changes.new_keys())
+        return cls(transaction.changes.at(sorted(ids), places), transaction.changes.new_keys())
 
     def find(self, incoming: Incoming) -> StoredPlace | None:
         """Return the document that has the place or the stated id of the incoming one."""

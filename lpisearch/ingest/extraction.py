@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _LOOK_AHEAD = 16
 
+# The processor's clock takes a call of the system: not for each of a million small documents.
+_LOOK_SECONDS = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
@@ -51,6 +55,11 @@ class Extracted:
     reader: Reader | None
     items: Iterator[Document | Problem]
     consumed: Callable[[], int] = int
+
+    def leave(self) -> None:
+        """Read no further."""
+        if isinstance(self.items, Generator):
+            self.items.close()
 
 
 def extract(
@@ -104,9 +113,13 @@ def _in_time(
     items: Iterable[Document | Problem], most: float, in_worker: Callable[[], float] = float
 ) -> Iterator[Document | Problem]:
     """Pass items on until they have taken too much processor time, storing them included."""
-    begun = time.thread_time()
+    begun, looked = time.thread_time(), time.monotonic()
     for item in items:
         yield item
+        now = time.monotonic()
+        if now - looked < _LOOK_SECONDS:
+            continue
+        looked = now
         if time.thread_time() - begun + in_worker() > most:
             raise ReaderError(f"was given up half-way: it takes more than {most:g} s to read")
 

@@ -184,6 +184,11 @@ class _Reading:
             self._recorder.add(source, item, position, many=many)
             self._documents += 1
             self._show(extracted)
+            if self._recorder.repeats_itself(source, position):
+                self._note(file, Problem(f"was given up at document {position}: ids occur twice"))
+                clean = False
+                extracted.leave()
+                break
         self._recorder.end(source, file, clean=clean)
         self._under_way.end(file)
 

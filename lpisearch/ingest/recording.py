@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from lpisearch.ingest.batches import BatchWriter, Incoming
 from lpisearch.ingest.failing import FailureLog
 from lpisearch.ingest.naming import FileNames
+from lpisearch.readers.limits import MOST_PROBLEMS
 from lpisearch.records import UNFINISHED, IngestReport, Source, Trouble
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Recorder:
         self._next_source_id = 0
         self._paths = {source.id: source.path for source in self.known.values()}
         self._refused: set[int] = set()
+        self._repeated: Counter[int] = Counter()
         self._left: set[int] = set()
         self._begin_batch()
 
@@ -140,6 +143,11 @@ class Recorder:
             or time.monotonic() - self._flushed >= _BATCH_SECONDS
         ):
             self.flush()
+
+    def repeats_itself(self, source: Source, documents: int) -> bool:
+        """Tell whether so many ids of a file came before in it that no more is to be hoped for."""
+        repeated = self._repeated[source.id]
+        return repeated > MOST_PROBLEMS and 2 * repeated > documents
 
     def end(self, source: Source, file: FoundFile, *, clean: bool) -> None:
         """Note that nothing more comes from a file; one with failures will be read again."""
@@ -219,6 +227,7 @@ class Recorder:
                 case "unchanged":
                     self.report.unchanged += 1
                 case "duplicate":
+                    self._repeated[incoming.source_id] += 1
                     self._refuse(incoming, "occurs twice in this file")
                 case "taken":
                     owner = self._paths.get(result.other_source, "another file")

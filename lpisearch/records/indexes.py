@@ -23,6 +23,8 @@ class IndexPlan:
         Estimates, from the words and the method.
     learned_from
         A map is learned from so many documents at most.
+    labels_learned_from
+        The labels are learned from so many documents at most.
     in_files
         Whether what is worked out is kept in files meanwhile, not in memory: a build that is
         killed goes on from them.
@@ -38,6 +40,7 @@ class IndexPlan:
     learned_from: int = 20_000
     in_files: bool = False
     stages: dict[str, float] = field(default_factory=dict)
+    labels_learned_from: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import JSON, text
+from sqlalchemy import text
 
 from lpisearch.records import StoredPlace
 from lpisearch.storage.postgresql.bulk import copy_rows
 from lpisearch.storage.postgresql.terms import as_vector
 from lpisearch.storage.sql.changes import SQLChanges
-from lpisearch.storage.sql.checksums import as_json, with_checksum
+from lpisearch.storage.sql.checksums import columns_of, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,14 +40,8 @@ class PostgreSQLChanges(SQLChanges):
         return [StoredPlace(*row) for row in found]
 
     def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        names = [column.name for column in table.columns]
-        as_text = {column.name for column in table.columns if isinstance(column.type, JSON)}
-        sealed = (with_checksum(self.connection, table, row) for row in rows)
-        values = (
-            [as_json(row[name]) if name in as_text else row[name] for name in names]
-            for row in sealed
-        )
-        copy_rows(self.connection, table.name, names, values)
+        cells = sealed(self.connection, table, rows)
+        copy_rows(self.connection, table.name, columns_of(table), cells)
 
     def _index_tokens(self, tokens: Mapping[int, str]) -> None:
         self.connection.execute(_GONE, {"keys": list(tokens)})

@@ -19,7 +19,7 @@ from lpisearch.storage.sql.dialects import ListedIn, RowChecksum, speaks_postgre
 from lpisearch.storage.sql.tables import METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sqlalchemy import ColumnElement, Connection, Table
 
@@ -47,11 +47,24 @@ def with_checksum(
     connection: Connection, table: Table, values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return all values of a row with their checksum."""
-    cells = (
-        as_json(values[name]) if isinstance(table.c[name].type, JSON) else values[name]
-        for name in _covered(table)
-    )
-    return {**values, _COLUMN: checksum_of(connection, table.name, *cells)}
+    *_, found = next(sealed(connection, table, [values]))
+    return {**values, _COLUMN: found}
+
+
+def columns_of(table: Table) -> list[str]:
+    """Return the columns of a table in the order of the cells of `sealed`."""
+    return [*_covered(table), _COLUMN]
+
+
+def sealed(
+    connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]
+) -> Iterator[list[Cell]]:
+    """Yield rows as they are stored: cells with their checksum, for thousands of rows at once."""
+    covered = [(name, isinstance(table.c[name].type, JSON)) for name in _covered(table)]
+    for row in rows:
+        cells = [as_json(row[name]) if is_json else row[name] for name, is_json in covered]
+        cells.append(checksum_of(connection, table.name, *cells))
+        yield cells
 
 
 def as_json(value: object) -> str:
@@ -109,6 +122,8 @@ def _covered(table: Table) -> tuple[str, ...]:
 
 
 def _bytes(cell: Cell) -> bytes:
+    if isinstance(cell, str):  # most of them are
+        return cell.encode()
     if isinstance(cell, bytes):
         return cell
     if isinstance(cell, bool):

@@ -215,6 +215,7 @@ def test_large_libraries_are_learned_from_a_sample() -> None:
     """Documents times classes are bounded; the sample is drawn by the seed."""
     X, labels = _documents(120)
     assert _facts(_learn(X, labels, limits=TrainingLimits(cells=3 * 50)))["documents"] == 50
+    assert _facts(_learn(X, labels, limits=TrainingLimits(documents=40)))["documents"] == 40
 
 
 def test_many_labels() -> None:

@@ -123,6 +123,20 @@ def test_memory_is_kept_to() -> None:
         planning._within(size, IndexOptions(memory=100_000_000))
 
 
+def test_memory_is_kept_to_by_labels() -> None:
+    """Labels are counted; with less memory than they would take, they are learned from fewer."""
+    size = planning._Size(400_000, 4_000_000, 40_000)
+    unlabelled = planning._within(size, IndexOptions())
+    labelled = planning._within(size._replace(labels=100), IndexOptions())
+    assert (unlabelled.labels_learned_from, labelled.labels_learned_from) == (0, 400_000)
+    assert labelled.memory_mb > unlabelled.memory_mb + 400_000 * 100 * 4 / 1e6
+    kept_to = IndexOptions(memory=int(unlabelled.memory_mb * 1e6) + 1)
+    fewer = planning._within(size._replace(labels=100), kept_to)
+    assert fewer.memory_mb <= unlabelled.memory_mb + 1
+    assert 0 < fewer.labels_learned_from < 400_000
+    assert fewer.learned_from == unlabelled.learned_from
+
+
 def test_a_long_build_is_kept_in_files() -> None:
     """From 50,000 documents on, whatever memory there is."""
     assert not planning._within(planning._Size(49_999, 10**6, 10**4), IndexOptions()).in_files

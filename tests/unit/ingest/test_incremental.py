@@ -380,6 +380,24 @@ def test_an_id_twice_in_one_file_is_refused(
     assert _counts(ingest(root, batch_documents=batch_documents)) == {"unchanged": 3, "failed": 2}
 
 
+def test_a_file_of_one_id_is_given_up(
+    folder: Callable[..., Path],
+    ingest: Ingest,
+    held: Callable[[], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A million documents of one id are not gone through; the files after it are read."""
+    monkeypatch.setattr("lpisearch.ingest.recording.MOST_PROBLEMS", 3)
+    same = [{"id": "a", "text": f"{number}"} for number in range(50)]
+    root = folder({"a.jsonl": _lines(*same), "b.jsonl": _lines({"id": "b", "text": "later"})})
+    report = ingest(root, batch_documents=1)
+    assert [one.reason for one in report.failures if not one.where] == [
+        "was given up at document 5: ids occur twice"
+    ]
+    assert list(held().values()) == [("0", None), ("later", None)]
+    assert _counts(ingest(root)) == {"unchanged": 2, "failed": 5}
+
+
 @pytest.mark.parametrize("batch_documents", [1, 1000])
 def test_a_file_with_failures_is_read_when_it_changes(
     folder: Callable[..., Path],
