@@ -94,7 +94,7 @@ class WebUnavailable(LpiSearchError):
 
 def _sample(folder: Path) -> Library:
     """Make a library of the sample corpus, with its index."""
-    from lpisearch.library import open_library
+    from lpisearch.sharded import open_library
 
     library = open_library(folder / "demo.db")
     documents = shipped_folder("sample_corpus") / "documents"
