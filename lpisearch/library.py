@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
-from lpisearch.errors import DocumentNotFound
+from lpisearch.errors import BadOption, DocumentNotFound
 from lpisearch.places import place_of
 from lpisearch.records import Classification, Document, Entry, Filter
 from lpisearch.settings import EvaluateOptions, IndexOptions, IngestOptions, SearchOptions
@@ -924,6 +924,15 @@ class Library:
         from lpisearch.maintenance.tokens import retokenise
 
         return retokenise(self.path, language)
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether it is in several shards, and so only asked."""
+        return False
+
+    def shard(self, said: str) -> Library:
+        """Return one shard, given as "2/4"; a library that is whole has none."""
+        raise BadOption("shard", f"“{said}”: {self.path} is not in shards")
 
     def as_shard(self) -> ShardSide:
         """Return what answers for this library where it is one shard of another."""

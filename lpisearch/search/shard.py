@@ -11,14 +11,14 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
-from lpisearch.errors import ConversationLost, IndexNotFound
+from lpisearch.errors import BadOption, ConversationLost, IndexNotFound
 from lpisearch.indexes.scoring.steps import as_json, of_json
 from lpisearch.records import Document, Filter
 from lpisearch.records.wire import hit_record, reason_record
@@ -44,40 +44,13 @@ if TYPE_CHECKING:
     from lpisearch.search.request import Request
     from lpisearch.search.searcher import Searcher
     from lpisearch.search.view import View
+    from lpisearch.settings.asked import Asked
 
 MOST_CONVERSATIONS = 200
 _SECONDS = 60.0
+_NOT_SAID = (ValueError, TypeError, IndexError, AttributeError)
 _NONE = np.empty(0, np.int64)
 _TEXT = 200_000  # characters that are compared, as for hits
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question to a shard.
-
-    Attributes
-    ----------
-    text
-        As it was typed.
-    options
-        How it is answered; its documents are chosen from among the first `offset + k`.
-    plain
-        Whether signs in it ask for nothing.
-    document
-        The tokens of a document, in place of a text.
-    like, unlike
-        The tokens of documents that the question moves towards, and away from.
-    left_out
-        Keys of documents of this shard that are not to be found.
-    """
-
-    text: str = ""
-    options: SearchOptions = field(default_factory=SearchOptions)
-    plain: bool = False
-    document: str | None = None
-    like: tuple[str, ...] = ()
-    unlike: tuple[str, ...] = ()
-    left_out: tuple[int, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -111,6 +84,10 @@ class ShardSide:
     def facts(self, index: str) -> dict[str, Any]:
         """Say of which build the shard is."""
         return dict(self._session.index(index).manifest.shard)
+
+    def state(self) -> dict[str, Any]:
+        """Give the mark of the shard as it is."""
+        return {"state": self._searcher.state()}
 
     def tokens(self, name: str = "", title: str = "", text: str = "") -> dict[str, Any]:
         """Give the tokens of a document of the shard, with its key, or those of any other."""
@@ -153,7 +130,10 @@ class ShardSide:
         """Go on with what all shards have said; say the next, or which are the best."""
         talk = self._talk(name)
         with self._searcher.view(talk.asked.options, part=True) as view:
-            return self._said(view, talk, of_json(heard))
+            try:
+                return self._said(view, talk, of_json(heard))
+            except _NOT_SAID as error:
+                raise BadOption("heard", "this is not what shards say at this step") from error
 
     def best(self, name: str, most: int) -> dict[str, Any]:
         """Say which documents are the best: more than were said before."""
@@ -167,6 +147,8 @@ class ShardSide:
         """Give the hits of some places, and how many documents are better than some by each leg."""
         talk = self._talk(name)
         ranking, options = _ranked(talk), replace(talk.asked.options, offset=0)
+        if not all(0 <= place < len(ranking.rows) for place in places):
+            raise BadOption("places", "there is no such place")
         with self._searcher.view(options, part=True) as view:
             _check(view, talk)
             rows = [int(ranking.rows[place]) for place in places]
@@ -231,7 +213,10 @@ class ShardSide:
                 said = next(talk.part) if heard is None else talk.part.send(heard)
             except StopIteration as end:
                 talk.scored, talk.part = end.value, None
-                talk.ranking = by_scores(talk.engine, end.value.scores, talk.request, talk.by)
+                scores = end.value.scores
+                if talk.asked.plain:  # a batch ranks all documents
+                    scores = replace(scores, evidence=None)
+                talk.ranking = by_scores(talk.engine, scores, talk.request, talk.by)
             else:
                 return {"said": as_json(said)}
         return {"said": None} | _best(view, talk, talk.asked.options.offset + talk.asked.options.k)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lpisearch.client.remote import RemoteLibrary
 from lpisearch.client.transport import Transport
 from lpisearch.records import Filter
-from lpisearch.search.shard import Asked
+from lpisearch.settings.asked import Asked
 
 if TYPE_CHECKING:
     from lpisearch.library import Library

@@ -21,8 +21,8 @@ from lpisearch.records import Answer, Document, Filter
 from lpisearch.search.facets import added
 from lpisearch.search.notes import CHANGED, about_queries, about_unknown
 from lpisearch.search.searcher import check_options
-from lpisearch.search.shard import Asked
 from lpisearch.settings import RELEVANCE, SORTS, ClassifyOptions, SearchOptions
+from lpisearch.settings.asked import Asked
 from lpisearch.sharded.apart import Apart
 from lpisearch.sharded.ends import End, LocalEnd, RemoteEnd
 from lpisearch.sharded.holding import Holding
@@ -91,12 +91,39 @@ class ShardedLibrary(Holding, Apart, Library):
         ends = [RemoteEnd(url, token, seconds) for url in urls]
         return cls(Path(f"{len(urls)} shards"), ends, {})
 
+    @property
+    def is_sharded(self) -> bool:
+        """Whether it is in several shards, and so only asked."""
+        return True
+
     def __repr__(self) -> str:
         return f"ShardedLibrary({str(self.path)!r})"
 
     def close(self) -> None:
         """Release the files, or the connections."""
         self._panel.close()
+
+    def shard(self, said: str) -> Library:
+        """Return one shard, given as "2/4", as a library of its own.
+
+        Raises
+        ------
+        BadOption, ShardsUnusable, LibraryError
+        """
+        number, _, of = said.partition("/")
+        known = len(self._panel.ends)
+        if not (number.isdecimal() and of.isdecimal()) or not 1 <= int(number) <= int(of):
+            raise BadOption("shard", f"“{said}” is not a shard, such as 1/{known}")
+        if int(of) != known:
+            raise BadOption("shard", f"“{said}”: {self.path} has {known} shards")
+        end = self._panel.ends[int(number) - 1]
+        if not isinstance(end.library, Library):
+            raise BadOption("shard", "these shards are served already")
+        for index, build in self._builds.items():
+            facts = end.ask("facts", index=index)
+            if facts.get("build") != build:
+                raise ShardsUnusable(self._folder, f"{end.name} is of another build")
+        return end.library
 
     # Asking.
 
@@ -230,7 +257,7 @@ class ShardedLibrary(Holding, Apart, Library):
 
     def state(self) -> str:
         """Return a mark of the library as it is: while it is the same, so are all answers."""
-        states = self._panel.each(lambda _at, end: end.library.state())
+        states = self._panel.each(lambda _at, end: str(end.ask("state")["state"]))
         said = repr((sorted(states.items()), self._panel.absences))
         return sha256(said.encode()).hexdigest()
 

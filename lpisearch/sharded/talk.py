@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.records import Facets, Hit
-    from lpisearch.search.shard import Asked
     from lpisearch.settings import SearchOptions
+    from lpisearch.settings.asked import Asked
     from lpisearch.sharded.panel import Panel
 
     Reply = dict[str, Any]
