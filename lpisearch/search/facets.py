@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lpisearch.storage import Snapshot
 
 MOST_VALUES = 100
+_MOST_NAMES = 10_000
 _DAY = len("2024-05-31")
 """Of the values of a facet, so many are given: the most frequent."""
 
@@ -92,7 +93,11 @@ class Tally:
     def facets(self, folders: Mapping[str, int]) -> Facets:
         """Choose what is shown; folders are those next below `folder`."""
         period, dates = by_period(self.dates)
-        below = [FacetValue(self.folder + name, name, count) for name, count in _ranked(folders)]
+        shown: Counter[str] = Counter()
+        for name, count in folders.items():
+            if _is_shown(name, count):
+                shown[name.removesuffix(os.sep)] += count
+        below = [FacetValue(self.folder + name, name, count) for name, count in _ranked(shown)]
         return Facets(
             total=self.total,
             labels=_most_frequent(self.labels),
@@ -175,14 +180,18 @@ class FacetColumns:
         )
 
     def folders(self, common: str, keys: NDArray[np.int64] | None = None) -> dict[str, int]:
-        """Count what lies next below a folder in which all of the documents lie."""
+        """Count what lies next below a folder in which all of the documents lie.
+
+        Names of folders end with a separator. Files of one document are left out where they are
+        very many.
+        """
         totals: dict[str, int] = {}
         for path, count in self.folder_paths.counts(self._chosen(keys)).items():
-            name = path[len(common) :].split(os.sep, 1)
-            # A file of its own is no folder; one of many documents is as good as one.
-            if len(name) > 1 or count > 1:
-                totals[name[0]] = totals.get(name[0], 0) + count
-        return totals
+            name, separator, _ = path[len(common) :].partition(os.sep)
+            totals[name + separator] = totals.get(name + separator, 0) + count
+        if len(totals) <= _MOST_NAMES:
+            return totals
+        return {name: count for name, count in totals.items() if _is_shown(name, count)}
 
     def _chosen(self, keys: NDArray[np.int64] | None) -> NDArray[np.bool_]:
         return np.ones(len(self.keys), bool) if keys is None else np.isin(self.keys, keys)
@@ -192,6 +201,11 @@ def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Co
     """Give the labels of documents numbers; keys ascend."""
     owners = np.array([key for key, _ in labels], np.int64)
     return _Coded.of((name for _, name in labels), np.searchsorted(keys, owners))
+
+
+def _is_shown(name: str, count: int) -> bool:
+    """Tell what counts as a folder: a file of its own does not, one of many documents does."""
+    return name.endswith(os.sep) or count > 1
 
 
 def _most_frequent(counts: Mapping[str, int]) -> tuple[FacetValue, ...]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lpisearch.client.remote import RemoteLibrary
 from lpisearch.client.transport import Transport
+from lpisearch.errors import ShardsUnusable
+from lpisearch.library import Library
 from lpisearch.records import Filter
 from lpisearch.settings.asked import Asked
 
 if TYPE_CHECKING:
-    from lpisearch.library import Library
+    from pathlib import Path
 
 
 class End(Protocol):
@@ -46,9 +48,22 @@ class LocalEnd:
 
     is_remote = False
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
-        self.name = library.path.name
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self._folder = folder
+        self._library = Library(folder / name)
+
+    @property
+    def library(self) -> Library:
+        """It, as a library of its own; a machine that serves one shard lacks the others.
+
+        Raises
+        ------
+        ShardsUnusable
+        """
+        if not (self._folder / self.name).is_file():
+            raise ShardsUnusable(self._folder, f"{self.name} is missing")
+        return self._library
 
     def ask(self, verb: str, **given: Any) -> dict[str, Any]:
         """Call a method of its `ShardSide`."""
@@ -57,7 +72,7 @@ class LocalEnd:
 
     def close(self) -> None:
         """Close its files."""
-        self.library.close()
+        self._library.close()
 
 
 class RemoteEnd:

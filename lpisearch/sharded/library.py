@@ -77,11 +77,7 @@ class ShardedLibrary(Holding, Apart, Library):
         ShardsUnusable, LibraryTooNew
         """
         found = ShardMap.read(folder)
-        for entry in found.shards:
-            if not (folder / entry.library).is_file():
-                raise ShardsUnusable(folder, f"{entry.library} is missing")
-        libraries = [Library(folder / entry.library) for entry in found.shards]
-        return cls(folder, [LocalEnd(library) for library in libraries], found.builds)
+        return cls(folder, [LocalEnd(folder, each.library) for each in found.shards], found.builds)
 
     @classmethod
     def of_urls(cls, urls: Sequence[str], token: str = "", seconds: float = 10.0) -> Self:

@@ -8,7 +8,15 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from lpisearch.errors import LpiSearchError, ServerRefused, ServerUnreachable, ShardsAway
+from lpisearch.errors import (
+    IndexDamaged,
+    IndexUnreadable,
+    LibraryDamaged,
+    LpiSearchError,
+    ServerRefused,
+    ServerUnreachable,
+    ShardsAway,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +29,7 @@ _AWAY_SECONDS = 5.0
 """For so long a shard that did not answer is not asked again: nobody waits for it twice."""
 _MOST_THREADS = 64
 _SERVER_ERROR = 500
+_NO_ANSWER = (ServerUnreachable, IndexDamaged, IndexUnreadable, LibraryDamaged)
 
 
 class Panel:
@@ -87,8 +96,8 @@ class Panel:
         def ask(at: int) -> None:
             try:
                 found[at] = work(at, self.ends[at])
-            except (ServerUnreachable, ServerRefused) as error:
-                if isinstance(error, ServerRefused) and error.status < _SERVER_ERROR:
+            except LpiSearchError as error:
+                if not self.ends[at].is_remote or not _is_away(error):
                     raise
                 self._lose(at, error)
 
@@ -130,3 +139,10 @@ class Panel:
     def _threads(self) -> ThreadPoolExecutor:
         """Threads that wait for shards; each keeps its connections open."""
         return ThreadPoolExecutor(min(4 * len(self.ends), _MOST_THREADS), "shards")
+
+
+def _is_away(error: LpiSearchError) -> bool:
+    """Tell whether a shard cannot answer now, whatever it is asked."""
+    if isinstance(error, ServerRefused):
+        return error.status >= _SERVER_ERROR
+    return isinstance(error, _NO_ANSWER)

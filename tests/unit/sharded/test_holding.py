@@ -92,7 +92,7 @@ def test_the_state_is_a_mark(parts: Library) -> None:
         lambda library: library.export("file"),
         lambda library: library.topics(),
         lambda library: library.map(),
-        lambda library: library.dimensions(DimensionOptions()),
+        lambda library: library.dimensions(DimensionOptions("spg")),
         lambda library: library.evaluate(),
         lambda library: library.evaluating(),
         lambda library: library.examine(repair=True),

@@ -28,10 +28,13 @@ def copy(made: Path, tmp_path: Path) -> Path:
 
 
 def test_a_missing_shard_is_named(copy: Path) -> None:
-    """Before anything is asked."""
+    """When something is asked; a machine that serves another one need not have it."""
     (copy / "shard-0001.db").unlink()
-    with pytest.raises(ShardsUnusable, match=r"shard-0001\.db is missing"):
-        lpisearch.open(copy)
+    with lpisearch.open(copy) as parts:
+        for ask in (lambda: parts.search("ship"), parts.status, lambda: parts.shard("2/3")):
+            with pytest.raises(ShardsUnusable, match=r"shard-0001\.db is missing"):
+                ask()
+        assert parts.shard("1/3").status()["documents"] == 20
 
 
 def test_a_split_that_was_killed_does_not_open(copy: Path) -> None:
