@@ -9,6 +9,9 @@ LpiSearchError                 what happened, and what to do next
 │   ├── LibraryLocked          another process is writing
 │   ├── SeveralNames           hard links give the file two names
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
+│   ├── ShardsUnusable         a sharded library is not whole, or does not fit together
+│   ├── ShardsAway             none of its shards answers
+│   ├── NotOnShards            what was asked for cannot be done on shards
 │   ├── LibraryUnreachable     the server of its database cannot be reached, or refuses
 │   ├── ServerTooOld           the server of its database lacks what is needed
 │   ├── VectorsUnavailable     vectors cannot be written to a table for other programs
@@ -35,6 +38,7 @@ LpiSearchError                 what happened, and what to do next
 ├── PlotUnavailable            the library that draws pictures is not installed
 ├── BadPreference              a file of settings says what means nothing
 ├── PreferencesUnwritable      a file of settings cannot be written
+├── ConversationLost           a shard no longer knows what it was asked
 ├── ServerUnreachable          no server answers at the address
 ├── ServerRefused              a server refuses what it is asked
 └── BadOption                  a value that cannot work
