@@ -47,8 +47,11 @@ if TYPE_CHECKING:
     from lpisearch.settings.asked import Asked
 
 MOST_CONVERSATIONS = 200
+_LEAST_CONVERSATIONS = 8
 _SECONDS = 60.0
-_NOT_SAID = (ValueError, TypeError, IndexError, AttributeError)
+_MOST_BYTES = 1 << 30
+_BYTES = 24  # of the scores that are kept of each document and passage
+_NOT_SAID = (ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
 _NONE = np.empty(0, np.int64)
 _TEXT = 200_000  # characters that are compared, as for hits
 
@@ -129,11 +132,15 @@ class ShardSide:
     def step(self, name: str, heard: Mapping[str, Any]) -> dict[str, Any]:
         """Go on with what all shards have said; say the next, or which are the best."""
         talk = self._talk(name)
+        options = talk.asked.options
         with self._searcher.view(talk.asked.options, part=True) as view:
             try:
-                return self._said(view, talk, of_json(heard))
+                said = self._said(view, talk, of_json(heard))
             except _NOT_SAID as error:
                 raise BadOption("heard", "this is not what shards say at this step") from error
+        if talk.asked.plain and talk.scored is not None and not options.collapse:
+            self._drop(name)  # of a batch nothing more is asked
+        return said
 
     def best(self, name: str, most: int) -> dict[str, Any]:
         """Say which documents are the best: more than were said before."""
@@ -159,6 +166,7 @@ class ShardSide:
                 explain = view.explainer(talk.request, passages, talk.asked.text)
             chosen = dict.fromkeys(places)
             hits = as_hits(view.snapshot, ranking, chosen, options, passages.of, explain=explain)
+            self._drop(name)
             return {
                 "hits": [hit_record(hit) for hit in hits],
                 "bm25": _better(ranking, ranking.scores.bm25, bm25),
@@ -177,6 +185,7 @@ class ShardSide:
                 raise ConversationLost
             options, text = talk.asked.options, talk.asked.text
             found = reason_in(view, talk.request, talk.scored, document, options=options, text=text)
+            self._drop(name)
             return reason_record(found)
 
     def tally(
@@ -226,9 +235,14 @@ class ShardSide:
             old = time.monotonic() - _SECONDS
             for each in [key for key, other in self._kept.items() if other.used < old]:
                 del self._kept[each]
-            while len(self._kept) >= MOST_CONVERSATIONS:
+            room = _MOST_BYTES // (_BYTES * max(len(talk.engine.units.certainty), 1))
+            while len(self._kept) >= max(min(room, MOST_CONVERSATIONS), _LEAST_CONVERSATIONS):
                 self._kept.popitem(last=False)
             self._kept[name] = talk
+
+    def _drop(self, name: str) -> None:
+        with self._lock:
+            self._kept.pop(name, None)
 
     def _talk(self, name: str) -> _Conversation:
         with self._lock:

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lpisearch.client.remote import RemoteLibrary
-from lpisearch.client.transport import Transport
 from lpisearch.errors import ShardsUnusable
 from lpisearch.library import Library
 from lpisearch.records import Filter
@@ -83,7 +82,7 @@ class RemoteEnd:
     def __init__(self, url: str, token: str, seconds: float) -> None:
         self.library = RemoteLibrary(url, token, seconds)
         self.name = self.library.url
-        self._transport = Transport(url, token, seconds)
+        self._transport = self.library.transport
 
     def ask(self, verb: str, **given: Any) -> dict[str, Any]:
         """Call a method of its `ShardSide`, by the server."""
@@ -92,9 +91,8 @@ class RemoteEnd:
         return found
 
     def close(self) -> None:
-        """Close the connections of this thread."""
-        self._transport.close()
-        self.library.close()
+        """Close the connections of all threads."""
+        self._transport.close_all()
 
 
 def _plain(value: Any) -> Any:

@@ -27,7 +27,7 @@ from lpisearch.sharded.apart import Apart
 from lpisearch.sharded.ends import End, LocalEnd, RemoteEnd
 from lpisearch.sharded.holding import Holding
 from lpisearch.sharded.panel import Panel
-from lpisearch.sharded.talk import Talk, counted
+from lpisearch.sharded.talk import Talk, again, counted
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
@@ -194,11 +194,16 @@ class ShardedLibrary(Holding, Apart, Library):
         wanted = replace(options or SearchOptions(), k=0, offset=0, sort=RELEVANCE)
         check_options(wanted)
         owner, said = self._named(document)
-        talk = self._talk(self._question(text, wanted, like, unlike), wanted)
-        if owner not in talk.begun:
-            raise self._panel.all_away()
-        name = talk.begun[owner]["id"]
-        return as_reason(self._panel.ends[owner].ask("reason", name=name, document=said["id"]))
+        question = self._question(text, wanted, like, unlike)
+
+        def ask() -> Reason:
+            talk = self._talk(question, wanted)
+            if owner not in talk.begun:
+                raise self._panel.all_away()
+            name, end = talk.begun[owner]["id"], self._panel.ends[owner]
+            return as_reason(end.ask("reason", name=name, document=said["id"]))
+
+        return again(ask)
 
     def marks(
         self, text: str, *parts: str, options: SearchOptions | None = None
@@ -228,7 +233,7 @@ class ShardedLibrary(Holding, Apart, Library):
         for name, text in read_queries(queries) if isinstance(queries, Path) else queries:
             number += 1
             asked = Asked(text, _ranked(wanted), plain=True)
-            talk = self._talk(lambda _at, asked=asked: asked, wanted)  # type: ignore[misc]
+            talk = self._talk_about(asked, wanted)
             words = talk.suggestions()
             if about := about_unknown(words) if words else talk.about:
                 remarks.append((name, about))
@@ -327,12 +332,18 @@ class ShardedLibrary(Holding, Apart, Library):
     def _talk(self, asked: Callable[[int], Asked], wanted: SearchOptions) -> Talk:
         return Talk(self._panel, self._folder, asked, self._builds.get(wanted.index, ""))
 
+    def _talk_about(self, asked: Asked, wanted: SearchOptions) -> Talk:
+        """Put the same question to all shards."""
+        return again(lambda: self._talk(lambda _at: asked, wanted))
+
     def _answer(self, asked: Callable[[int], Asked], wanted: SearchOptions) -> Answer:
         """Let all shards score, and show the best of all."""
-        talk = self._talk(asked, wanted)
+        return again(lambda: self._answered(self._talk(asked, wanted), wanted))
+
+    def _answered(self, talk: Talk, wanted: SearchOptions) -> Answer:
         shown = talk.best(wanted)[wanted.offset :]
-        hits, none = talk.hits(shown, wanted.offset + 1)
         facets = talk.facets() if wanted.facets else None
+        hits, none = talk.hits(shown, wanted.offset + 1)
         words = talk.suggestions()
         notes = (
             *self._state_notes(talk),

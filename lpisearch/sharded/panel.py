@@ -49,7 +49,11 @@ class Panel:
         self._lock = Lock()
 
     def close(self) -> None:
-        """Release all shards."""
+        """Release all shards; what is asked for afterwards opens them again."""
+        with self._lock:
+            threads = self.__dict__.pop("_threads", None)
+        if threads is not None:
+            threads.shutdown()
         for end in self.ends:
             end.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from lpisearch.sharded.panel import Panel
 
     Reply = dict[str, Any]
+
+T = TypeVar("T")
 
 _TRIES = 3
 _MORE = 10
@@ -65,14 +67,7 @@ class Talk:
         build: str = "",
     ) -> None:
         self.panel, self._folder, self._build = panel, folder, build
-        for left in reversed(range(_TRIES)):
-            try:
-                self.begun, self.replies = self._scored(asked)
-            except ConversationLost:
-                if not left:
-                    raise
-            else:
-                return
+        self.begun, self.replies = self._scored(asked)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -150,14 +145,14 @@ class Talk:
         hits = []
         for number, one in enumerate(shown):
             said = next(given.get(one.shard, iter(())), None)
-            if said is None:
+            if said is None:  # its shard has just gone away
                 continue
             hit = as_hit(said)
             bm25, cosine = (each[number] + 1 for each in better)
             hits.append(
                 replace(
                     hit,
-                    rank=first + number,
+                    rank=first + len(hits),
                     bm25_rank=bm25 if hit.bm25 else None,
                     cosine_rank=None if hit.cosine is None else cosine,
                 )
@@ -242,6 +237,16 @@ class Talk:
         every.sort(key=lambda one: str(one.said["id"]), reverse=True)
         every.sort(key=lambda one: -float(one.said["score"]))
         return every
+
+
+def again(work: Callable[[], T]) -> T:
+    """Ask once more where a shard has lost what it knew, since its index was replaced meanwhile."""
+    for _ in range(_TRIES - 1):
+        try:
+            return work()
+        except ConversationLost:
+            continue
+    return work()
 
 
 def counted(tallies: Mapping[int, Reply], below: Callable[[str], Mapping[int, Reply]]) -> Facets:

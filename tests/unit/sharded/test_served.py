@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lpisearch import Library
 
-TOKEN = "a token of more than sixteen"  # noqa: S105 (of a test)
+TOKEN = "a-token-of-more-than-sixteen"  # noqa: S105 (of a test)
 
 
 @pytest.fixture
@@ -91,6 +91,7 @@ def test_a_shard_that_is_away_is_named_until_it_is_back(
         assert front.state() != before
         with pytest.raises(DocumentNotFound, match=f"wait for {second}"):
             front.document("sea/30")
+        front.close()
 
 
 def test_nobody_waits_for_a_shard_that_hangs(made: Path) -> None:
