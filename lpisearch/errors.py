@@ -9,6 +9,9 @@ LpiSearchError                 what happened, and what to do next
 │   ├── LibraryLocked          another process is writing
 │   ├── SeveralNames           hard links give the file two names
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
+│   ├── ShardsUnusable         a sharded library is not whole, or does not fit together
+│   ├── ShardsAway             none of its shards answers
+│   ├── NotOnShards            what was asked for cannot be done on shards
 │   ├── LibraryUnreachable     the server of its database cannot be reached, or refuses
 │   │   └── AddressRefused     its address cannot be understood
 │   ├── ServerTooOld           the server of its database lacks what is needed
@@ -36,6 +39,7 @@ LpiSearchError                 what happened, and what to do next
 ├── PlotUnavailable            the library that draws pictures is not installed
 ├── BadPreference              a file of settings says what means nothing
 ├── PreferencesUnwritable      a file of settings cannot be written
+├── ConversationLost           a shard no longer knows what it was asked
 ├── ServerUnreachable          no server answers at the address
 ├── ServerRefused              a server refuses what it is asked
 └── BadOption                  a value that cannot work
@@ -55,7 +59,7 @@ from lpisearch.messages import Message, Option, call
 from lpisearch.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from lpisearch.places import Place
@@ -152,6 +156,40 @@ class SeveralNames(LibraryError):
             f"{path} has {number} names (hard links), and is safely written under one alone.",
             Message("remove the other names, or use a copy: ", call("back_up")),
         )
+
+
+class ShardsUnusable(LibraryError):
+    """A sharded library is not whole, or does not fit together."""
+
+    def __init__(self, folder: Path, reason: str, next_step: str = "") -> None:
+        super().__init__(
+            f"{folder} is no sharded library: {reason}.",
+            next_step or Message("split the library anew: ", call("split", "DIR")),
+        )
+
+
+class ShardsAway(LibraryError):
+    """None of the shards of a library answers."""
+
+    def __init__(self, names: Sequence[str], reason: str) -> None:
+        super().__init__(
+            f"None of the shards answers: {', '.join(names)} ({reason}).",
+            Message("start them: ", call("serve", shard="1/2")),
+        )
+
+
+class ConversationLost(LpiSearchError):
+    """What a shard knew of a question is gone, or its index was replaced meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("The shard no longer knows the question.", "ask again")
+
+
+class NotOnShards(LibraryError):
+    """What was asked for cannot be done on a sharded library."""
+
+    def __init__(self, what: str, next_step: str) -> None:
+        super().__init__(f"A sharded library cannot {what}.", next_step)
 
 
 class LibraryUnreachable(LibraryError):

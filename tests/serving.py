@@ -1,13 +1,18 @@
-"""A server of a library in a thread, at a port of its own."""
+"""A server of a library in a thread or a process, at a port of its own."""
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 import threading
 import time
+import urllib.request
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pytest
 import uvicorn
 
 from lpisearch.settings.serving import ServeSettings
@@ -15,6 +20,7 @@ from lpisearch.web.app import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from lpisearch import Library
 
@@ -38,3 +44,31 @@ def served(library: Library, settings: ServeSettings | None = None) -> Iterator[
             app.state.lpisearch.jobs.announce_end()
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def serving(library: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a server; give it and its address, which it says itself."""
+    command = [sys.executable, "-m", "lpisearch", "--db", str(library), "serve", "--port", "0"]
+    server = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        lines = []
+        for line in server.stderr:
+            lines.append(line)
+            if " at http" in line:
+                break
+        else:
+            pytest.fail("".join(lines))
+        yield server, line.split(" at ")[1].split()[0]
+    finally:
+        if server.poll() is None:
+            server.kill()
+        server.communicate()
+
+
+def get_json(url: str) -> dict[str, object]:
+    """Return the JSON at an address."""
+    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 (our own server)
+        said: dict[str, object] = json.load(answer)
+        return said

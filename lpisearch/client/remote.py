@@ -48,3 +48,8 @@ class RemoteLibrary(Asking, Holding, Working, Apart):
     def close(self) -> None:
         """Close the connection of this thread; what is asked for afterwards opens another."""
         self._transport.close()
+
+    @property
+    def transport(self) -> Transport:
+        """What asks the server."""
+        return self._transport

@@ -46,12 +46,20 @@ class Transport:
         self._parts = parts
         self._token, self._seconds = token, seconds
         self._own = threading.local()
+        self._held: set[HTTPConnection] = set()
+
+    def close_all(self) -> None:
+        """Close the connections of all threads, none of which asks any more."""
+        for held in list(self._held):
+            held.close()
+        self._held.clear()
 
     def close(self) -> None:
         """Close the connection of this thread."""
         held: HTTPConnection | None = getattr(self._own, "connection", None)
         if held is not None:
             held.close()
+            self._held.discard(held)
             self._own.connection = None
 
     def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
@@ -125,6 +133,7 @@ class Transport:
         held: HTTPConnection | None = getattr(self._own, "connection", None)
         if held is None:
             held = self._own.connection = self._connect(self._seconds)
+            self._held.add(held)
         self._own.used = time.monotonic()
         held.request(method, address, content, headers)
         return held.getresponse()

@@ -31,6 +31,8 @@ _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.IndexNotFound: 404,
     errors.LibraryNotFound: 404,
     errors.LibraryUnwritable: 507,
+    errors.ShardsAway: 503,
+    errors.ShardsUnusable: 500,
     errors.LibraryDamaged: 500,
     errors.DocumentDamaged: 500,
     errors.NotALibrary: 500,

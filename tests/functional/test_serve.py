@@ -9,50 +9,23 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 import lpisearch
+from tests.serving import get_json, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-
-@contextmanager
-def _serving(library: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a server; give it and its address, which it says itself."""
-    command = [sys.executable, "-m", "lpisearch", "--db", str(library), "serve", "--port", "0"]
-    server = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True)
-    try:
-        assert server.stderr is not None
-        lines = []
-        for line in server.stderr:
-            lines.append(line)
-            if " at http" in line:
-                break
-        else:
-            pytest.fail("".join(lines))
-        yield server, line.split(" at ")[1].split()[0]
-    finally:
-        if server.poll() is None:
-            server.kill()
-        server.communicate()
-
-
-def _get(url: str) -> dict[str, object]:
-    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 (our own server)
-        said: dict[str, object] = json.load(answer)
-        return said
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_ends_cleanly(shelf: Path, number: signal.Signals) -> None:
     """It answers until it is told to end, also with somebody who follows a job; then it ends."""
-    with _serving(shelf) as (server, address):
-        assert _get(f"{address}api/v1/status")["documents"] == 40
+    with serving(shelf) as (server, address):
+        assert get_json(f"{address}api/v1/status")["documents"] == 40
         server.send_signal(number)
         assert server.wait(30) == 0
     assert not shelf.with_name(f"{shelf.name}-wal").exists()
@@ -62,14 +35,14 @@ def test_a_job_at_the_end_is_finished_or_named(shelf: Path, folder: Callable[...
     """SIGTERM in the middle of an ingest: all is stored, or the next start says what was not."""
     files = {f"{number}.txt": f"ship number {number} " * 200 for number in range(3000)}
     root = folder(files)
-    with _serving(shelf, "--root", str(root)) as (server, address):
+    with serving(shelf, "--root", str(root)) as (server, address):
         body = json.dumps({"paths": [str(root)]}).encode()
         asked = urllib.request.Request(  # noqa: S310 (our own server)
             f"{address}api/v1/jobs/ingest", body, {"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(asked, timeout=30) as answer:  # noqa: S310 (our own server)
             job = json.load(answer)
-        while _get(f"{address}api/v1/jobs/{job['id']}")["state"] == "waiting":
+        while get_json(f"{address}api/v1/jobs/{job['id']}")["state"] == "waiting":
             time.sleep(0.01)
         os.kill(server.pid, signal.SIGTERM)
         assert server.wait(60) == 0
@@ -79,15 +52,15 @@ def test_a_job_at_the_end_is_finished_or_named(shelf: Path, folder: Callable[...
         whole = len(library) == 40 + len(files)
         assert all(finding.ok for finding in library.examine())
     assert ("did not finish" in said) != whole
-    with _serving(shelf) as (_, address):
-        jobs = _get(f"{address}api/v1/jobs")["jobs"]
+    with serving(shelf) as (_, address):
+        jobs = get_json(f"{address}api/v1/jobs")["jobs"]
         assert isinstance(jobs, list)
         assert [each["state"] for each in jobs] == ([] if whole else ["interrupted"])
 
 
 def test_a_port_that_is_taken_is_said(shelf: Path) -> None:
     """The error names the address and ends with the next step."""
-    with _serving(shelf) as (_, address):
+    with serving(shelf) as (_, address):
         port = address.rsplit(":", 1)[1].strip("/")
         command = [sys.executable, "-m", "lpisearch", "--db", str(shelf), "serve", "--port", port]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

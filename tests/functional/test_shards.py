@@ -1,0 +1,75 @@
+"""Shards served by processes of their own, and one in front of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+import lpisearch
+from tests.serving import get_json, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_QUESTION = "ship harbour"
+
+
+def _ids(answer: dict[str, Any]) -> list[str]:
+    return [hit["id"] for hit in answer["hits"]]
+
+
+def test_shards_of_servers_answer_and_one_that_is_killed_is_named(
+    shelf: Path, tmp_path: Path
+) -> None:
+    """Two servers answer as the library, by one in front; if one is killed, the other answers."""
+    with lpisearch.open(shelf) as library:
+        library.index(dims=4)
+        library.split(tmp_path / "parts", 2)
+        expected = [hit.id for hit in library.search(_QUESTION, k=40)]
+        first = {entry.id for entry in library.entries()[:20]}
+    with ExitStack() as stack:
+        began = [
+            stack.enter_context(serving(tmp_path / "parts", "--shard", f"{number}/2"))
+            for number in (1, 2)
+        ]
+        urls = [url.rstrip("/") for _, url in began]
+        _, front = stack.enter_context(serving(shelf, "--shards", ",".join(urls)))
+        address = f"{front}api/v1/search?k=40&q={quote(_QUESTION)}"
+        whole = cast("dict[str, Any]", get_json(address))
+        assert _ids(whole) == expected
+        assert "missing" not in whole
+        began[1][0].kill()
+        began[1][0].wait()
+        rest = cast("dict[str, Any]", get_json(f"{address}&by=lexical"))
+        assert rest["missing"] == [urls[1]]
+        assert f"{urls[1]} is away" in rest["notes"][0]
+        assert rest["hits"]
+        assert set(_ids(rest)) <= first
+        status = cast("dict[str, Any]", get_json(f"{front}api/v1/status"))
+        assert [shard["state"] for shard in status["shards"]] == ["ready", "away"]
+
+
+def test_the_command_line_opens_a_folder_of_shards(shelf: Path, tmp_path: Path) -> None:
+    """`--db DIR` asks; what writes, and a shard that there is not, are stated errors."""
+    with lpisearch.open(shelf) as library:
+        library.index(dims=4)
+        library.split(tmp_path / "parts", 2)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lpisearch", "--db", str(tmp_path / "parts"), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    found = run("query", _QUESTION, "--json")
+    assert json.loads(found.stdout)["hits"], found.stderr
+    for words, said in (
+        (("ingest", "x"), "cannot take in documents"),
+        (("serve", "--shard", "3/2"), "is not a shard"),
+    ):
+        refused = run(*words)
+        assert refused.returncode in {1, 2}
+        assert said in refused.stderr
+        assert "Traceback" not in refused.stderr
