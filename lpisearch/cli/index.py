@@ -38,6 +38,7 @@ Number = TypeVar("Number", int, float)
 *_OTHERS, _LAST = method_names()
 _METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
 _LEARN = "Which documents"
+_WORK = "Who does the work"
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -143,6 +144,23 @@ def index(
         bool,
         typer.Option("--export-pgvector", help="Write the vectors to a table of the database too."),
     ] = False,
+    workers: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Let N processes of this machine do the work.",
+            rich_help_panel=_WORK,
+        ),
+    ] = 0,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let a Dask cluster do the work: the address of its scheduler, tcp://HOST:8786.",
+            rich_help_panel=_WORK,
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
@@ -170,6 +188,8 @@ def index(
         memory=None if memory is None else _bytes(memory),
         index_store=index_store,
         export_pgvector=export_pgvector,
+        cluster=cluster,
+        workers=workers,
     )
     library = context.obj.library
     plan = library.plan(options)
@@ -238,12 +258,19 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("classifier", _classifier(report.classifier)),
         *_chosen_classifier(report.classifier),
         ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
+        *([("sent and received", _wire(report))] if report.wire else []),
         ("peak memory", f"{report.peak_mb:,.0f} MB"),
         ("size", size(report.size_bytes)),
     ]
     print_pairs(pairs)
     for said in report.notes:
         note(said)
+
+
+def _wire(report: IndexReport) -> str:
+    """Say how many bytes went to those who work, and came back."""
+    sent = sum(each["sent"] + each["shared"] for each in report.wire.values())
+    return f"{size(sent)}, {size(sum(each['received'] for each in report.wire.values()))}"
 
 
 def _graph(report: IndexReport) -> str:

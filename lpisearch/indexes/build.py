@@ -14,10 +14,12 @@ from lpisearch.indexes.checking import with_typed_settings
 from lpisearch.indexes.counting import HASH_BYTES
 from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
 from lpisearch.indexes.learn import fit_subspace, library_versions
+from lpisearch.indexes.partitions import Partitions
 from lpisearch.indexes.places import IndexPlace, choose_place
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.projecting import MOST_LEADERS
 from lpisearch.indexes.resuming import labels_to_learn, workspace_of
+from lpisearch.indexes.spreading import check_spread, spread_of
 from lpisearch.indexes.stages import Stages, peak_megabytes
 from lpisearch.indexes.steps import Corpus
 from lpisearch.indexes.workspace import Kept, MemoryWorkspace
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from lpisearch.compute.spread import Traffic
     from lpisearch.indexes.learn import Fitted
     from lpisearch.indexes.manifest import Manifest
     from lpisearch.indexes.workspace import Room, Workspace
@@ -64,6 +67,7 @@ def build_index(
     from lpisearch.indexes.exporting import check_exportable, export_vectors
     from lpisearch.indexes.folder import check_writable
 
+    check_spread(options)
     plan = plan_index(library, options)
     if options.export_pgvector:
         check_exportable(library)
@@ -71,8 +75,18 @@ def build_index(
     check_writable(place.folder)
     stages = Stages(on_stage, on_step)
     spec = with_typed_settings(options.spec)
-    with workspace_of(library, place, spec, plan, stages) as workspace:
-        index = fit_index(library, spec, stages, workspace=workspace, most=plan.learned_from)
+    with (
+        spread_of(options, library, place) as spreading,
+        workspace_of(library, place, spec, plan, stages) as workspace,
+    ):
+        index = fit_index(
+            library,
+            spec,
+            stages,
+            workspace=workspace,
+            most=plan.learned_from,
+            partitioned=spreading.reads_library,
+        )
         with (
             stages.stage("writing"),
             writer_lock(library, "index", options.wait_seconds),
@@ -84,6 +98,7 @@ def build_index(
             written = SubspaceIndex(index.manifest, in_memory)
             folder = put_in_use(library, store, written, in_files)
         report = _report(index, stages, folder, workspace.resumed)
+    report.notes.extend(spreading.notes)
     if options.export_pgvector:
         with stages.stage("exporting vectors"):
             table = export_vectors(library, options.name, options.wait_seconds)
@@ -99,19 +114,24 @@ def fit_index(
     whole: bool = False,
     workspace: Workspace | None = None,
     most: int = MOST_LEADERS,
+    partitioned: bool = False,
 ) -> SubspaceIndex:
     """Work out an index; nothing of the library is written.
 
     The library is opened only to read: others may write to it meanwhile. With `whole`, long
     documents have no passages. Steps are kept by the workspace; in memory, if none is given. A
-    linear map is learned from at most so many documents.
+    linear map is learned from at most so many documents. With `partitioned`, whoever works reads
+    documents from the library.
 
     Raises
     ------
     BadOption, NothingToIndex, LibraryError
     """
     workspace = workspace or MemoryWorkspace()
-    with open_store(library) as store, _corpus(store, spec, stages) as documents:
+    with (
+        open_store(library) as store,
+        _corpus(store, spec, stages, partitioned=partitioned) as documents,
+    ):
         fitted = fit_subspace(documents, spec, stages, workspace, most)
         index = _as_index(fitted, documents, spec)
         calibrated = workspace.keep(
@@ -176,7 +196,9 @@ def put_in_use(
 
 
 @contextmanager
-def _corpus(store: Store, spec: IndexSpec, stages: Stages) -> Iterator[Corpus]:
+def _corpus(
+    store: Store, spec: IndexSpec, stages: Stages, *, partitioned: bool
+) -> Iterator[Corpus]:
     """Give the documents as they are now, whatever is written meanwhile."""
     from lpisearch.classifiers.training import check_train
 
@@ -197,7 +219,10 @@ def _corpus(store: Store, spec: IndexSpec, stages: Stages) -> Iterator[Corpus]:
                 stages.on_step(done, number)
 
         tokeniser = snapshot.settings.get(TOKENISER) or {}
-        yield Corpus(shards(), labels, splits, tokeniser, snapshot, pairs=pairs, ids=ids)
+        partitions = Partitions.of(store.path, spec.where, snapshot) if partitioned else None
+        yield Corpus(
+            shards(), labels, splits, tokeniser, snapshot, pairs, ids, partitions=partitions
+        )
 
 
 def _pairs(
@@ -303,5 +328,10 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[st
         passages=index.manifest.passages or 0,
         resumed=resumed,
         processor_seconds=stages.processor_seconds,
+        wire={name: _bytes(each) for name, each in stages.traffic.items()},
         **index.manifest.result.as_dict(),
     )
+
+
+def _bytes(traffic: Traffic) -> dict[str, int]:
+    return {name: getattr(traffic, name) for name in ("parts", "sent", "shared", "received")}

@@ -87,7 +87,8 @@ def fit_subspace(
         The documents do not tell anything apart.
     """
     build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), most)
-    counted = Counted.of_kept(build.step("counting terms", build.count))
+    kept = build.step("counting terms", build.count)
+    counted = Counted.of_kept(kept)
     vocabulary, stays = counted.vocabulary()
     turned = build.step(
         "writing postings", lambda room: turn_around(counted, vocabulary.index, room)
@@ -103,6 +104,9 @@ def fit_subspace(
     learned = build.keep("map", lambda room: build.learn(rows, counted.keys, room))
     placed = build.step("placing documents", lambda room: build.place(rows, learned, room))
     labelled = build.keep("labels", lambda room: build.classify(rows, turned, counted.keys, room))
+    facts = learned.facts
+    if "note" in kept.facts:
+        facts = facts | {"notes": [*facts["notes"], kept.facts["note"]]}
     of_terms = _of_terms(vocabulary, weighting, factors)
     documents: dict[str, NDArray[Any]] = {
         "document_rows": counted.keys,
@@ -116,7 +120,7 @@ def fit_subspace(
         vocabulary,
         weighting,
         documents | of_terms | of_map | turned.arrays | places | labelled.arrays,
-        learned.facts,
+        facts,
         1 - known / max(counted.words, 1),
         labelled.facts["classifier"],
     )

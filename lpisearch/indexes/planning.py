@@ -95,6 +95,7 @@ def _within(size: _Size, options: IndexOptions) -> IndexPlan:
     limit = None if options.memory is None else options.memory / 1e6
     most, needs = MOST_LEADERS, _megabytes(size, options, MOST_LEADERS, in_files=False)
     in_files = size.documents >= FILES_FROM if limit is None else needs > limit
+    in_files = in_files or bool(options.cluster or options.workers)
     if in_files:
         needs = _megabytes(size, options, most, in_files=True)
     while limit is not None and needs > limit:

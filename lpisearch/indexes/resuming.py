@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lpisearch.indexes.kept_files import in_files
 from lpisearch.indexes.learn import library_versions
 from lpisearch.indexes.workspace import MemoryWorkspace
-from lpisearch.storage import TOKENISER, fingerprint, open_store
+from lpisearch.storage import TOKENISER, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
         "spec": spec.as_dict(),
         "learned_from": plan.learned_from,
         "tokeniser": snapshot.settings.get(TOKENISER),
-        "documents": fingerprint(snapshot.corpus.content_hashes(spec.where)),
+        "documents": snapshot.corpus.fingerprint(spec.where),
         "versions": library_versions(),
     }
     digest = sha256(json.dumps(made, sort_keys=True).encode())
