@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
+import signal
 import socket
 import sys
 import warnings
@@ -74,6 +75,7 @@ def cluster_at(address: str) -> Iterator[Cluster]:
         raise BadOption("cluster", f"“{address}” is not like tcp://HOST:8786")
     from distributed import Client
 
+    _check_heard(address)
     with _quiet():
         try:
             client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
@@ -99,15 +101,16 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
 
     with _quiet():
         try:
-            processes = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=None,
-                dashboard_address="127.0.0.1:0",
-                # Others on this machine can reach its ports, and have no key.
-                security=Security.temporary(),
-                silence_logs=logging.CRITICAL,
-            )
+            with _interrupts_wait():
+                processes = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    memory_limit=None,
+                    dashboard_address="127.0.0.1:0",
+                    # Others on this machine can reach its ports, and have no key.
+                    security=Security.temporary(),
+                    silence_logs=logging.CRITICAL,
+                )
         except (OSError, RuntimeError, TimeoutError) as error:
             raise ClusterUnreachable("this machine", str(error)) from error
         with _closing(processes):
@@ -131,8 +134,8 @@ def check_shared(cluster: Cluster, folder: Path, mode: int = ANYONE) -> None:
             stream.write(token.encode())
         seen = cluster.everywhere(_answers, str(mark), token)
         for address, answered in seen.items():
-            own = mark.with_suffix(f".{answered}")
-            if not isinstance(answered, str) or not own.exists():
+            own = mark.with_name(f".{token}.{answered}")
+            if not isinstance(answered, str) or not own.is_file():
                 raise FolderNotShared(folder, address)
     finally:
         for each in folder.glob(f".{token}.*"):
@@ -143,6 +146,15 @@ def is_one_machine(cluster: Cluster) -> bool:
     """Tell whether all workers are on this machine, where SQLite lets them read its files."""
     own = _machine()
     return all(each == own for each in cluster.everywhere(_machine).values())
+
+
+def _check_heard(address: str) -> None:
+    """Knock once: Dask would go on knocking for a while where nobody listens."""
+    host, _, port = address.partition("://")[2].rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise ClusterUnreachable(address, "nobody answers") from error
 
 
 def _joined(client: Any, name: str) -> Cluster:
@@ -177,7 +189,7 @@ def _answers(mark: str, token: str) -> str:
     try:
         if path.read_text(encoding="utf-8") != token:
             return ""
-        path.with_suffix(f".{own}").write_text(token)
+        path.with_name(f".{token}.{own}").write_text(token)
     except OSError:
         return ""
     return own
@@ -210,10 +222,26 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Have Ctrl-C wait until the block ends: half a cluster can neither work nor be closed.
+
+    Threads and processes that are begun meanwhile, and theirs, never hear it: they end with us.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def _closing(each: Any) -> Iterator[None]:
     """Close a connection or a cluster, also where what it speaks with is gone already."""
     try:
         yield
     finally:
-        with suppress(OSError, TimeoutError, RuntimeError):
+        with _interrupts_wait(), suppress(OSError, TimeoutError, RuntimeError):
             each.close(timeout=_CLOSE_SECONDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,8 @@ def pack_places(unpacked: RowTarget, room: Room) -> None:
     scales = scales_of(rows)
     codes = room.target("vectors", rows.shape, _KIND)
     steps = room.target("vector_steps", (len(rows),), np.float32)
-    work = _Pack(unpacked, scales, codes, steps)
-    for _ in map_parts(work, range(0, len(rows), BLOCK_ROWS)):
+    starts = [*range(0, len(rows), BLOCK_ROWS), len(rows)]
+    for _ in map_parts(_Pack(unpacked, scales, codes, steps), pairwise(starts)):
         pass
     packed = PackedRows(codes.array(), steps.array(), scales)
     for name, array in place_arrays(packed).items():
@@ -38,15 +39,16 @@ def pack_places(unpacked: RowTarget, room: Room) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Pack:
-    """Packs the rows from one on."""
+    """Packs the rows from one to before another."""
 
     unpacked: RowTarget
     scales: NDArray[np.float32]
     codes: RowTarget
     steps: RowTarget
 
-    def __call__(self, start: int) -> None:
-        rows: NDArray[Any] = self.unpacked.array()[start : start + BLOCK_ROWS]
+    def __call__(self, part: tuple[int, int]) -> None:
+        start, stop = part
+        rows: NDArray[Any] = self.unpacked.array()[start:stop]
         packed = PackedRows.pack(rows, _KIND, self.scales)
         self.codes.write(start, packed.codes)
         self.steps.write(start, np.asarray(packed.steps))
