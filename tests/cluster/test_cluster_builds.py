@@ -66,7 +66,7 @@ def test_many_partitions_are_the_same_index(
     assert report.wire["counting terms"]["parts"] >= 15 + 15 + 3
 
 
-def test_a_library_in_postgresql_is_read_byworkers_of(
+def test_a_library_in_postgresql_is_read_by_workers(
     records: list[dict[str, Any]],
     new_address: Callable[[], Address],
     put: Callable[..., Any],
@@ -139,7 +139,7 @@ def test_a_driver_that_is_killed_is_gone_on_with(
     assert_same(arrays_of(many), expected)
 
 
-def test_an_interrupt_ends_driver_andworkers_of(many: Path) -> None:
+def test_an_interrupt_ends_driver_and_workers(many: Path) -> None:
     """Ctrl-C ends all processes, with status 130 and no traceback; no index is left behind."""
     command = [sys.executable, "-m", "lpisearch", "--db", str(many), "index", "--workers", "1"]
     process = subprocess.Popen(
