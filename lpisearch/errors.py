@@ -159,6 +159,23 @@ class SeveralNames(LibraryError):
         )
 
 
+class ShardsUnusable(LibraryError):
+    """A sharded library is not whole, or does not fit together."""
+
+    def __init__(self, folder: Path, reason: str, next_step: str = "") -> None:
+        super().__init__(
+            f"{folder} is no sharded library: {reason}.",
+            next_step or Message("split the library anew: ", call("split", "DIR")),
+        )
+
+
+class NotOnShards(LibraryError):
+    """What was asked for cannot be done on a sharded library."""
+
+    def __init__(self, what: str, next_step: str) -> None:
+        super().__init__(f"A sharded library cannot {what}.", next_step)
+
+
 class LibraryUnreachable(LibraryError):
     """The server of its database cannot be reached, or does not let it be used."""
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lpisearch.cli.commands import VerbCommand, VerbGroup
+from lpisearch.cli.progress import stage_line
 from lpisearch.cli.render import Json, print_json, say
 
 app = typer.Typer(
@@ -61,6 +62,25 @@ def backup(
         print_json({"copy": str(copy)})
     else:
         say(f"Copied to {copy}.")
+
+
+@app.command(cls=VerbCommand)
+def split(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder, not there yet.")],
+    shards: Annotated[
+        int, typer.Option("--shards", metavar="N", min=1, help="How many libraries in it.")
+    ] = 2,
+    json: Json = False,
+) -> None:
+    """Write the library with its indexes as shards, which one or several servers open."""
+    with stage_line() as line:
+        done = context.obj.library.split(folder, shards, on_stage=line.stage)
+    if json:
+        print_json(done)
+        return
+    counts = ", ".join(f"{number:,}" for number in done["documents"])
+    say(f"{done['folder']} has {done['shards']} shards of {counts} documents.")
 
 
 @app.command(cls=VerbCommand)

@@ -31,6 +31,7 @@ _VERBS = {
     "examine": "doctor",
     "back_up": "db backup",
     "retokenise": "db retokenise",
+    "split": "db split",
     "vector": "db vector",
 }
 

@@ -64,6 +64,11 @@ def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
             return []
         folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
         index = SubspaceIndex(*open_folder(folder))
+        if index.manifest.shard:
+            raise SubspaceError(
+                f"The index “{entry.name}” is that of one shard, and scores by the statistics of "
+                "all: it takes nothing in by itself."
+            )
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         if not same_tokens(index.manifest, tokeniser):
             raise SubspaceError(

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from lpisearch.errors import SubspaceError
 
-FORMAT = 2
+FORMAT = 3
 # Written is the first format that can say it: an earlier program can then read it.
-_LINEAR_FORMAT = 1
+_LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
 FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
@@ -77,6 +77,10 @@ class Manifest:
     passages
         How many passages long documents have; None in an index of an earlier program, which has
         documents as wholes alone.
+    shard
+        Of a shard (`indexes.sharding`): of which build it is, which of how many, and what scores
+        need to know of all shards together, "documents" and "mean_length". Nothing in the index
+        of a whole library.
     """
 
     spec: IndexSpec
@@ -91,6 +95,7 @@ class Manifest:
     placement: str = ""
     calibration: dict[str, Any] = field(default_factory=dict)
     passages: int | None = None
+    shard: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -104,8 +109,10 @@ class Manifest:
 
     @property
     def format(self) -> int:
-        """Of the folder: 2 has a placement, 1 does not know of any."""
-        return FORMAT if self.placement else _LINEAR_FORMAT
+        """Of the folder: 3 is of a shard, 2 has a placement, 1 does not know of either."""
+        if self.shard:
+            return FORMAT
+        return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
         """Return the JSON text of the file."""
@@ -114,6 +121,8 @@ class Manifest:
         del values["spec"]
         if not self.placement:
             del values["placement"]
+        if not self.shard:
+            del values["shard"]
         return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -150,6 +159,7 @@ class Manifest:
                 "placement": "",
                 "calibration": {},
                 "passages": None,
+                "shard": {},
                 **values,
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),

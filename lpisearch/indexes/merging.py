@@ -137,7 +137,7 @@ def _between(
     return places, counts, ends[terms]
 
 
-def _named(names: Sequence[str], vocabulary: Vocabulary, **entries: NDArray[Any]) -> Postings:
+def _named(names: Sequence[str], vocabulary: Vocabulary, **entries: Any) -> Postings:
     lines = [f"{name}\n".encode() for name in names]
     starts = np.concatenate([[0], np.cumsum([len(line) for line in lines], dtype=np.int64)])
     columns = [vocabulary.index.get(name, NO_COLUMN) for name in names]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lpisearch.indexes.postings import Postings
+from lpisearch.indexes.postings import LEXICON, Postings
 from lpisearch.indexes.scoring.document_terms import DocumentTerms
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _PREFIX = "passage_"
 _OWN = ("owners", "spans", "vectors")
-_LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
 _AT_ONCE = 50  # long documents, whose texts are held together
 _COUNTED_AT_ONCE = 1000
 _PLACED_AT_ONCE = 10_000
@@ -71,7 +70,7 @@ class Passages:
         }
         if not own:
             return None
-        lexicon = {name: getattr(postings, name) for name in _LEXICON}
+        lexicon = {name: getattr(postings, name) for name in LEXICON}
         return cls(
             own["owners"],
             own["spans"],
@@ -84,7 +83,7 @@ class Passages:
         """Return what is to be stored, by name; nothing if there is no passage."""
         if not len(self):
             return {}
-        words = {name: a for name, a in self.postings.arrays().items() if name not in _LEXICON}
+        words = {name: a for name, a in self.postings.arrays().items() if name not in LEXICON}
         own = {name: getattr(self, name) for name in _OWN} | words | self.terms.arrays()
         return {f"{_PREFIX}{name}": array for name, array in own.items()}
 

@@ -23,7 +23,27 @@ if TYPE_CHECKING:
 
 MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
+LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
 NEW = -1  # the place of a document that the postings do not have yet
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Whole:
+    """The library that documents are a part of, by which their words are weighed.
+
+    Attributes
+    ----------
+    documents
+        How many it has.
+    mean_length
+        How many tokens a document of it has on average.
+    frequencies
+        In how many of them each term of the postings is.
+    """
+
+    documents: int
+    mean_length: float
+    frequencies: NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +62,9 @@ class Postings:
         A document, and how often the term is in it (65,535 at most).
     document_lengths
         The number of tokens of each document.
+    whole
+        What says how rare a word is and how long a document usually is, where the documents are
+        those of one shard; None where they are all there are.
     """
 
     lexicon: NDArray[np.uint8]
@@ -51,12 +74,38 @@ class Postings:
     posting_places: NDArray[np.int32]
     posting_counts: NDArray[np.uint16]
     document_lengths: NDArray[np.int32]
+    whole: Whole | None = None
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
+    def array_names(cls) -> tuple[str, ...]:
+        """Return the names of its arrays in an index."""
+        return tuple(each.name for each in fields(cls) if each.name != "whole")
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], whole: Whole | None = None) -> Postings:
         """Take the arrays of an index that are named after the attributes."""
         # A plain view: slicing a memory-mapped array costs ten times as much.
-        return cls(*(arrays[each.name].view(np.ndarray) for each in fields(cls)))
+        return cls(*(arrays[name].view(np.ndarray) for name in cls.array_names()), whole)
+
+    @property
+    def n_documents(self) -> int:
+        """Of how many documents the frequencies are."""
+        return len(self.document_lengths) if self.whole is None else self.whole.documents
+
+    @property
+    def mean_length(self) -> float:
+        """How many tokens a document usually has."""
+        if self.whole is not None:
+            return self.whole.mean_length
+        return float(self.document_lengths.mean()) if len(self.document_lengths) else 0.0
+
+    def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
+        """Return in how many documents terms are, given by their numbers; all if none are given."""
+        if words is None:
+            words = np.arange(len(self))
+        if self.whole is not None:
+            return np.asarray(self.whole.frequencies[words], np.int64)
+        return np.asarray(self.posting_starts[words + 1] - self.posting_starts[words])
 
     @classmethod
     def build(
@@ -88,7 +137,7 @@ class Postings:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is to be stored, by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: getattr(self, name) for name in self.array_names()}
 
     def with_rows(self, counts: csr_array, lengths: NDArray[np.int32]) -> Postings:
         """Return the postings of something else by the same terms, such as parts of documents.
@@ -100,7 +149,7 @@ class Postings:
         lengths
             The number of tokens of each row.
         """
-        return replace(self, **_entries(counts.tocsc(), lengths))
+        return replace(self, **_entries(counts.tocsc(), lengths), whole=None)
 
     def counts(self) -> csr_array:
         """Return how often each term is in each document: documents as rows, terms as columns."""
@@ -156,6 +205,26 @@ def lexicon_arrays(names: Sequence[str], columns: Mapping[str, int]) -> dict[str
         "lexicon_starts": _running_total([len(line) for line in lines]),
         "lexicon_columns": np.array([columns.get(name, NO_COLUMN) for name in names], np.int32),
     }
+
+
+def postings_of_rows(
+    lexicon: Mapping[str, NDArray[Any]], counts: csr_array, lengths: NDArray[np.int32], whole: Whole
+) -> Postings:
+    """Return the postings of the documents of a shard.
+
+    Parameters
+    ----------
+    lexicon
+        Arrays of an index, those of the terms of all shards among them.
+    counts
+        Documents as rows; the columns are the terms in their order.
+    lengths
+        The number of tokens of each document.
+    whole
+        All shards.
+    """
+    of_terms = {name: lexicon[name] for name in LEXICON}
+    return Postings(**of_terms, **_entries(counts.tocsc(), lengths), whole=whole)
 
 
 def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArray[Any]]:

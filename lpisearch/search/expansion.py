@@ -160,7 +160,7 @@ def asked_of(engine: Engine, expanded: Expanded) -> Question:
     question = engine.ask(expanded.counts())
     if not expanded.groups:
         return question
-    weights = expanded.weights(len(engine.rows))
+    weights = expanded.weights(engine.postings.n_documents)
     terms = map(engine.postings.term, question.words.tolist())
     return replace(question, weights=np.array([weights[term] for term in terms], np.float32))
 

@@ -56,7 +56,13 @@ def by_index(
     engine: Engine, question: Question, request: Request, by: str, weight: float | None
 ) -> Ranking:
     """Rank all documents of an index."""
-    scores = engine.scores(question, by, feedback=request.feedback, weight=weight)
+    scores = engine.unit_scores(question, by, feedback=request.feedback, weight=weight)
+    return by_scores(engine, scores, request, by)
+
+
+def by_scores(engine: Engine, units: Scores, request: Request, by: str) -> Ranking:
+    """Rank all documents of an index by the scores of its units."""
+    scores = units.of_documents(engine.units)
     places = among(engine, request, scores, by)
     return Ranking(engine.rows, scores, places, engine.hashes, engine.places)
 

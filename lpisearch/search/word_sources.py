@@ -5,8 +5,6 @@ from __future__ import annotations
 from threading import local
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lpisearch.terms.folding import fold
 from lpisearch.terms.spelling import Words
 
@@ -27,7 +25,7 @@ class IndexWords:
     def __init__(self, engine: Engine, tokeniser: Tokeniser) -> None:
         self._postings = engine.postings
         postings = engine.postings
-        frequencies = np.diff(postings.posting_starts)
+        frequencies = postings.frequencies()
         self._words = Words(postings.lexicon, postings.lexicon_starts, frequencies, tokeniser)
 
     def has(self, token: str) -> bool:

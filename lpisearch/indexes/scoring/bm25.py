@@ -101,8 +101,7 @@ class Bm25:
     def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return how rare words are."""
         among = self.among or self.postings
-        starts = among.posting_starts
-        return inverse_frequency(starts[words + 1] - starts[words], len(among.document_lengths))
+        return inverse_frequency(among.frequencies(words), among.n_documents)
 
     def saturated(
         self, counts: NDArray[np.integer], documents: NDArray[np.integer]
@@ -117,8 +116,7 @@ class Bm25:
 
     @cached_property
     def _half(self) -> NDArray[np.float32]:
-        usual = (self.among or self.postings).document_lengths
-        mean = float(usual.mean()) if len(usual) else 0.0
+        mean = (self.among or self.postings).mean_length
         return half_saturation(self.postings.document_lengths, mean, k1=self.k1, b=self.b)
 
 

@@ -62,8 +62,8 @@ class DocumentTerms:
         """Turn postings around."""
         counts = postings.counts()
         n = counts.shape[0]
-        half = half_saturation(postings.document_lengths)
-        idf = inverse_frequency(np.diff(postings.posting_starts), n)
+        half = half_saturation(postings.document_lengths, postings.mean_length)
+        idf = inverse_frequency(postings.frequencies(), postings.n_documents)
         terms = np.empty((n, STRONGEST), np.int32)
         times = np.empty((n, STRONGEST), np.uint16)
         for start in range(0, n, _BLOCK):

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lpisearch.compute.stretches import largest, over_stretches
 from lpisearch.indexes.scoring.calibration import Calibration
-from lpisearch.indexes.scoring.feedback import FeedbackWords, FirstDocuments, moved_place
+from lpisearch.indexes.scoring.feedback import (
+    FeedbackWords,
+    first_count,
+    first_places,
+    moved_place,
+)
 from lpisearch.indexes.scoring.fusion import (
     FEEDBACK_BOUND,
     FEEDBACK_WEIGHT,
     PLACE_BOUND,
     above_all,
     bounded,
+    standard_from,
     standard_of,
 )
 from lpisearch.indexes.scoring.question import ask
+from lpisearch.indexes.scoring.steps import Border, First, Sums, in_step
 from lpisearch.indexes.scoring.units import Units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from lpisearch.indexes.scoring.fusion import Standard
     from lpisearch.indexes.scoring.moments import Moments
     from lpisearch.indexes.scoring.question import Question
+    from lpisearch.indexes.scoring.steps import Said
 
 WAYS = ("hybrid", "semantic", "lexical")
 # So many scores are held at once while a batch is answered: 64 queries of 60,000 documents.
@@ -105,6 +113,32 @@ class HybridParts:
     feedback: NDArray[np.float32]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class UnitScores:
+    """What the legs give documents as wholes and passages.
+
+    Attributes
+    ----------
+    scores
+        Of each unit, documents first.
+    hybrid, moved
+        How they came about, and what they were before the feedback; None but in hybrid.
+    """
+
+    scores: Scores
+    hybrid: _Hybrid | None = None
+    moved: NDArray[np.float32] | None = None
+
+    @property
+    def parts(self) -> HybridParts | None:
+        """What each hybrid score is the sum of."""
+        if self.hybrid is None or self.moved is None:
+            return None
+        words = self.hybrid.standard.of(self.hybrid.bm25)
+        feedback = self.scores.by - self.moved
+        return HybridParts(words, self.hybrid.weight, self.moved - words, feedback)
+
+
 class Engine:
     """Answers questions from an open index.
 
@@ -162,35 +196,30 @@ class Engine:
         self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None
     ) -> Scores:
         """Score all documents as wholes, and after them all passages; else as `scores`."""
+        alone = [self.scoring(question, by, feedback=feedback, weight=weight)]
+        return in_step(alone)[0].scores
+
+    def scoring(
+        self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None
+    ) -> Generator[Said, Any, UnitScores]:
+        """Score as `unit_scores`, together with the other parts of the library: see `in_step`."""
         units = self.units
         bm25 = units.bm25(question)
         found = question.is_known(by)
         if by == "lexical":
-            return Scores(bm25, bm25, None, found, bm25 > 0)
+            return UnitScores(Scores(bm25, bm25, None, found, bm25 > 0))
         cosines = units.cosines(question.vector)
-        standard = standard_of(cosines, units.documents)
-        evidence = _evidence(bm25, cosines, standard, units.documents)
+        every: Sums = yield units.sums(cosines, *([bm25] if by == "hybrid" else []))
+        standard = standard_from(every.legs[0])
+        evidence = _evidence(bm25, cosines, standard, every.documents)
         if by == "semantic":
-            return Scores(cosines, None, cosines, found, evidence)
-        hybrid = self._hybrid(question, bm25, weight, units)
-        fused = hybrid.fused(cosines, standard)
+            return UnitScores(Scores(cosines, None, cosines, found, evidence))
+        hybrid = self._hybrid(question, bm25, weight, units, standard_from(every.legs[1]))
+        fused = moved = hybrid.fused(cosines, standard)
         if feedback:
-            fused = hybrid.with_feedback(hybrid.moved(fused, self.index.moments))
-        return Scores(fused, bm25, cosines, found, evidence)
-
-    def hybrid_parts(
-        self, question: Question, *, feedback: bool = True, weight: float | None = None
-    ) -> HybridParts:
-        """Return what the hybrid score of each unit is the sum of; the arguments are `scores`'."""
-        units, bm25 = self.units, self.units.bm25(question)
-        hybrid = self._hybrid(question, bm25, weight, units)
-        words = hybrid.standard.of(bm25)
-        fused = hybrid.fused(units.cosines(question.vector))
-        if not feedback:
-            return HybridParts(words, hybrid.weight, fused - words, np.zeros_like(fused))
-        moved = hybrid.moved(fused, self.index.moments)
-        said = hybrid.with_feedback(moved) - moved
-        return HybridParts(words, hybrid.weight, moved - words, said)
+            moved = yield from hybrid.moving(fused, every, self.index.moments)
+            fused = yield from hybrid.telling(moved, every)
+        return UnitScores(Scores(fused, bm25, cosines, found, evidence), hybrid, moved)
 
     def best_passages(self, scores: Scores, place: int, most: int) -> list[tuple[int, int]]:
         """Return where the best passages of a document are in its text, best first.
@@ -250,17 +279,17 @@ class Engine:
             yield hybrid.with_feedback(hybrid.fused(each)), bm25
 
     def _hybrid(
-        self, question: Question, bm25: NDArray[np.float32], weight: float | None, units: Units
+        self,
+        question: Question,
+        bm25: NDArray[np.float32],
+        weight: float | None,
+        units: Units,
+        standard: Standard | None = None,
     ) -> _Hybrid:
         if weight is None:
             weight = self.calibration.weight(question.length)
-        return _Hybrid(
-            question,
-            bm25,
-            standard_of(bm25, units.documents),
-            np.float32(weight * question.known),
-            units,
-        )
+        standard = standard or standard_of(bm25, units.documents)
+        return _Hybrid(question, bm25, standard, np.float32(weight * question.known), units)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -294,16 +323,50 @@ class _Hybrid:
         over_stretches(len(scores), fuse)
         return scores
 
-    def moved(self, fused: NDArray[np.float32], moments: Moments | None) -> NDArray[np.float32]:
+    def moving(
+        self, fused: NDArray[np.float32], every: Sums, moments: Moments | None
+    ) -> Generator[Said, Any, NDArray[np.float32]]:
         """Return the scores by the place that is moved towards the documents that come first.
 
         In a large library it is compared with the best so far alone: others keep their scores.
         """
-        place = self.moved_place(fused)
-        count = max(COMPARED_AGAIN, int(SHARE_AGAIN * len(fused)))
-        if moments is None or count >= len(fused):
-            return self.fused(self.units.cosines(place))
+        first: First = yield self._first_vectors(fused, every.movers)
+        place = moved_place(self.question.vector, first)
+        count = max(COMPARED_AGAIN, int(SHARE_AGAIN * every.units))
+        if moments is None or count >= every.units:
+            cosines = self.units.cosines(place)
+            spread: Sums = yield self.units.sums(cosines)
+            return self.fused(cosines, standard_from(spread.legs[0]))
         best = np.sort(largest(fused, count))
+        border: Border = yield Border.of(fused[best], count)
+        return self._compared_again(fused, best[fused[best] >= border.value], place, moments)
+
+    def telling(
+        self, fused: NDArray[np.float32], every: Sums
+    ) -> Generator[Said, Any, NDArray[np.float32]]:
+        """Add what the words of the documents that come first find."""
+        first: First = yield self._first_words(fused, every.movers)
+        bm25 = self.units.bm25(FeedbackWords.of_first(first, self.units))
+        spread: Sums = yield self.units.sums(bm25)
+        return self._with_words(fused, bm25, standard_from(spread.legs[0]))
+
+    def moved_place(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the question's place moved towards the documents that come first."""
+        return moved_place(self.question.vector, self._first_vectors(fused, self.units.movers))
+
+    def with_feedback(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Add what the words of the documents that come first find, in a library that is whole."""
+        first = self._first_words(fused, self.units.movers)
+        bm25 = self.units.bm25(FeedbackWords.of_first(first, self.units))
+        return self._with_words(fused, bm25, standard_of(bm25, self.units.documents))
+
+    def _compared_again(
+        self,
+        fused: NDArray[np.float32],
+        best: NDArray[np.int64],
+        place: NDArray[np.float32],
+        moments: Moments,
+    ) -> NDArray[np.float32]:
         again = fused.copy()
 
         def compare(part: slice) -> None:
@@ -320,15 +383,9 @@ class _Hybrid:
         places = self.units.certainty[some] * bounded(standard.of(cosines), PLACE_BOUND)
         return self.standard.of(self.bm25[some]) + self.weight * places
 
-    def moved_place(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the question's place moved towards the documents that come first."""
-        return moved_place(self.question.vector, self.units, self._first(fused))
-
-    def with_feedback(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Add what the words of the documents that come first find."""
-        words = FeedbackWords.of_documents(self._first(fused), self.units)
-        bm25 = self.units.bm25(words)
-        standard = standard_of(bm25, self.units.documents)
+    def _with_words(
+        self, fused: NDArray[np.float32], bm25: NDArray[np.float32], standard: Standard
+    ) -> NDArray[np.float32]:
         share = np.float32(self.question.known)
         scores = np.empty_like(fused)
 
@@ -339,8 +396,16 @@ class _Hybrid:
         over_stretches(len(scores), add)
         return scores
 
-    def _first(self, fused: NDArray[np.float32]) -> FirstDocuments:
-        return FirstDocuments.of_scores(fused, self.units.long)
+    def _first_vectors(self, fused: NDArray[np.float32], movers: int) -> First:
+        first = self._first(fused, movers)
+        return First(first_count(movers), fused[first], [self.units.vectors_at(first)])
+
+    def _first_words(self, fused: NDArray[np.float32], movers: int) -> First:
+        first = self._first(fused, movers)
+        return First(first_count(movers), fused[first], [*self.units.telling_words(first)])
+
+    def _first(self, fused: NDArray[np.float32], movers: int) -> NDArray[np.int64]:
+        return first_places(fused, first_count(movers), self.units.long)
 
 
 def _evidence(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.scoring.question import Question
+    from lpisearch.indexes.scoring.steps import First
     from lpisearch.indexes.scoring.units import Units
 
 FIRST = 10
@@ -35,41 +36,40 @@ UNWANTED = 0.25
 LIKE_WORDS = 50
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class FirstDocuments:
-    """The documents that come first, and how much each counts: the counts add up to 1.
+def first_count(movers: int) -> int:
+    """Return how many documents, of so many, move a question.
 
     In a library of fewer than 200 documents they are fewer than ten, in one of fewer than 20 none.
-    Of a long document its passages are taken, each as a document.
     """
-
-    places: NDArray[np.int64]
-    shares: NDArray[np.float32]
-
-    @classmethod
-    def of_scores(
-        cls, scores: NDArray[np.float32], without: Sequence[int] | NDArray[np.int64] = ()
-    ) -> FirstDocuments:
-        """Take the best by a score, but for some."""
-        count = min(FIRST, (len(scores) - len(without)) // _DOCUMENTS_A_FIRST)
-        if not count:
-            return cls(np.empty(0, np.int64), np.empty(0, np.float32))
-        pool = scores
-        if len(without):
-            pool = scores.copy()
-            pool[without] = -np.inf
-        first = largest(pool, count)
-        shares = np.exp(STEEPNESS * (pool[first] - pool[first].max()))
-        return cls(first, shares / shares.sum())
+    return min(FIRST, movers // _DOCUMENTS_A_FIRST)
 
 
-def moved_place(
-    place: NDArray[np.float32], units: Units, first: FirstDocuments
-) -> NDArray[np.float32]:
-    """Return a query's place moved towards the documents that it finds first."""
-    if not len(first.places) or not place.any():
+def first_places(
+    scores: NDArray[np.float32], count: int, without: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the best by a score, but for some: of a long document its passages are taken."""
+    count = min(count, len(scores) - len(without))
+    if not count:
+        return np.empty(0, np.int64)
+    pool = scores
+    if len(without):
+        pool = scores.copy()
+        pool[without] = -np.inf
+    return largest(pool, count)
+
+
+def shares_of(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return how much each of the first documents counts: together 1."""
+    shares = np.exp(STEEPNESS * (scores - scores.max(initial=-np.inf)))
+    return np.asarray(shares / shares.sum(), np.float32) if len(shares) else shares
+
+
+def moved_place(place: NDArray[np.float32], first: First) -> NDArray[np.float32]:
+    """Return a query's place moved towards those of the documents that it finds first."""
+    if not len(first.scores) or not place.any():
         return place
-    return _unit(place + np.float32(STRENGTH) * (first.shares @ units.vectors_at(first.places)))
+    (vectors,) = first.rows
+    return _unit(place + np.float32(STRENGTH) * (shares_of(first.scores) @ vectors))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,11 +80,11 @@ class FeedbackWords:
     weights: NDArray[np.float32]
 
     @classmethod
-    def of_documents(cls, first: FirstDocuments, units: Units) -> FeedbackWords:
+    def of_first(cls, first: First, units: Units) -> FeedbackWords:
         """Take the fifty words that the first documents say most."""
-        numbers, worth = units.telling_words(first.places)
+        numbers, worth = first.rows
         filled = numbers != NO_TERM
-        said_by = (worth * first.shares[:, np.newaxis])[filled]
+        said_by = (worth * shares_of(first.scores)[:, np.newaxis])[filled]
         words, at = np.unique(numbers[filled], return_inverse=True)
         weights = np.bincount(at, said_by, minlength=len(words)).astype(np.float32)
         if len(words) > FEEDBACK_WORDS:

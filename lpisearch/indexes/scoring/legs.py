@@ -13,18 +13,17 @@ from lpisearch.indexes.scoring.units import WHOLE_SHARE
 from lpisearch.records import Leg
 
 if TYPE_CHECKING:
-    from lpisearch.indexes.scoring.engine import Engine, Scores
+    from lpisearch.indexes.scoring.engine import Engine, UnitScores
     from lpisearch.indexes.scoring.question import Question
 
 
 def legs_of(
     engine: Engine,
     question: Question,
-    scores: Scores,
+    scored: UnitScores,
     place: int,
     *,
     feedback: bool = True,
-    weight: float | None = None,
 ) -> tuple[Leg, ...]:
     """Take the score of a document apart.
 
@@ -32,18 +31,18 @@ def legs_of(
     ----------
     engine, question
         What ranked, and for what.
-    scores
-        From `engine.scores` of the question.
+    scored
+        From `engine.scoring` of the question.
     place
         Of the document in the index.
-    feedback, weight
-        As they were given to `engine.scores`.
+    feedback
+        As it was given to `engine.scoring`.
     """
-    if scores.bm25 is None or scores.cosines is None:
+    scores, parts = scored.scores.of_documents(engine.units), scored.parts
+    if parts is None or scores.bm25 is None or scores.cosines is None:
         value = float(scores.by[place])
         return (Leg("words" if scores.cosines is None else "place", value, value, 1.0, value),)
     unit = place if scores.units is None else int(scores.units[place])
-    parts = engine.hybrid_parts(question, feedback=feedback, weight=weight)
     words, near = float(parts.words[unit]), float(parts.places[unit])
     said, heavy = float(parts.feedback[unit]), float(parts.weight)
     share = FEEDBACK_WEIGHT * question.known

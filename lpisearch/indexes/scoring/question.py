@@ -88,13 +88,12 @@ def _known(
     counts: NDArray[np.float32],
     unknown: Sequence[int],
 ) -> float:
-    starts = postings.posting_starts
     nowhere = np.zeros(len(unknown), np.int64)
     return known_part(
         np.concatenate([counts, np.array(unknown, np.float32)]),
-        np.concatenate([starts[words + 1] - starts[words], nowhere]),
+        np.concatenate([postings.frequencies(words), nowhere]),
         np.concatenate([postings.lexicon_columns[words] >= 0, nowhere.astype(np.bool_)]),
-        len(postings.document_lengths),
+        postings.n_documents,
     )
 
 
