@@ -137,7 +137,7 @@ class Steps:
             target.write(0, places)
             said = iter([_Said.of(places)])
         else:
-            loadings = np.ascontiguousarray(learned.arrays["loadings"])
+            loadings = learned.arrays["loadings"]  # from a file: whoever works maps it, too
             said = map_blocks(_Place(loadings, scales, target), rows)
         self._refuse_alike(list(said))
         if packs:
