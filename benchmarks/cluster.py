@@ -74,7 +74,8 @@ def main() -> None:
     print(text)
     if arguments.write:
         command = f"python benchmarks/cluster.py --documents {arguments.documents}"
-        write_part(arguments.write, f"`{command} --workers {arguments.workers}`\n\n{text}")
+        said = f"`{command} --workers {arguments.workers}`\n\n{text}"
+        write_between(arguments.write, said, _BEGIN, _END)
 
 
 def make_library(folder: Path, documents: int) -> Path:
@@ -181,11 +182,11 @@ def _wire(build: Build, beside: Build) -> list[str]:
     return lines
 
 
-def write_part(page: Path, text: str) -> None:
-    """Put a text into the marked part of a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    page.write_text(f"{before}{_BEGIN}\n{text}\n{_END}{after}", encoding="utf-8")
+def write_between(page: Path, text: str, begin: str, end: str) -> None:
+    """Put a text into a page, between two marks."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    after = rest.partition(end)[2]
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

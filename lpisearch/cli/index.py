@@ -270,7 +270,8 @@ def _render(report: IndexReport, *, json: bool) -> None:
 def _wire(report: IndexReport) -> str:
     """Say how many bytes went to those who work, and came back."""
     sent = sum(each["sent"] + each["shared"] for each in report.wire.values())
-    return f"{size(sent)}, {size(sum(each['received'] for each in report.wire.values()))}"
+    received = sum(each["received"] for each in report.wire.values())
+    return f"{size(int(sent))}, {size(int(received))}"
 
 
 def _graph(report: IndexReport) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lpisearch.compute.spread import Traffic
     from lpisearch.indexes.learn import Fitted
     from lpisearch.indexes.manifest import Manifest
     from lpisearch.indexes.workspace import Room, Workspace
@@ -328,10 +327,6 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[st
         passages=index.manifest.passages or 0,
         resumed=resumed,
         processor_seconds=stages.processor_seconds,
-        wire={name: _bytes(each) for name, each in stages.traffic.items()},
+        wire={name: asdict(each) for name, each in stages.traffic.items()},
         **index.manifest.result.as_dict(),
     )
-
-
-def _bytes(traffic: Traffic) -> dict[str, int]:
-    return {name: getattr(traffic, name) for name in ("parts", "sent", "shared", "received")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lpisearch.compute.spread import Traffic, traffic
@@ -51,7 +51,9 @@ class Stages:
         worked -= moved.processor_seconds
         self._add(self.processor_seconds, name, time.process_time() - worked)
         if moved.parts:
-            self.traffic[name] = self.traffic.get(name, Traffic()) + moved
+            moved = self.traffic.get(name, Traffic()) + moved
+            rounded = round(moved.processor_seconds, 3)
+            self.traffic[name] = replace(moved, processor_seconds=rounded)
 
     @staticmethod
     def _add(seconds: dict[str, float], name: str, more: float) -> None:

@@ -182,5 +182,5 @@ def test_the_command_line_says_what_went_over_the_wire(
     answer = cli("index", "--cluster", dask.address, "--dims", "3", "--json")
     assert answer.exit_code == 0, answer.output
     wire = json.loads(answer.stdout)["wire"]
-    assert wire["counting terms"].keys() == {"parts", "sent", "shared", "received"}
+    assert {"parts", "sent", "shared", "received"} < wire["counting terms"].keys()
     assert "sent and received" in cli("index", "--cluster", dask.address, "--dims", "3").stdout
