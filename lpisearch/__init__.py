@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         SubspaceError,
     )
     from lpisearch.library import Library
-    from lpisearch.library import open_library as open  # noqa: A004 (lpisearch.open reads best)
     from lpisearch.projections.eigenmaps import Eigenmaps
     from lpisearch.projections.fsslpi import FSSL
     from lpisearch.projections.krlpi import KRLPI
@@ -113,6 +112,7 @@ if TYPE_CHECKING:
         SearchOptions,
         SimilarityOptions,
     )
+    from lpisearch.sharded import open_library as open  # noqa: A004 (lpisearch.open reads best)
 
 __version__ = "0.2.0"
 
@@ -242,7 +242,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `lpisearch --help` answers at once."""
     if name == "open":
-        return import_module("lpisearch.library").open_library
+        return import_module("lpisearch.sharded").open_library
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
     if name in __all__:  # what is left are the methods

@@ -60,7 +60,7 @@ from lpisearch.messages import Message, Option, call
 from lpisearch.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from lpisearch.places import Place
@@ -167,6 +167,23 @@ class ShardsUnusable(LibraryError):
             f"{folder} is no sharded library: {reason}.",
             next_step or Message("split the library anew: ", call("split", "DIR")),
         )
+
+
+class ShardsAway(LibraryError):
+    """None of the shards of a library answers."""
+
+    def __init__(self, names: Sequence[str], reason: str) -> None:
+        super().__init__(
+            f"None of the shards answers: {', '.join(names)} ({reason}).",
+            Message("start them: ", call("serve", shard="1/2")),
+        )
+
+
+class ConversationLost(LpiSearchError):
+    """What a shard knew of a question is gone, or its index was replaced meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("The shard no longer knows the question.", "ask again")
 
 
 class NotOnShards(LibraryError):

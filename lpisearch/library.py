@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
-from lpisearch.errors import DocumentNotFound
+from lpisearch.errors import BadOption, DocumentNotFound
 from lpisearch.places import place_of
 from lpisearch.records import Classification, Document, Entry, Filter
 from lpisearch.settings import EvaluateOptions, IndexOptions, IngestOptions, SearchOptions
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.session import Session
-    from lpisearch.places import Address, Place
+    from lpisearch.places import Place
     from lpisearch.records import (
         Answer,
         DimensionReport,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         TopicReport,
     )
     from lpisearch.search.searcher import Searcher
+    from lpisearch.search.shard import ShardSide
     from lpisearch.settings import (
         CategoriesOptions,
         ClassifyOptions,
@@ -80,25 +81,6 @@ def default_path() -> Place:
 
     standing = standing_library()
     return here if standing is None else standing.value
-
-
-def open_library(path: str | os.PathLike[str] | Address | None = None) -> Library:
-    """Open a library of documents; the first `ingest` makes it.
-
-    Parameters
-    ----------
-    path
-        The database file, or the address of a database (`postgresql://USER@HOST/DATABASE`); that
-        of `default_path` if not given.
-
-    Examples
-    --------
-    >>> import lpisearch
-    >>> with lpisearch.open("notes.db") as library:
-    ...     library.path.name
-    'notes.db'
-    """
-    return Library(place_of(path) if path is not None else default_path())
 
 
 def method_names() -> list[str]:
@@ -160,6 +142,7 @@ class Library:
         self._lock = RLock()
         self._opened: Session | None = None
         self._asked: Searcher | None = None
+        self._side: ShardSide | None = None
 
     def __repr__(self) -> str:
         return f"Library({str(self.path)!r})"
@@ -175,7 +158,7 @@ class Library:
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
-            self._asked = None
+            self._asked = self._side = None
 
     def __len__(self) -> int:
         return self.listing(limit=0)[1]
@@ -321,7 +304,7 @@ class Library:
         >>> [hit.id for hit in library.search("letter", by="lexical")]
         ['first.txt']
         """
-        wanted = _search_options(options, k, by, label, index, sort=sort, explain=explain)
+        wanted = search_options(options, k, by, label, index, sort=sort, explain=explain)
         wanted = replace(wanted, facets=facets or wanted.facets)
         return self._searcher().search(text, wanted, like=like, unlike=unlike)
 
@@ -388,7 +371,7 @@ class Library:
         """
         from lpisearch.ingest.inputs import first_document
 
-        wanted = _search_options(options, k, by, label, index)
+        wanted = search_options(options, k, by, label, index)
         searcher = self._searcher()
         if isinstance(document, Document):
             return searcher.similar(document, wanted)
@@ -943,6 +926,25 @@ class Library:
         return retokenise(self.path, language)
 
     @property
+    def is_sharded(self) -> bool:
+        """Whether it is in several shards, and so only asked."""
+        return False
+
+    def shard(self, said: str) -> Library:
+        """Return one shard, given as "2/4"; a library that is whole has none."""
+        raise BadOption("shard", f"“{said}”: {self.path} is not in shards")
+
+    def as_shard(self) -> ShardSide:
+        """Return what answers for this library where it is one shard of another."""
+        from lpisearch.search.shard import ShardSide
+
+        searcher = self._searcher()
+        with self._lock:
+            if self._side is None:
+                self._side = ShardSide(self._session, searcher)
+            return self._side
+
+    @property
     def _session(self) -> Session:
         from lpisearch.indexes.session import Session
 
@@ -964,7 +966,7 @@ def _each(labels: str | Sequence[str]) -> tuple[str, ...]:
     return (labels,) if isinstance(labels, str) else tuple(labels)
 
 
-def _search_options(
+def search_options(
     options: SearchOptions | None,
     k: int | None,
     by: str | None,
@@ -974,6 +976,7 @@ def _search_options(
     sort: str | None = None,
     explain: bool = False,
 ) -> SearchOptions:
+    """Return the options of a search; what is given by name goes before them."""
     chosen = options or SearchOptions()
     labels = _each(label)
     return replace(

@@ -32,10 +32,11 @@ def as_record(kind: type, said: Mapping[str, Any]) -> Any:
 def as_answer(said: Mapping[str, Any]) -> Answer:
     """Return an answer."""
     bare: Answer = as_record(Answer, {**said, "hits": ()})
-    return replace(bare, hits=tuple(_hit(each) for each in said["hits"]))
+    return replace(bare, hits=tuple(as_hit(each) for each in said["hits"]))
 
 
-def _hit(said: Mapping[str, Any]) -> Hit:
+def as_hit(said: Mapping[str, Any]) -> Hit:
+    """Return a hit."""
     passages = tuple(_passage(each) for each in said["passages"])
     why = said.get("explanation")
     plain = {**said, "passages": (), "explanation": None}

@@ -85,7 +85,8 @@ class Postings:
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], whole: Whole | None = None) -> Postings:
         """Take the arrays of an index that are named after the attributes."""
         # A plain view: slicing a memory-mapped array costs ten times as much.
-        return cls(*(arrays[name].view(np.ndarray) for name in cls.array_names()), whole)
+        own: dict[str, Any] = {name: arrays[name].view(np.ndarray) for name in cls.array_names()}
+        return cls(**own, whole=whole)
 
     @property
     def n_documents(self) -> int:
@@ -133,7 +134,8 @@ class Postings:
         order = sorted(present, key=terms.__getitem__)
         by_term = by_term[:, order]
         names = [terms[column] for column in order]
-        return cls(**lexicon_arrays(names, columns), **_entries(by_term, lengths))
+        own: dict[str, Any] = lexicon_arrays(names, columns) | _entries(by_term, lengths)
+        return cls(**own)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is to be stored, by name."""
@@ -223,8 +225,8 @@ def postings_of_rows(
     whole
         All shards.
     """
-    of_terms = {name: lexicon[name] for name in LEXICON}
-    return Postings(**of_terms, **_entries(counts.tocsc(), lengths), whole=whole)
+    own: dict[str, Any] = {name: lexicon[name] for name in LEXICON}
+    return Postings(**own | _entries(counts.tocsc(), lengths), whole=whole)
 
 
 def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArray[Any]]:

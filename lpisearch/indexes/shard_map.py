@@ -129,9 +129,9 @@ def shard_name(number: int) -> str:
     return f"shard-{number:04}.db"
 
 
-def is_sharded(folder: Path) -> bool:
-    """Tell whether a path is a folder, and so no library in a file."""
-    return folder.is_dir()
+def looks_sharded(folder: Path) -> bool:
+    """Tell whether a folder is a sharded library, or was to become one."""
+    return (folder / FILE).exists() or (folder / shard_name(0)).exists()
 
 
 def clear_for_shards(folder: Path) -> None:

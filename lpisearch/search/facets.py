@@ -7,6 +7,7 @@ of documents is a few sums over arrays.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from lpisearch.records import Facets, FacetValue
 from lpisearch.search.periods import by_period
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,16 +47,71 @@ class _Coded:
             codes, places = codes[some], places[some]
         return cls(list(numbers), codes, places)
 
-    def counts(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return how many of the chosen documents have each value."""
-        return np.bincount(self.codes[chosen[self.places]], minlength=len(self.names))
+    def counts(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
+        """Return how many of the chosen documents have each value that some of them have."""
+        counts = np.bincount(self.codes[chosen[self.places]], minlength=len(self.names))
+        return {self.names[at]: int(counts[at]) for at in np.flatnonzero(counts)}
 
-    def most_frequent(self, chosen: NDArray[np.bool_]) -> tuple[FacetValue, ...]:
-        """Return the values that chosen documents have, most frequent first."""
-        counts = self.counts(chosen)
-        found = [(int(counts[at]), self.names[at]) for at in np.flatnonzero(counts)]
-        found.sort(key=lambda pair: (-pair[0], pair[1]))
-        return tuple(FacetValue(name, name, count) for count, name in found[:MOST_VALUES])
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a set of documents consists of, before the most frequent is chosen: it can be added up.
+
+    Attributes
+    ----------
+    total
+        How many documents there are.
+    labels, predicted, splits, formats, dates
+        How many have each value; dates are days.
+    paths
+        The first and the last in the order of their characters; () where no document has any.
+    """
+
+    total: int
+    labels: Mapping[str, int]
+    predicted: Mapping[str, int]
+    splits: Mapping[str, int]
+    formats: Mapping[str, int]
+    dates: Mapping[str, int]
+    paths: Sequence[str] = ()
+
+    @property
+    def folder(self) -> str:
+        """The deepest folder in which all lie, with a separator at its end; "" if there is none."""
+        return _common_folder(self.paths) if self.paths else ""
+
+    @classmethod
+    def together(cls, tallies: Sequence[Tally]) -> Tally:
+        """Add up those of different documents."""
+        paths = [path for each in tallies for path in each.paths]
+        names = ("labels", "predicted", "splits", "formats", "dates")
+        counts = {name: added(getattr(each, name) for each in tallies) for name in names}
+        ends = (min(paths), max(paths)) if paths else ()
+        return cls(total=sum(each.total for each in tallies), paths=ends, **counts)
+
+    def facets(self, folders: Mapping[str, int]) -> Facets:
+        """Choose what is shown; folders are those next below `folder`."""
+        period, dates = by_period(self.dates)
+        below = [FacetValue(self.folder + name, name, count) for name, count in _ranked(folders)]
+        return Facets(
+            total=self.total,
+            labels=_most_frequent(self.labels),
+            predicted=_most_frequent(self.predicted),
+            splits=_most_frequent(self.splits),
+            folders=tuple(below),
+            formats=_most_frequent(self.formats),
+            dates=dates,
+            period=period,
+            undated=self.total - sum(self.dates.values()),
+        )
+
+
+def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Add up counts by name."""
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +130,7 @@ class FacetColumns:
     predicted: _Coded
     splits: _Coded
     formats: _Coded
-    folders: _Coded
+    folder_paths: _Coded
     dates: _Coded
 
     @classmethod
@@ -101,22 +157,35 @@ class FacetColumns:
 
     def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
         """Count documents, given by their keys; all if none are given."""
-        chosen = np.ones(len(self.keys), bool) if keys is None else np.isin(self.keys, keys)
-        total = int(np.count_nonzero(chosen))
-        dated = self.dates.counts(chosen)
-        known = {self.dates.names[at]: int(dated[at]) for at in np.flatnonzero(dated)}
-        period, dates = by_period(known)
-        return Facets(
-            total=total,
-            labels=self.labels.most_frequent(chosen),
-            predicted=self.predicted.most_frequent(chosen),
-            splits=self.splits.most_frequent(chosen),
-            folders=_next_below(self.folders, chosen),
-            formats=self.formats.most_frequent(chosen),
-            dates=dates,
-            period=period,
-            undated=total - sum(known.values()),
+        found = self.tally(keys)
+        return found.facets(self.folders(found.folder, keys))
+
+    def tally(self, keys: NDArray[np.int64] | None = None) -> Tally:
+        """Count documents by every value that some of them have."""
+        chosen = self._chosen(keys)
+        paths = self.folder_paths.counts(chosen)
+        return Tally(
+            total=int(np.count_nonzero(chosen)),
+            labels=self.labels.counts(chosen),
+            predicted=self.predicted.counts(chosen),
+            splits=self.splits.counts(chosen),
+            formats=self.formats.counts(chosen),
+            dates=self.dates.counts(chosen),
+            paths=(min(paths), max(paths)) if paths else (),
         )
+
+    def folders(self, common: str, keys: NDArray[np.int64] | None = None) -> dict[str, int]:
+        """Count what lies next below a folder in which all of the documents lie."""
+        totals: dict[str, int] = {}
+        for path, count in self.folder_paths.counts(self._chosen(keys)).items():
+            name = path[len(common) :].split(os.sep, 1)
+            # A file of its own is no folder; one of many documents is as good as one.
+            if len(name) > 1 or count > 1:
+                totals[name[0]] = totals.get(name[0], 0) + count
+        return totals
+
+    def _chosen(self, keys: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+        return np.ones(len(self.keys), bool) if keys is None else np.isin(self.keys, keys)
 
 
 def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Coded:
@@ -125,21 +194,13 @@ def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Co
     return _Coded.of((name for _, name in labels), np.searchsorted(keys, owners))
 
 
-def _next_below(paths: _Coded, chosen: NDArray[np.bool_]) -> tuple[FacetValue, ...]:
-    """Count what lies next below the deepest folder in which all of the chosen lie."""
-    counts = paths.counts(chosen)
-    found = {paths.names[at]: int(counts[at]) for at in np.flatnonzero(counts)}
-    if not found:
-        return ()
-    common = _common_folder(found)
-    totals: dict[str, int] = {}
-    for path, count in found.items():
-        name = path[len(common) :].split(os.sep, 1)
-        # A file of its own is no folder; one of many documents is as good as one.
-        if len(name) > 1 or count > 1:
-            totals[name[0]] = totals.get(name[0], 0) + count
-    ordered = sorted(totals.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_VALUES]
-    return tuple(FacetValue(common + name, name, count) for name, count in ordered)
+def _most_frequent(counts: Mapping[str, int]) -> tuple[FacetValue, ...]:
+    return tuple(FacetValue(name, name, count) for name, count in _ranked(counts))
+
+
+def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return names and counts, the most frequent first, as many as are given."""
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_VALUES]
 
 
 def _common_folder(paths: Collection[str]) -> str:

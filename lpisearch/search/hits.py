@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from lpisearch.records import Details, Hit
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.records import Explanation, Passage
@@ -103,7 +104,7 @@ def _select(
 
     chosen: Chosen = {}
     changed = 0
-    alike = _Alike(ranking) if options.collapse else None
+    alike = Alike() if options.collapse else None
     with_text = options.collapse or wanted <= _READ_AT_ONCE
     places = best(ranking.scores.by, count, ranks_of_ids, ranking.among)
     for place, details in _details(snapshot, ranking, places.tolist(), with_text=with_text):
@@ -111,7 +112,7 @@ def _select(
             break
         if details is None:
             changed += 1
-        elif alike is None or alike.is_new(place, details):
+        elif alike is None or alike.is_new(Traits.of(ranking, place, details)):
             chosen[place] = details if with_text else None
         if len(chosen) == wanted:
             break
@@ -134,31 +135,57 @@ def _details(
             yield place, details
 
 
-class _Alike:
+class Traits(NamedTuple):
+    """By what it is told whether two documents are nearly the same.
+
+    Attributes
+    ----------
+    text
+        The same where title and text are.
+    words
+        All words of both.
+    vector
+        Its place; None where there is no index.
+    """
+
+    text: Hashable
+    words: frozenset[Any]
+    vector: NDArray[np.float32] | None
+
+    @classmethod
+    def of(cls, ranking: Ranking, place: int, details: Details) -> Traits:
+        """Look at a document."""
+        words = frozenset(f"{details.title} {details.text}".casefold().split())
+        vector = None if ranking.vectors is None else ranking.vectors.at(place)
+        return cls((details.title, details.text), words, vector)
+
+
+class Alike:
     """Knows the documents that are shown already."""
 
-    def __init__(self, ranking: Ranking) -> None:
-        self._vectors = ranking.vectors
-        self._shown: dict[int, frozenset[str]] = {}
-        self._texts: set[tuple[str, str]] = set()
+    def __init__(self) -> None:
+        self._shown: list[Traits] = []
+        self._texts: set[Hashable] = set()
 
-    def is_new(self, place: int, details: Details) -> bool:
+    def is_new(self, traits: Traits) -> bool:
         """Tell whether a document differs from those shown; if so, it is shown too."""
-        text = (details.title, details.text)
-        if text in self._texts:
+        if traits.text in self._texts:
             return False
-        words = frozenset(f"{details.title} {details.text}".casefold().split())
-        if self._vectors is not None:
+        if traits.vector is not None:
             # In a subspace all documents of one topic may lie close together: words must agree.
-            alike = [at for at, seen in self._shown.items() if _share(words, seen) >= _COMMON_WORDS]
-            if is_near(self._vectors.at(place), self._vectors.at(alike)):
+            alike = [
+                seen.vector
+                for seen in self._shown
+                if seen.vector is not None and _share(traits.words, seen.words) >= _COMMON_WORDS
+            ]
+            if alike and is_near(traits.vector, np.stack(alike)):
                 return False
-            self._shown[place] = words
-        self._texts.add(text)
+            self._shown.append(traits)
+        self._texts.add(traits.text)
         return True
 
 
-def _share(words: frozenset[str], others: frozenset[str]) -> float:
+def _share(words: frozenset[Any], others: frozenset[Any]) -> float:
     return len(words & others) / max(len(words | others), 1)
 
 

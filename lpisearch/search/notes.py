@@ -41,13 +41,18 @@ def about_words(request: Request, by: str) -> str:
     """Say of which words nothing is known, or ""."""
     if not request.tokens and not request.unknown:
         return "" if request.phrases else "the query has no words to look for"
-    unknown = [_in_no_document(each) for each in request.unknown]
-    if unknown:
-        more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
-        return f"in no document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
+    if request.unknown:
+        return about_unknown(request.unknown)
     if by == "semantic" and request.question and not request.question.has_place:
         return Message("these words are too rare for the subspace; try ", Option("by", "lexical"))
     return ""
+
+
+def about_unknown(suggestions: Sequence[Suggestion]) -> str:
+    """Say which words no document has."""
+    unknown = [_in_no_document(each) for each in suggestions]
+    more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
+    return f"in no document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
 
 
 def why_none(snapshot: Snapshot, options: SearchOptions) -> str:

@@ -71,7 +71,7 @@ class Searcher:
         SubspaceError
             An explanation was asked of a map that is not linear.
         """
-        with self._view(options) as view:
+        with self.view(options) as view:
             request = request_of(view, text, options.where)
             if like or unlike:
                 from lpisearch.search.likeness import moved_by_documents
@@ -97,7 +97,7 @@ class Searcher:
         from lpisearch.search.likeness import moved_by_documents
         from lpisearch.search.reasons import reason_of
 
-        with self._view(options) as view:
+        with self.view(options) as view:
             request = request_of(view, text, options.where)
             if like or unlike:
                 request = moved_by_documents(view, request, like, unlike)
@@ -109,7 +109,7 @@ class Searcher:
         """Return for each of some texts the words that have to do with a query."""
         from lpisearch.search.marking import marks
 
-        with self._view(options) as view:
+        with self.view(options) as view:
             request = words_of(view, text)
             return [marks(view, request, part) for part in parts]
 
@@ -131,7 +131,7 @@ class Searcher:
         """
         from lpisearch.search.likeness import like_document
 
-        with self._view(options) as view:
+        with self.view(options) as view:
             refuse_words_alone(view, options)
             allowed = view.reading.passing(options.where)
             return view.answer(like_document(view, document, allowed), options)
@@ -170,7 +170,7 @@ class Searcher:
 
         if options.sort != RELEVANCE:
             raise BadOption("sort", "the answers to many queries are sorted by their scores")
-        with self._view(options, engine) as view:
+        with self.view(options, engine) as view:
             refuse_words_alone(view, options)
             yield from Batch(view, options, on_note).answers(queries)
 
@@ -199,7 +199,7 @@ class Searcher:
         ------
         IndexNotFound, SubspaceError
         """
-        with self._view(replace(DEFAULTS, index=index)) as view:
+        with self.view(replace(DEFAULTS, index=index)) as view:
             engine = view.engine
             if engine is None:
                 raise SubspaceError(why_no_index(view.reading))
@@ -215,7 +215,7 @@ class Searcher:
         ------
         IndexNotFound, SubspaceError
         """
-        with self._view(replace(DEFAULTS, index=index)) as view:
+        with self.view(replace(DEFAULTS, index=index)) as view:
             if view.engine is None:
                 raise SubspaceError(why_no_index(view.reading))
             vector = view.engine.ask(view.index_tokeniser.tokens(text)).vector
@@ -224,11 +224,29 @@ class Searcher:
             return vector
 
     @contextmanager
-    def _view(self, options: SearchOptions, other: Engine | None = None) -> Iterator[View]:
+    def view(
+        self, options: SearchOptions, other: Engine | None = None, *, part: bool = False
+    ) -> Iterator[View]:
+        """Give the library as it is now, for one question.
+
+        Parameters
+        ----------
+        options
+            How it is answered.
+        other
+            Over the same documents, to be used in place of the index of the library.
+        part
+            Whether these are the documents of a shard: others may have labels that these lack.
+
+        Raises
+        ------
+        BadOption, IndexNotFound, LibraryError
+        """
         check_options(options)
         with self._session.moment(options.index) as moment:
             reading = moment.reading
-            check_labels(reading.snapshot, options.where, reading.remember)
+            if not part:
+                check_labels(reading.snapshot, options.where, reading.remember)
             engine = other
             if engine is None and reading.opened is not None:
                 engine = self._engine(reading.opened)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lpisearch.search.hits import select
 from lpisearch.settings import RELEVANCE
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from lpisearch.settings import SearchOptions
     from lpisearch.storage import Snapshot
 
+T = TypeVar("T")
+
 SORTED = 100
 """So many of the best are sorted, or as many as are asked for: beyond, hits have little to do
 with the query, and the newest of all documents with one of its words is not what is looked for."""
@@ -28,6 +30,11 @@ _KEYS: dict[str, Callable[[Details], str]] = {
     "title": lambda details: fold(details.title),
     "path": lambda details: details.path,
 }
+
+
+def sort_key(sort: str, details: Details) -> str:
+    """Return what a document is sorted by; "" comes last."""
+    return _KEYS[sort](details)
 
 
 def select_sorted(
@@ -45,7 +52,12 @@ def select_sorted(
     rows = {place: int(ranking.rows[place]) for place in chosen}
     details = snapshot.documents.details(list(rows.values()), characters=0)
     keys = {place: _KEYS[options.sort](details[row]) for place, row in rows.items()}
-    known = [place for place in chosen if keys[place]]
-    known.sort(key=keys.__getitem__, reverse=options.sort == "date")
-    places = known + [place for place in chosen if not keys[place]]
+    places = in_order(list(chosen), keys.__getitem__, options.sort)
     return {place: chosen[place] for place in places[:wanted]}, changed
+
+
+def in_order(best: list[T], key: Callable[[T], str], sort: str) -> list[T]:
+    """Return documents, best first, in another order; those without a key come last."""
+    known = [each for each in best if key(each)]
+    known.sort(key=key, reverse=sort == "date")
+    return known + [each for each in best if not key(each)]

@@ -14,7 +14,7 @@ from lpisearch.terms.folding import fold
 from lpisearch.terms.spelling import allowed_edits, edit_distances, merit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from lpisearch.search.expansion import WordSource
     from lpisearch.storage import Snapshot
@@ -45,7 +45,10 @@ def suggest(
         words = source.words(normal)
         ranked: dict[str, float] = {}
         for term, cost in words.nearest(normal, _TERMS):
-            form, edits = _as_written(snapshot, tokeniser, term, normal)
+            rows = snapshot.lexical.some_with(term, _DOCUMENTS)
+            if not rows:
+                continue  # documents of another shard have it
+            form, edits = _as_written(snapshot, tokeniser, rows, term, normal)
             if edits <= allowed_edits(normal) or cost <= _OTHER_FORM:
                 least = min(edits, cost + _UNSEEN)
                 ranked.setdefault(form, merit(normal, form, least, words.documents(term)))
@@ -54,10 +57,11 @@ def suggest(
     return tuple(suggestions)
 
 
-def _as_written(snapshot: Snapshot, tokeniser: Tokeniser, term: str, word: str) -> tuple[str, int]:
-    """Return how a few documents write a term, as nearly as possible like a word, and how near."""
+def _as_written(
+    snapshot: Snapshot, tokeniser: Tokeniser, rows: Sequence[int], term: str, word: str
+) -> tuple[str, int]:
+    """Return how documents write a term, as nearly as possible like a word, and how near."""
     forms: Counter[str] = Counter()
-    rows = snapshot.lexical.some_with(term, _DOCUMENTS)
     for _, title, text in snapshot.documents.texts(rows, _CHARACTERS):
         whole = f"{title}\n{text}"
         for start, end, _ in tokeniser.spans(whole, {term}):

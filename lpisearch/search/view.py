@@ -80,7 +80,7 @@ class View:
         rows = [int(ranking.rows[place]) for place in chosen]
         sections = self.snapshot.documents.sections(rows)
         passages = Passages(self, request, ranking, sections)
-        explain = self._explainer(request, passages, text) if options.explain else None
+        explain = self.explainer(request, passages, text) if options.explain else None
         hits = as_hits(self.snapshot, ranking, chosen, options, passages.of, explain=explain)
         notes = (
             *request.notes,
@@ -110,7 +110,7 @@ class View:
         weight = options.semantic_weight
         return options.by, by_index(self.engine, request.question, request, options.by, weight)
 
-    def _explainer(
+    def explainer(
         self, request: Request, passages: Passages, text: str
     ) -> Callable[[int, Details], Explanation] | None:
         """Return what takes the cosine of a hit apart: that of the query as it was typed.

@@ -1,0 +1,97 @@
+"""What cannot be done on shards, each with what to do in its place."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from lpisearch.errors import NotOnShards
+from lpisearch.messages import Message, call
+
+_WHOLE = Message(
+    "do so in the library that it was made from, then split that anew: ", call("split", "DIR")
+)
+_ONE = "ask the library that it was made from"
+
+
+class Apart:
+    """Methods of `Library` that need all documents in one place, or write."""
+
+    @staticmethod
+    def _cannot(what: str) -> NotOnShards:
+        return NotOnShards(what, _ONE)
+
+    def ingest(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: shards are ranked by the statistics of all."""
+        raise NotOnShards("take in documents", _WHOLE)
+
+    def index(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: one map is learned from all documents."""
+        raise NotOnShards("learn an index", _WHOLE)
+
+    def plan(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: nothing can be built."""
+        raise NotOnShards("learn an index", _WHOLE)
+
+    def label(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: labels are given in the whole library."""
+        raise NotOnShards("change labels", _WHOLE)
+
+    def predict_labels(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: predicted labels are kept in the whole library."""
+        raise NotOnShards("keep predicted labels", _WHOLE)
+
+    def forget_predicted(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: predicted labels are kept in the whole library."""
+        raise NotOnShards("forget predicted labels", _WHOLE)
+
+    def delete(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: shards are ranked by the statistics of all."""
+        raise NotOnShards("remove documents", _WHOLE)
+
+    def retokenise(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: one map is learned from all words."""
+        raise NotOnShards("cut words anew", _WHOLE)
+
+    def split(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: it is split."""
+        raise NotOnShards("be split again", _WHOLE)
+
+    def upgrade(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: each shard is upgraded when it is opened."""
+        raise NotOnShards("be upgraded as one", "open it: each shard is upgraded by itself")
+
+    def schema_differences(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: each shard has a schema of its own."""
+        raise NotOnShards("be compared as one", call("open", "DIR/shard-0000.db"))
+
+    def back_up(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: the folder is copied."""
+        raise NotOnShards("be copied as one file", "copy its folder")
+
+    def export(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: each shard is exported."""
+        raise NotOnShards("be exported as one", call("open", "DIR/shard-0000.db"))
+
+    def topics(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: documents of all shards would be grouped together."""
+        raise NotOnShards("find topics", _ONE)
+
+    def map(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: documents of all shards would be drawn together."""
+        raise NotOnShards("draw a map", _ONE)
+
+    def dimensions(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: documents of all shards would be looked through."""
+        raise NotOnShards("show its dimensions", _ONE)
+
+    def evaluate(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: an evaluation learns anew."""
+        raise NotOnShards("be evaluated", _ONE)
+
+    def evaluating(self, *_given: object, **_named: object) -> NoReturn:
+        """Refuse: an evaluation learns anew."""
+        raise NotOnShards("be evaluated", _ONE)
+
+    def as_shard(self) -> NoReturn:
+        """Refuse: shards have no shards."""
+        raise NotOnShards("be a shard itself", call("serve", shard="1/2"))
