@@ -81,13 +81,13 @@ class Case:
 
 
 def measure() -> None:
-    """Build all cases, and keep what was measured."""
-    cases = []
-    for documents in _MEASURED:
+    """Build all cases, and keep what was measured; those that are there already stay."""
+    cases = read_cases() if CASES.exists() else []
+    for documents in _MEASURED[len(cases) :]:
         with tempfile.TemporaryDirectory() as folder:
             cases.append(_case(make_library(Path(folder), documents)))
         print(cases[-1], flush=True)
-    CASES.write_text(json.dumps([asdict(case) for case in cases], indent=1) + "\n")
+        CASES.write_text(json.dumps([asdict(case) for case in cases], indent=1) + "\n")
 
 
 def _case(library: Path) -> Case:
@@ -213,14 +213,13 @@ def _fit(
 
 
 def _memory(cases: Sequence[Case]) -> tuple[float, float, float]:
-    """Split what grows into documents (key, hash, length, arrays of all) and terms (names, dicts)."""
+    """Return what there is in any case, a document (key, hash, …) and a term (its name, …)."""
     from scipy.optimize import nnls
 
-    first = cases[0].peak_mb
     A = np.array([[1, case.documents, case.terms] for case in cases], float)
     scale = A.max(axis=0)
     found = nnls(A / scale, np.array([case.peak_mb for case in cases]))[0] / scale
-    return (float(found[0] or first), float(found[1]), float(found[2]))
+    return float(found[0]), float(found[1]), float(found[2])
 
 
 def read_cases() -> list[Case]:
@@ -295,12 +294,12 @@ def predicted(model: Model, largest: Case, options: argparse.Namespace) -> list[
 
 
 def _files(case: Case) -> float:
-    """Gigabytes: counts (8 bytes an entry), postings (6), places as they are (4 a number) and packed."""
+    """Return gigabytes of counts (8 bytes an entry), postings (6), places (4 and 2 a number)."""
     return (case.entries * (8 + 6) + case.documents * (_DIMS * 6 + 64 + 6 * STRONGEST)) / 1e9
 
 
 def _worker_gigabytes(case: Case) -> float:
-    """What joining vocabularies takes, or a block with the map, and the program itself."""
+    """Return what joining vocabularies takes, or a block with the map, and the program itself."""
     joining = min(case.terms, MOST_TERMS) * 300
     block = BLOCK_ROWS * (case.words / case.documents * 70 + _DIMS * 12) + case.columns * _DIMS * 4
     return 0.2 + max(joining, block) / 1e9

@@ -32,6 +32,7 @@ from lpisearch.records.wire import index_record
 
 if TYPE_CHECKING:
     from lpisearch.records import IndexPlan, IndexReport
+    from lpisearch.settings import IndexOptions
 
 Number = TypeVar("Number", int, float)
 
@@ -161,6 +162,19 @@ def index(
             rich_help_panel=_WORK,
         ),
     ] = "",
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="FILES",
+            help="Make a library in shards of these JSON Lines or Parquet files: a glob, s3://…",
+            rich_help_panel=_WORK,
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where --from puts it.", rich_help_panel=_WORK),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
@@ -191,6 +205,9 @@ def index(
         cluster=cluster,
         workers=workers,
     )
+    if source or out:
+        _render(_from_files(source, out, options), json=json)
+        return
     library = context.obj.library
     plan = library.plan(options)
     if not json:
@@ -198,6 +215,19 @@ def index(
     with stage_line(plan.stages) as line:
         report = library.index(options=options, on_stage=line.stage, on_step=line.step)
     _render(report, json=json)
+
+
+def _from_files(source: str, out: Path | None, options: IndexOptions) -> IndexReport:
+    """Make a sharded library of files."""
+    from lpisearch.errors import BadOption
+    from lpisearch.library import index_files
+
+    if not source or out is None:
+        raise BadOption(
+            ("from", "out"), "each needs the other: files, and where to put the library"
+        )
+    with stage_line({}) as line:
+        return index_files(source, out, options=options, on_stage=line.stage, on_step=line.step)
 
 
 def _number(option: str, text: str, kind: type[Number]) -> Number | None:

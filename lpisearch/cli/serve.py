@@ -57,9 +57,7 @@ def serve(
     ] = "",
     shard: Annotated[
         str,
-        typer.Option(
-            "--shard", metavar="K/N", help="Serve one of the N shards of a folder."
-        ),
+        typer.Option("--shard", metavar="K/N", help="Serve one of the N shards of a folder."),
     ] = "",
     shards: Annotated[
         str,

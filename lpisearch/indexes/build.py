@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -96,7 +95,7 @@ def build_index(
             in_files = {name: path for name, path in files.items() if name in index.arrays}
             written = SubspaceIndex(index.manifest, in_memory)
             folder = put_in_use(library, store, written, in_files)
-        report = _report(index, stages, folder, workspace.resumed)
+        report = as_report(index, stages, folder, workspace.resumed)
     report.notes.extend(spreading.notes)
     if options.export_pgvector:
         with stages.stage("exporting vectors"):
@@ -127,26 +126,43 @@ def fit_index(
     BadOption, NothingToIndex, LibraryError
     """
     workspace = workspace or MemoryWorkspace()
-    with (
-        open_store(library) as store,
-        _corpus(store, spec, stages, partitioned=partitioned) as documents,
-    ):
-        fitted = fit_subspace(documents, spec, stages, workspace, most)
-        index = _as_index(fitted, documents, spec)
-        calibrated = workspace.keep(
-            "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)
-        )
-        manifest = replace(index.manifest, calibration=calibrated.facts)
-        index = SubspaceIndex(manifest, index.arrays)
-        if whole:
-            return index
-        if not index.long_documents.size:
-            return SubspaceIndex(replace(manifest, passages=0), index.arrays)
-        placed = workspace.keep(
-            "passages", lambda room: _place_passages(index, documents, stages, room)
-        )
-        manifest = replace(manifest, passages=placed.facts["passages"])
-        return SubspaceIndex(manifest, index.arrays | placed.arrays)
+    with open_store(library) as store, store.reading() as snapshot:
+        partitions = Partitions.of(library, spec.where, snapshot) if partitioned else None
+        documents = corpus_of(snapshot, spec, stages, partitions)
+        return fit_corpus(documents, spec, stages, workspace, most, whole=whole)
+
+
+def fit_corpus(
+    documents: Corpus,
+    spec: IndexSpec,
+    stages: Stages,
+    workspace: Workspace,
+    most: int = MOST_LEADERS,
+    *,
+    whole: bool = False,
+) -> SubspaceIndex:
+    """Work out an index of documents, wherever they lie; the options are those of `fit_index`.
+
+    Raises
+    ------
+    BadOption, NothingToIndex, LibraryError
+    """
+    fitted = fit_subspace(documents, spec, stages, workspace, most)
+    index = _as_index(fitted, documents, spec)
+    calibrated = workspace.keep(
+        "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)
+    )
+    manifest = replace(index.manifest, calibration=calibrated.facts)
+    index = SubspaceIndex(manifest, index.arrays)
+    if whole:
+        return index
+    if not index.long_documents.size:
+        return SubspaceIndex(replace(manifest, passages=0), index.arrays)
+    placed = workspace.keep(
+        "passages", lambda room: _place_passages(index, documents, stages, room)
+    )
+    manifest = replace(manifest, passages=placed.facts["passages"])
+    return SubspaceIndex(manifest, index.arrays | placed.arrays)
 
 
 def _chosen_place(library: Place, options: IndexOptions) -> IndexPlace:
@@ -194,34 +210,34 @@ def put_in_use(
     return folder
 
 
-@contextmanager
-def _corpus(
-    store: Store, spec: IndexSpec, stages: Stages, *, partitioned: bool
-) -> Iterator[Corpus]:
-    """Give the documents as they are now, whatever is written meanwhile."""
+def corpus_of(
+    snapshot: Snapshot, spec: IndexSpec, stages: Stages, partitions: Partitions | None = None
+) -> Corpus:
+    """Return the documents that a build learns from.
+
+    Raises
+    ------
+    BadOption
+    """
     from lpisearch.classifiers.training import check_train
 
-    with store.reading() as snapshot:
-        labels = labels_to_learn(snapshot, spec)
-        if spec.labels == "use" and not labels:
-            raise BadOption("labels", "no document has a label to use")
-        splits = snapshot.labels.splits_by_key(spec.where)
-        check_train(spec.train, set(splits.values()))
-        pairs, ids = _pairs(spec, snapshot)
+    labels = labels_to_learn(snapshot, spec)
+    if spec.labels == "use" and not labels:
+        raise BadOption("labels", "no document has a label to use")
+    splits = snapshot.labels.splits_by_key(spec.where)
+    check_train(spec.train, set(splits.values()))
+    pairs, ids = _pairs(spec, snapshot)
 
-        def shards() -> Iterator[TokenShard]:
-            number, _ = snapshot.corpus.count_and_sum(spec.where)
-            done = 0
-            for shard in snapshot.corpus.shards(spec.where):
-                yield shard
-                done += len(shard.keys)
-                stages.on_step(done, number)
+    def shards() -> Iterator[TokenShard]:
+        number, _ = snapshot.corpus.count_and_sum(spec.where)
+        done = 0
+        for shard in snapshot.corpus.shards(spec.where):
+            yield shard
+            done += len(shard.keys)
+            stages.on_step(done, number)
 
-        tokeniser = snapshot.settings.get(TOKENISER) or {}
-        partitions = Partitions.of(store.path, spec.where, snapshot) if partitioned else None
-        yield Corpus(
-            shards(), labels, splits, tokeniser, snapshot, pairs, ids, partitions=partitions
-        )
+    tokeniser = snapshot.settings.get(TOKENISER) or {}
+    return Corpus(shards(), labels, splits, tokeniser, snapshot, pairs, ids, partitions=partitions)
 
 
 def _pairs(
@@ -315,13 +331,16 @@ def _place_passages(index: SubspaceIndex, documents: Corpus, stages: Stages, roo
     return Kept(facts={"passages": len(passages)})
 
 
-def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]) -> IndexReport:
+def as_report(
+    index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]
+) -> IndexReport:
+    """Return what was built, and what it took."""
     return IndexReport(
         name=index.manifest.name,
         method=index.manifest.method,
         seconds=stages.seconds,
         peak_mb=peak_megabytes(),
-        size_bytes=sum(path.stat().st_size for path in folder.iterdir()),
+        size_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
         folder=str(folder),
         calibration=index.manifest.calibration,
         passages=index.manifest.passages or 0,

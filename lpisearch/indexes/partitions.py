@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,8 +47,21 @@ _MATRIX = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
 
 
 class Partition(NamedTuple):
-    """Documents from one key to another, both included; `digest` is of their keys and contents."""
+    """Documents of a library from one key to another, both included.
 
+    Attributes
+    ----------
+    library
+        Where they are.
+    number
+        Of the partition.
+    first, last
+        The keys.
+    digest
+        Of the keys and contents of the documents.
+    """
+
+    library: Place
     number: int
     first: int
     last: int
@@ -60,7 +74,7 @@ class Partitions:
 
     Attributes
     ----------
-    library, where
+    where
         Which documents there are.
     tokeniser
         The settings that made the tokens.
@@ -68,7 +82,6 @@ class Partitions:
         In the order of the keys.
     """
 
-    library: Place
     where: Filter
     tokeniser: dict[str, Any]
     parts: tuple[Partition, ...]
@@ -77,11 +90,12 @@ class Partitions:
     def of(cls, library: Place, where: Filter, snapshot: Snapshot) -> Partitions:
         """Cut the documents of a library as they are now into blocks."""
         parts: list[Partition] = []
+        place = library.absolute()
         block: list[tuple[int, bytes]] = []
 
         def cut() -> None:
             digest = fingerprint(block)
-            parts.append(Partition(len(parts), block[0][0], block[-1][0], digest))
+            parts.append(Partition(place, len(parts), block[0][0], block[-1][0], digest))
             block.clear()
 
         for each in snapshot.corpus.stream_hashes(where):
@@ -91,7 +105,14 @@ class Partitions:
         if block:
             cut()
         tokeniser = snapshot.settings.get(TOKENISER) or {}
-        return cls(library.absolute(), where, tokeniser, tuple(parts))
+        return cls(where, tokeniser, tuple(parts))
+
+    @classmethod
+    def joined(cls, several: Sequence[Partitions]) -> Partitions:
+        """Put those of several libraries with the same tokeniser one after the other."""
+        every = chain.from_iterable(each.parts for each in several)
+        parts = tuple(part._replace(number=number) for number, part in enumerate(every))
+        return cls(several[0].where, several[0].tokeniser, parts)
 
 
 class CountedPart(NamedTuple):
@@ -174,7 +195,7 @@ class _Count:
 
     def __call__(self, part: Partition) -> CountedPart | None:
         """Return what is to be known of it; None if the library is not as it was."""
-        with open_store(self.partitions.library) as store, store.reading() as snapshot:
+        with open_store(part.library) as store, store.reading() as snapshot:
             if (snapshot.settings.get(TOKENISER) or {}) != self.partitions.tokeniser:
                 return None
             found = self.of(snapshot, part)

@@ -33,16 +33,16 @@ def workspace_of(
         yield MemoryWorkspace()
         return
     with open_store(library) as store, store.reading() as snapshot:
-        key = _key(snapshot, spec, plan)
+        key = build_key(snapshot, spec, plan.learned_from)
     with in_files(place.folder, spec.name, key, place.mode, stages.stage) as workspace:
         yield workspace
 
 
-def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
+def build_key(snapshot: Snapshot, spec: IndexSpec, learned_from: int) -> str:
     """Return what tells a build from all others: what it is made from, and how."""
     made = {
         "spec": spec.as_dict(),
-        "learned_from": plan.learned_from,
+        "learned_from": learned_from,
         "tokeniser": snapshot.settings.get(TOKENISER),
         "documents": snapshot.corpus.fingerprint(spec.where),
         "versions": library_versions(),
