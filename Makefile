@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-postgres test-slow test-web torture coverage check format docs bench results papers audit clean
+.PHONY: help demo test test-cluster test-postgres test-slow test-web torture coverage check format docs bench results papers audit clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,7 +22,7 @@ demo: $(VENV)/.installed   ## install the program and walk through it on the sam
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: $(VENV)/.installed-dev   ## run the test suite
 	$(TEST) -m "browser and not slow" tests/browser
-	$(TEST) -n auto -m "not slow and not browser and not postgres"
+	$(TEST) -n auto -m "not slow and not browser and not postgres and not cluster"
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
@@ -36,6 +36,9 @@ test-web: $(VENV)/.installed-dev   ## test what `lpisearch serve` serves, in a b
 test-postgres: $(VENV)/.installed-dev   ## run the tests of a library in PostgreSQL (needs initdb and pg_ctl)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m postgres -rs \
 	    --durations 5 tests/postgres tests/contracts/stores
+
+test-cluster: $(VENV)/.installed-dev   ## run the tests of a build on a Dask cluster
+	$(TEST) -n 2 -m cluster --durations 5 tests/cluster
 
 # Kills, full disks, damage, fuzzed readers, readers beside a writer: docs/reliability.md has the last
 # long run. SEED= makes a run again; PART= is one of the parts that the table names.

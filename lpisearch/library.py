@@ -120,6 +120,32 @@ def pairs_of(path: str | os.PathLike[str]) -> tuple[tuple[str, str, str], ...]:
     return read_pairs(Path(path))
 
 
+def index_files(
+    source: str,
+    folder: str | os.PathLike[str],
+    *,
+    options: IndexOptions | None = None,
+    on_stage: Callable[[str], None] = lambda _stage: None,
+    on_step: Callable[[int, int], None] = lambda _done, _total: None,
+) -> IndexReport:
+    """Make a sharded library, with its index, of files of JSON Lines or Parquet.
+
+    Parameters
+    ----------
+    source
+        A path, a folder, a glob, or an address that fsspec reads, such as "s3://bucket/*.parquet".
+    folder
+        The library: not there yet, or what a run with the same files and options has left.
+    options
+        What to build, and who does the work.
+    on_stage, on_step
+        As `Library.index` calls them.
+    """
+    from lpisearch.maintenance.from_files import index_files as work
+
+    return work(source, Path(folder), options or IndexOptions(), on_stage, on_step)
+
+
 class Library:
     """An open library of documents.
 

@@ -32,12 +32,14 @@ from lpisearch.records.wire import index_record
 
 if TYPE_CHECKING:
     from lpisearch.records import IndexPlan, IndexReport
+    from lpisearch.settings import IndexOptions
 
 Number = TypeVar("Number", int, float)
 
 *_OTHERS, _LAST = method_names()
 _METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
 _LEARN = "Which documents"
+_WORK = "Who does the work"
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -143,6 +145,36 @@ def index(
         bool,
         typer.Option("--export-pgvector", help="Write the vectors to a table of the database too."),
     ] = False,
+    workers: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Let N processes of this machine do the work.",
+            rich_help_panel=_WORK,
+        ),
+    ] = 0,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let a Dask cluster do the work: the address of its scheduler, tcp://HOST:8786.",
+            rich_help_panel=_WORK,
+        ),
+    ] = "",
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="FILES",
+            help="Make a library in shards of these JSON Lines or Parquet files: a glob, s3://…",
+            rich_help_panel=_WORK,
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where --from puts it.", rich_help_panel=_WORK),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Build the subspace index. The one before stays in use until the new one is whole."""
@@ -170,7 +202,12 @@ def index(
         memory=None if memory is None else _bytes(memory),
         index_store=index_store,
         export_pgvector=export_pgvector,
+        cluster=cluster,
+        workers=workers,
     )
+    if source or out:
+        _render(_from_files(source, out, options), json=json)
+        return
     library = context.obj.library
     plan = library.plan(options)
     if not json:
@@ -178,6 +215,19 @@ def index(
     with stage_line(plan.stages) as line:
         report = library.index(options=options, on_stage=line.stage, on_step=line.step)
     _render(report, json=json)
+
+
+def _from_files(source: str, out: Path | None, options: IndexOptions) -> IndexReport:
+    """Make a sharded library of files."""
+    from lpisearch.errors import BadOption
+    from lpisearch.library import index_files
+
+    if not source or out is None:
+        raise BadOption(
+            ("from", "out"), "each needs the other: files, and where to put the library"
+        )
+    with stage_line({}) as line:
+        return index_files(source, out, options=options, on_stage=line.stage, on_step=line.step)
 
 
 def _number(option: str, text: str, kind: type[Number]) -> Number | None:
@@ -238,12 +288,20 @@ def _render(report: IndexReport, *, json: bool) -> None:
         ("classifier", _classifier(report.classifier)),
         *_chosen_classifier(report.classifier),
         ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
+        *([("sent and received", _wire(report))] if report.wire else []),
         ("peak memory", f"{report.peak_mb:,.0f} MB"),
         ("size", size(report.size_bytes)),
     ]
     print_pairs(pairs)
     for said in report.notes:
         note(said)
+
+
+def _wire(report: IndexReport) -> str:
+    """Say how many bytes went to those who work, and came back."""
+    sent = sum(each["sent"] + each["shared"] for each in report.wire.values())
+    received = sum(each["received"] for each in report.wire.values())
+    return f"{size(int(sent))}, {size(int(received))}"
 
 
 def _graph(report: IndexReport) -> str:

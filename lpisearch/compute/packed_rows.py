@@ -52,7 +52,7 @@ class PackedRows:
         scales: Floats | None = None,
     ) -> Self:
         """Turn rows into codes, by scales of their own or by given ones."""
-        scales = _sizes(rows) if scales is None else scales
+        scales = scales_of(rows) if scales is None else scales
         codes = np.empty(rows.shape, kind)
         steps = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _BLOCK_ROWS):
@@ -170,8 +170,8 @@ class PackedRows:
         products[part] *= self.steps[part]
 
 
-def _sizes(rows: Floats) -> Floats:
-    """Return how large the entries of each dimension are, from some of the rows."""
+def scales_of(rows: Floats) -> Floats:
+    """Return how large the entries of each dimension are, from some of the rows: its scale."""
     some = rows[:: max(1, len(rows) // _BLOCK_ROWS)]
     sizes = np.sqrt(np.einsum("ij,ij->j", some, some) / max(len(some), 1)).astype(np.float32)
     sizes[sizes == 0] = 1

@@ -17,10 +17,10 @@ import numpy as np
 from lpisearch.files import ANYONE, create
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
 _CONTENTS = "rows.json"
@@ -60,7 +60,7 @@ class ShardWriter:
         self._folder = folder
         self._n_terms = n_terms
         self._mode = mode
-        self._sizes: list[list[int]] = []
+        self._sizes: list[tuple[int, int]] = []
         self._dtype: str | None = None
 
     def add(self, rows: csr_array) -> None:
@@ -72,11 +72,12 @@ class ShardWriter:
                 f"{self._n_terms} as {self._dtype or 'anything'}."
             )
         self._dtype = dtype
-        for name, kind in _ARRAYS.items():
-            array = np.asarray(getattr(rows, name), kind)
-            with create(_path(self._folder, len(self._sizes), name), self._mode) as stream:
-                np.save(stream, array, allow_pickle=False)
-        self._sizes.append([int(rows.shape[0]), int(rows.nnz)])
+        self._sizes.append(write_shard(self._folder, len(self._sizes), rows, self._mode))
+
+    def take(self, sizes: Iterable[tuple[int, int]], dtype: DTypeLike) -> None:
+        """Take note of shards that others have written with `write_shard`, in their order."""
+        self._dtype = np.dtype(dtype).str
+        self._sizes += sizes
 
     def finish(self, n_terms: int | None = None) -> Shards:
         """Say that these are all, and how many columns if that was not said; give them back."""
@@ -89,6 +90,17 @@ class ShardWriter:
         with create(self._folder / _CONTENTS, self._mode) as stream:
             stream.write(json.dumps(contents).encode())
         return Shards.open(self._folder)
+
+
+def write_shard(folder: Path, number: int, rows: csr_array, mode: int = ANYONE) -> tuple[int, int]:
+    """Write some rows as the shard of this number; return how many there are, and entries."""
+    for name, kind in _ARRAYS.items():
+        array = np.asarray(getattr(rows, name), kind)
+        path = _path(folder, number, name)
+        path.unlink(missing_ok=True)  # of a worker that died while it wrote
+        with create(path, mode) as stream:
+            np.save(stream, array, allow_pickle=False)
+    return int(rows.shape[0]), int(rows.nnz)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

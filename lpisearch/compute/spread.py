@@ -10,7 +10,7 @@ documents are cut into parts and on nothing else: not on threads, processes or m
 - A result is small beside its part, or as large as the rows that it is written to.
 
 Here parts are shared out among threads. `spread_by` puts something else in their place for a
-while, such as a cluster: it needs the one method of `Spread`.
+while, such as a cluster (`lpisearch.compute.cluster`): it does what `Spread` says.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lpisearch.compute.threads import THREADS, one_blas_thread
@@ -29,8 +30,45 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What went between this process and others that did the work.
+
+    Attributes
+    ----------
+    parts
+        Parts that were worked on; those that had to be done again count again.
+    sent, received
+        Bytes of work and parts on their way there, and of results on their way back.
+    shared
+        Bytes of large arrays that all parts of a step have in common, sent once.
+    processor_seconds
+        Of the processes that did the work.
+    """
+
+    parts: int = 0
+    sent: int = 0
+    received: int = 0
+    shared: int = 0
+    processor_seconds: float = 0.0
+
+    def __sub__(self, before: Traffic) -> Traffic:
+        return Traffic(**{name: each - asdict(before)[name] for name, each in asdict(self).items()})
+
+    def __add__(self, more: Traffic) -> Traffic:
+        return Traffic(**{name: each + asdict(more)[name] for name, each in asdict(self).items()})
+
+
 class Spread(Protocol):
     """Does work on parts, wherever that is."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether other processes work, which share files with this one, and no memory."""
+
+    @property
+    def traffic(self) -> Traffic:
+        """What went to and fro by now."""
 
     def map(self, work: Callable[[Any], T], parts: Iterable[Any]) -> Iterator[T]:
         """Call `work` for each part; yield the results in the order of the parts.
@@ -42,6 +80,9 @@ class Spread(Protocol):
 
 class Threads:
     """Shares parts out among the threads of this process."""
+
+    is_elsewhere = False
+    traffic = Traffic()
 
     def map(self, work: Callable[[Any], T], parts: Iterable[Any]) -> Iterator[T]:
         """Call `work` for each part; yield the results in the order of the parts."""
@@ -65,6 +106,16 @@ _SPREAD: ContextVar[Spread] = ContextVar("spread", default=Threads())  # noqa: B
 def map_parts(work: Callable[[Any], T], parts: Iterable[Any]) -> Iterator[T]:
     """Call `work` for each part, wherever work is done now; yield the results in order."""
     return _SPREAD.get().map(work, parts)
+
+
+def works_elsewhere() -> bool:
+    """Tell whether work on parts is done now by processes that share no memory with this one."""
+    return _SPREAD.get().is_elsewhere
+
+
+def traffic() -> Traffic:
+    """Return what went to and from other processes by now."""
+    return _SPREAD.get().traffic
 
 
 @contextmanager

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,12 @@ from lpisearch.indexes.checking import with_typed_settings
 from lpisearch.indexes.counting import HASH_BYTES
 from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
 from lpisearch.indexes.learn import fit_subspace, library_versions
+from lpisearch.indexes.partitions import Partitions
 from lpisearch.indexes.places import IndexPlace, choose_place
 from lpisearch.indexes.planning import plan_index
-from lpisearch.indexes.projecting import MOST_LEADERS
+from lpisearch.indexes.projecting import Samples
 from lpisearch.indexes.resuming import labels_to_learn, workspace_of
+from lpisearch.indexes.spreading import check_spread, spread_of
 from lpisearch.indexes.stages import Stages, peak_megabytes
 from lpisearch.indexes.steps import Corpus
 from lpisearch.indexes.workspace import Kept, MemoryWorkspace
@@ -64,6 +65,7 @@ def build_index(
     from lpisearch.indexes.exporting import check_exportable, export_vectors
     from lpisearch.indexes.folder import check_writable
 
+    check_spread(options)
     plan = plan_index(library, options)
     if options.export_pgvector:
         check_exportable(library)
@@ -71,14 +73,17 @@ def build_index(
     check_writable(place.folder)
     stages = Stages(on_stage, on_step)
     spec = with_typed_settings(options.spec)
-    with workspace_of(library, place, spec, plan, stages) as workspace:
+    with (
+        spread_of(options, library, place) as spreading,
+        workspace_of(library, place, spec, plan, stages) as workspace,
+    ):
         index = fit_index(
             library,
             spec,
             stages,
             workspace=workspace,
-            most=plan.learned_from,
-            most_labelled=plan.labels_learned_from,
+            samples=Samples.of(plan),
+            partitioned=spreading.reads_library,
         )
         with (
             stages.stage("writing"),
@@ -90,7 +95,8 @@ def build_index(
             in_files = {name: path for name, path in files.items() if name in index.arrays}
             written = SubspaceIndex(index.manifest, in_memory)
             folder = put_in_use(library, store, written, in_files)
-        report = _report(index, stages, folder, workspace.resumed)
+        report = as_report(index, stages, folder, workspace.resumed)
+    report.notes.extend(spreading.notes)
     if options.export_pgvector:
         with stages.stage("exporting vectors"):
             table = export_vectors(library, options.name, options.wait_seconds)
@@ -105,39 +111,58 @@ def fit_index(
     *,
     whole: bool = False,
     workspace: Workspace | None = None,
-    most: int = MOST_LEADERS,
-    most_labelled: int | None = None,
+    samples: Samples = Samples(),  # noqa: B008 (it cannot be changed)
+    partitioned: bool = False,
 ) -> SubspaceIndex:
     """Work out an index; nothing of the library is written.
 
     The library is opened only to read: others may write to it meanwhile. With `whole`, long
     documents have no passages. Steps are kept by the workspace; in memory, if none is given. A
-    linear map is learned from at most so many documents, and labels from at most so many.
+    map and labels are learned from samples of at most such a size. With `partitioned`, whoever
+    works reads documents from the library.
 
     Raises
     ------
     BadOption, NothingToIndex, LibraryError
     """
     workspace = workspace or MemoryWorkspace()
-    with open_store(library) as store, _corpus(store, spec, stages) as documents:
-        fitted = fit_subspace(
-            documents, spec, stages, workspace, most=most, most_labelled=most_labelled
-        )
-        index = _as_index(fitted, documents, spec)
-        calibrated = workspace.keep(
-            "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)
-        )
-        manifest = replace(index.manifest, calibration=calibrated.facts)
-        index = SubspaceIndex(manifest, index.arrays)
-        if whole:
-            return index
-        if not index.long_documents.size:
-            return SubspaceIndex(replace(manifest, passages=0), index.arrays)
-        placed = workspace.keep(
-            "passages", lambda room: _place_passages(index, documents, stages, room)
-        )
-        manifest = replace(manifest, passages=placed.facts["passages"])
-        return SubspaceIndex(manifest, index.arrays | placed.arrays)
+    with open_store(library) as store, store.reading() as snapshot:
+        partitions = Partitions.of(library, spec.where, snapshot) if partitioned else None
+        documents = corpus_of(snapshot, spec, stages, partitions)
+        return fit_corpus(documents, spec, stages, workspace, samples, whole=whole)
+
+
+def fit_corpus(
+    documents: Corpus,
+    spec: IndexSpec,
+    stages: Stages,
+    workspace: Workspace,
+    samples: Samples = Samples(),  # noqa: B008 (it cannot be changed)
+    *,
+    whole: bool = False,
+) -> SubspaceIndex:
+    """Work out an index of documents, wherever they lie; the options are those of `fit_index`.
+
+    Raises
+    ------
+    BadOption, NothingToIndex, LibraryError
+    """
+    fitted = fit_subspace(documents, spec, stages, workspace, samples)
+    index = _as_index(fitted, documents, spec)
+    calibrated = workspace.keep(
+        "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)
+    )
+    manifest = replace(index.manifest, calibration=calibrated.facts)
+    index = SubspaceIndex(manifest, index.arrays)
+    if whole:
+        return index
+    if not index.long_documents.size:
+        return SubspaceIndex(replace(manifest, passages=0), index.arrays)
+    placed = workspace.keep(
+        "passages", lambda room: _place_passages(index, documents, stages, room)
+    )
+    manifest = replace(manifest, passages=placed.facts["passages"])
+    return SubspaceIndex(manifest, index.arrays | placed.arrays)
 
 
 def _chosen_place(library: Place, options: IndexOptions) -> IndexPlace:
@@ -184,29 +209,34 @@ def put_in_use(
     return folder
 
 
-@contextmanager
-def _corpus(store: Store, spec: IndexSpec, stages: Stages) -> Iterator[Corpus]:
-    """Give the documents as they are now, whatever is written meanwhile."""
+def corpus_of(
+    snapshot: Snapshot, spec: IndexSpec, stages: Stages, partitions: Partitions | None = None
+) -> Corpus:
+    """Return the documents that a build learns from.
+
+    Raises
+    ------
+    BadOption
+    """
     from lpisearch.classifiers.training import check_train
 
-    with store.reading() as snapshot:
-        labels = labels_to_learn(snapshot, spec)
-        if spec.labels == "use" and not labels:
-            raise BadOption("labels", "no document has a label to use")
-        splits = snapshot.labels.splits_by_key(spec.where)
-        check_train(spec.train, set(splits.values()))
-        pairs, ids = _pairs(spec, snapshot)
+    labels = labels_to_learn(snapshot, spec)
+    if spec.labels == "use" and not labels:
+        raise BadOption("labels", "no document has a label to use")
+    splits = snapshot.labels.splits_by_key(spec.where)
+    check_train(spec.train, set(splits.values()))
+    pairs, ids = _pairs(spec, snapshot)
 
-        def shards() -> Iterator[TokenShard]:
-            number, _ = snapshot.corpus.count_and_sum(spec.where)
-            done = 0
-            for shard in snapshot.corpus.shards(spec.where):
-                yield shard
-                done += len(shard.keys)
-                stages.on_step(done, number)
+    def shards() -> Iterator[TokenShard]:
+        number, _ = snapshot.corpus.count_and_sum(spec.where)
+        done = 0
+        for shard in snapshot.corpus.shards(spec.where):
+            yield shard
+            done += len(shard.keys)
+            stages.on_step(done, number)
 
-        tokeniser = snapshot.settings.get(TOKENISER) or {}
-        yield Corpus(shards(), labels, splits, tokeniser, snapshot, pairs=pairs, ids=ids)
+    tokeniser = snapshot.settings.get(TOKENISER) or {}
+    return Corpus(shards(), labels, splits, tokeniser, snapshot, pairs, ids, partitions=partitions)
 
 
 def _pairs(
@@ -300,17 +330,21 @@ def _place_passages(index: SubspaceIndex, documents: Corpus, stages: Stages, roo
     return Kept(facts={"passages": len(passages)})
 
 
-def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]) -> IndexReport:
+def as_report(
+    index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]
+) -> IndexReport:
+    """Return what was built, and what it took."""
     return IndexReport(
         name=index.manifest.name,
         method=index.manifest.method,
         seconds=stages.seconds,
         peak_mb=peak_megabytes(),
-        size_bytes=sum(path.stat().st_size for path in folder.iterdir()),
+        size_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
         folder=str(folder),
         calibration=index.manifest.calibration,
         passages=index.manifest.passages or 0,
         resumed=resumed,
         processor_seconds=stages.processor_seconds,
+        wire={name: asdict(each) for name, each in stages.traffic.items()},
         **index.manifest.result.as_dict(),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lpisearch.compute.row_blocks import RowBlocks
     from lpisearch.indexes.workspace import Room
     from lpisearch.records import TokenShard
-    from lpisearch.terms.boilerplate import Edges
+    from lpisearch.terms.boilerplate import EdgeCounts, Edges
     from lpisearch.terms.vocabulary import Vocabulary
     from lpisearch.terms.weighting import Weighting
 
@@ -125,12 +125,42 @@ def count_tokens(shards: Iterable[TokenShard], room: Room) -> Kept:
     frequencies = np.zeros(len(terms), np.int32)
     for found in map_blocks(_document_frequencies, rows):
         frequencies += found
-    room.put("all_terms", np.frombuffer("\n".join(terms).encode(), np.uint8))
-    room.put("all_frequencies", frequencies)
-    room.put("all_factors", edges.factors(terms, rows))
-    room.put("lengths", np.array(lengths, np.int32))
-    room.put("document_rows", np.array(keys, np.int64))
-    room.put("content_hashes", np.frombuffer(bytes(hashes), np.uint8).reshape(-1, HASH_BYTES))
+    documents = CountedDocuments(
+        np.array(keys, np.int64),
+        np.frombuffer(bytes(hashes), np.uint8).reshape(-1, HASH_BYTES),
+        np.array(lengths, np.int32),
+    )
+    return keep_counted(
+        room, rows, CountedTerms(terms, frequencies, edges.of_terms(terms)), documents
+    )
+
+
+class CountedTerms(NamedTuple):
+    """All terms in their order, in how many documents each is, and what stands at edges."""
+
+    terms: Sequence[str]
+    frequencies: NDArray[np.int32]
+    edges: EdgeCounts
+
+
+class CountedDocuments(NamedTuple):
+    """Of each document: its key, its content hash and the number of its tokens."""
+
+    keys: NDArray[np.int64]
+    hashes: NDArray[np.uint8]
+    lengths: NDArray[np.int32]
+
+
+def keep_counted(
+    room: Room, rows: RowBlocks, terms: CountedTerms, documents: CountedDocuments
+) -> Kept:
+    """Put what was counted where `Counted.of_kept` finds it."""
+    room.put("all_terms", np.frombuffer("\n".join(terms.terms).encode(), np.uint8))
+    room.put("all_frequencies", terms.frequencies)
+    room.put("all_factors", terms.edges.factors(rows))
+    room.put("lengths", documents.lengths)
+    room.put("document_rows", documents.keys)
+    room.put("content_hashes", documents.hashes)
     return Kept(rows=rows)
 
 

@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.compute.row_targets import RowsInFile
 from lpisearch.compute.shards import Shards, ShardsDamaged, ShardWriter
 from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, NothingToIndex
 from lpisearch.files import create, folder_mode, whole_file
 from lpisearch.indexes.workspace import Kept, let_go
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import DTypeLike, NDArray
 
-    from lpisearch.indexes.workspace import Room, RowWriter
+    from lpisearch.indexes.workspace import Room
 
     Array = NDArray[Any]
     Stage = Callable[[str], AbstractContextManager[None]]
@@ -41,39 +42,30 @@ _READ_AT_ONCE = 1 << 20
 
 class _RoomInFiles:
     def __init__(self, folder: Path, mode: int) -> None:
-        self._folder = folder
-        self._mode = mode
+        self.folder = folder
+        self.mode = mode
+        self.rows_folder = folder / _ROWS
 
     def put(self, name: str, array: Array) -> None:
-        with create(self._path(name), self._mode) as stream:
+        with create(self._path(name), self.mode) as stream:
             np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
 
-    def fill(
-        self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> Array:
-        # Written, not mapped: what is written need not stay in memory.
-        with create(self._path(name), self._mode) as stream:
-            _write_header(stream, shape, dtype)
-            for block in blocks:
-                stream.write(np.ascontiguousarray(block, dtype).data)
-        return _mapped(self._path(name))
-
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-        path = self._path(name)
-        with create(path, self._mode) as stream:
-            _write_header(stream, shape, dtype)
-            begin = stream.tell()
-            os.ftruncate(stream.fileno(), begin + int(np.prod(shape)) * np.dtype(dtype).itemsize)
-        if not np.prod(shape):
-            return np.empty(shape, dtype)
-        mapped: Array = np.memmap(path, dtype, "r+", begin, shape)
-        return mapped
+        return self.target(name, shape, dtype).array("r+")
 
-    def rows(self) -> RowWriter:
-        return ShardWriter(self._folder / _ROWS, mode=self._mode)
+    def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowsInFile:
+        path = self._path(name)
+        with create(path, self.mode) as stream:
+            _write_header(stream, shape, dtype)
+            target = RowsInFile(path, stream.tell(), shape, np.dtype(dtype))
+            os.ftruncate(stream.fileno(), target.begin + target.size)
+        return target
+
+    def rows(self) -> ShardWriter:
+        return ShardWriter(self.rows_folder, mode=self.mode)
 
     def _path(self, name: str) -> Path:
-        return self._folder / f"{name}.npy"
+        return self.folder / f"{name}.npy"
 
 
 class FileWorkspace:

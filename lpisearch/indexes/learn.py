@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.indexes.counting import Counted
-from lpisearch.indexes.projecting import MOST_LEADERS
+from lpisearch.indexes.projecting import Samples
 from lpisearch.indexes.steps import EMBEDDING, UNPACKED, Corpus, Steps
 from lpisearch.indexes.turning import turn_around
 from lpisearch.indexes.workspace import MemoryWorkspace
@@ -64,9 +64,7 @@ def fit_subspace(
     options: IndexSpec,
     stages: Stages,
     workspace: Workspace | None = None,
-    *,
-    most: int = MOST_LEADERS,
-    most_labelled: int | None = None,
+    samples: Samples = Samples(),  # noqa: B008 (it cannot be changed)
 ) -> Fitted:
     """Learn vocabulary, weighting and projection, and place the documents.
 
@@ -80,18 +78,17 @@ def fit_subspace(
         Times what is done.
     workspace
         Keeps what is done; memory, if not given.
-    most
-        A linear map is learned from so many documents at most.
-    most_labelled
-        The labels are learned from so many documents at most; None for what time allows.
+    samples
+        From how many documents is learned at most.
 
     Raises
     ------
     NothingToIndex
         The documents do not tell anything apart.
     """
-    build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), most, most_labelled)
-    counted = Counted.of_kept(build.step("counting terms", build.count))
+    build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), samples)
+    kept = build.step("counting terms", build.count)
+    counted = Counted.of_kept(kept)
     vocabulary, stays = counted.vocabulary()
     turned = build.step(
         "writing postings", lambda room: turn_around(counted, vocabulary.index, room)
@@ -107,6 +104,9 @@ def fit_subspace(
     learned = build.keep("map", lambda room: build.learn(rows, counted.keys, room))
     placed = build.step("placing documents", lambda room: build.place(rows, learned, room))
     labelled = build.keep("labels", lambda room: build.classify(rows, turned, counted.keys, room))
+    facts = learned.facts
+    if "note" in kept.facts:
+        facts = facts | {"notes": [*facts["notes"], kept.facts["note"]]}
     of_terms = _of_terms(vocabulary, weighting, factors)
     documents: dict[str, NDArray[Any]] = {
         "document_rows": counted.keys,
@@ -120,7 +120,7 @@ def fit_subspace(
         vocabulary,
         weighting,
         documents | of_terms | of_map | turned.arrays | places | labelled.arrays,
-        learned.facts,
+        facts,
         1 - known / max(counted.words, 1),
         labelled.facts["classifier"],
     )

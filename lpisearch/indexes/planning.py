@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lpisearch.classifiers.limits import LIMITS
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes.checking import check_options
-from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
+from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS, Samples
 from lpisearch.messages import Message, Option, call
 from lpisearch.projections.catalogue import CATALOGUE, EXACT_DOCUMENTS, LANDMARKS
 from lpisearch.records import Filter, IndexPlan
@@ -68,19 +68,6 @@ class _Size(NamedTuple):
     labels: int = 0
 
 
-class _Learning(NamedTuple):
-    """From how many documents a map and the labels are learned at most."""
-
-    map: int
-    labels: int
-
-    def halved(self, *, of_labels: bool) -> _Learning:
-        """Learn one of them from fewer."""
-        if of_labels:
-            return self._replace(labels=self.labels // 2)
-        return self._replace(map=self.map // 2)
-
-
 class _Megabytes(NamedTuple):
     """The most memory that is held at a time, while a map and while labels are learned."""
 
@@ -119,9 +106,10 @@ def _within(size: _Size, options: IndexOptions) -> IndexPlan:
         It is less than any build of this library takes.
     """
     limit = None if options.memory is None else options.memory / 1e6
-    learning = _Learning(MOST_LEADERS, min(size.documents, LIMITS.most(size.labels)))
+    learning = Samples(MOST_LEADERS, min(size.documents, LIMITS.most(size.labels)))
     needs = _megabytes(size, options, learning, in_files=False)
     in_files = size.documents >= FILES_FROM if limit is None else max(needs) > limit
+    in_files = in_files or bool(options.cluster or options.workers)
     needs = _megabytes(size, options, learning, in_files=in_files)
     while limit is not None and max(needs) > limit:
         learning = learning.halved(of_labels=needs.labels > needs.map)
@@ -148,9 +136,7 @@ def _learned_from(size: _Size, options: IndexSpec, most: int) -> int:
     return min(size.documents, most) if sampled else size.documents
 
 
-def _megabytes(
-    size: _Size, options: IndexSpec, learning: _Learning, *, in_files: bool
-) -> _Megabytes:
+def _megabytes(size: _Size, options: IndexSpec, learning: Samples, *, in_files: bool) -> _Megabytes:
     """Estimate the memory that learning takes, with all that is held beside it."""
     method = CATALOGUE[options.method]
     dims = _dimensions(size.documents, options)

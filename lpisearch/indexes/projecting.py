@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lpisearch.classifiers.limits import LIMITS
 from lpisearch.compute.gathering import gather, whole
 from lpisearch.compute.threads import one_thread_if_small
 from lpisearch.errors import BadOption, NothingToIndex
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lpisearch.graphs.pairs import Pairs
     from lpisearch.indexes.stages import Stages
     from lpisearch.projections.base import DocumentTransformer
+    from lpisearch.records import IndexPlan
     from lpisearch.settings import IndexSpec
 
 # Between a whole library's documents and short queries, a little less than the estimators' 2 was
@@ -31,6 +33,24 @@ _EIGENVALUE_POWER = 1.5
 MOST_LEADERS = 20_000
 # So many are drawn for each leader that is to be learned from.
 DRAWN_A_LEADER = 3
+
+
+class Samples(NamedTuple):
+    """From how many documents a map is learned at most, and the labels."""
+
+    map: int = MOST_LEADERS
+    labels: int = LIMITS.cells  # what time allows for is less
+
+    @classmethod
+    def of(cls, plan: IndexPlan) -> Samples:
+        """Return those of a plan; one without labels sets no bound for them."""
+        return cls(plan.learned_from, plan.labels_learned_from or LIMITS.cells)
+
+    def halved(self, *, of_labels: bool) -> Samples:
+        """Learn one of them from fewer."""
+        if of_labels:
+            return self._replace(labels=self.labels // 2)
+        return self._replace(map=self.map // 2)
 
 
 class Projected(NamedTuple):

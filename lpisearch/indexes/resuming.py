@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from lpisearch.indexes.kept_files import in_files
 from lpisearch.indexes.learn import library_versions
+from lpisearch.indexes.projecting import Samples
 from lpisearch.indexes.workspace import MemoryWorkspace
-from lpisearch.storage import TOKENISER, fingerprint, open_store
+from lpisearch.storage import TOKENISER, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,18 +34,18 @@ def workspace_of(
         yield MemoryWorkspace()
         return
     with open_store(library) as store, store.reading() as snapshot:
-        key = _key(snapshot, spec, plan)
+        key = build_key(snapshot, spec, Samples.of(plan))
     with in_files(place.folder, spec.name, key, place.mode, stages.stage) as workspace:
         yield workspace
 
 
-def _key(snapshot: Snapshot, spec: IndexSpec, plan: IndexPlan) -> str:
+def build_key(snapshot: Snapshot, spec: IndexSpec, samples: Samples) -> str:
     """Return what tells a build from all others: what it is made from, and how."""
     made = {
         "spec": spec.as_dict(),
-        "learned_from": [plan.learned_from, plan.labels_learned_from],
+        "learned_from": list(samples),
         "tokeniser": snapshot.settings.get(TOKENISER),
-        "documents": fingerprint(snapshot.corpus.content_hashes(spec.where)),
+        "documents": snapshot.corpus.fingerprint(spec.where),
         "versions": library_versions(),
     }
     digest = sha256(json.dumps(made, sort_keys=True).encode())

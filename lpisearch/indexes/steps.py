@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from lpisearch.classifiers.limits import LIMITS
 from lpisearch.compute.gathering import PickedRows, whole
 from lpisearch.compute.row_blocks import InMemory, map_blocks
+from lpisearch.compute.spread import works_elsewhere
 from lpisearch.errors import NothingToIndex
 from lpisearch.indexes.counting import count_tokens
+from lpisearch.indexes.partitions import count_partitions
 from lpisearch.indexes.projecting import Known, fit_projection, rows_of_pairs
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.indexes.workspace import Kept, MemoryWorkspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from lpisearch.compute.row_blocks import RowBlocks
+    from lpisearch.compute.row_targets import RowTarget
     from lpisearch.indexes.counting import Counted
-    from lpisearch.indexes.projecting import Projected
+    from lpisearch.indexes.partitions import Partitions
+    from lpisearch.indexes.projecting import Projected, Samples
     from lpisearch.indexes.stages import Stages
-    from lpisearch.indexes.workspace import Room, Workspace
+    from lpisearch.indexes.workspace import FileRoom, Room, Workspace
     from lpisearch.records import TokenShard
     from lpisearch.settings import IndexSpec
     from lpisearch.storage import Snapshot
@@ -55,6 +59,8 @@ class Corpus:
         "must" or "cannot", and the keys of two documents.
     ids
         Of the documents in pairs, by key.
+    partitions
+        How other processes read the documents; None if they cannot.
     """
 
     shards: Iterable[TokenShard]
@@ -64,6 +70,7 @@ class Corpus:
     snapshot: Snapshot
     pairs: Sequence[tuple[str, int, int]] = ()
     ids: Mapping[int, str] = field(default_factory=dict)
+    partitions: Partitions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +81,7 @@ class Steps:
     options: IndexSpec
     stages: Stages
     workspace: Workspace
-    most: int
-    most_labelled: int | None
+    samples: Samples
 
     def step(self, name: str, work: Callable[[Room], Kept]) -> Kept:
         """Keep what a step gives, timed as a stage of the same name."""
@@ -91,8 +97,13 @@ class Steps:
         return self.workspace.keep(name, work)
 
     def count(self, room: Room) -> Kept:
-        """Count all tokens."""
-        return count_tokens(self.corpus.shards, room)
+        """Count all tokens: in other processes where those work, and read the library too."""
+        partitions = self.corpus.partitions
+        if partitions is None or not works_elsewhere() or not hasattr(room, "folder"):
+            return count_tokens(self.corpus.shards, room)
+        return count_partitions(
+            partitions, self.corpus.snapshot, cast("FileRoom", room), self.stages.on_step
+        )
 
     def weighed(
         self, counted: Counted, stays: NDArray[np.bool_], weighting: Weighting
@@ -108,21 +119,30 @@ class Steps:
         learns_labels = options.labels == "use"
         labels = [corpus.labels.get(key, []) for key in numbers] if learns_labels else None
         pairs = rows_of_pairs(corpus.pairs, numbers, corpus.ids)
-        found = fit_projection(rows, Known(labels, pairs), options, self.stages, self.most)
+        found = fit_projection(rows, Known(labels, pairs), options, self.stages, self.samples.map)
         for name, array in _map_arrays(found.projection).items():
             room.put(name, array)
         return Kept(facts=_map_facts(found))
 
     def place(self, rows: RowBlocks, learned: Kept, room: Room) -> Kept:
         """Write where the documents are: a method without a linear map knows it already."""
+        from lpisearch.indexes import index
+        from lpisearch.indexes.packing import pack_places
+
         scales = np.asarray(learned.arrays["scales"])
         shape = (rows.shape[0], len(scales))
+        packs = shape[0] >= index.PACKED_FROM
+        target = room.target(UNPACKED if packs else "vectors", shape, np.float32)
         if EMBEDDING in learned.arrays:
-            blocks = iter([_scaled(learned.arrays[EMBEDDING], scales)])
+            places = _scaled(learned.arrays[EMBEDDING], scales)
+            target.write(0, places)
+            said = iter([_Said.of(places)])
         else:
-            work = _Place(np.ascontiguousarray(learned.arrays["loadings"]), scales)
-            blocks = map_blocks(work, rows)
-        _fill_places(room, shape, self._told_apart(blocks))
+            loadings = learned.arrays["loadings"]  # from a file: whoever works maps it, too
+            said = map_blocks(_Place(loadings, scales, target), rows)
+        self._refuse_alike(list(said))
+        if packs:
+            pack_places(target, room)
         return Kept()
 
     def classify(self, rows: RowBlocks, turned: Kept, keys: NDArray[np.int64], room: Room) -> Kept:
@@ -137,7 +157,7 @@ class Steps:
             if isinstance(rows, InMemory)
             else PickedRows(rows, np.asarray(turned.arrays["distinct_terms"]))
         )
-        limits = replace(LIMITS, documents=self.most_labelled)
+        limits = replace(LIMITS, documents=self.samples.labels)
         learned = learn_classifier(
             X, labels, splits, self.options, self.stages.stage, limits=limits
         )
@@ -145,43 +165,38 @@ class Steps:
             room.put(name, array)
         return Kept(facts={"classifier": learned.facts})
 
-    def _told_apart(self, blocks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
-        """Pass vectors on; refuse those that tell nothing apart."""
-        any_place = False
-        finite = True
-        for block in blocks:
-            any_place = any_place or bool(block.any())
-            finite = finite and bool(np.isfinite(block).all())
-            yield block
-        if not any_place or not finite:
+    def _refuse_alike(self, said: Sequence[_Said]) -> None:
+        """Refuse places that tell nothing apart."""
+        if not any(each.any for each in said) or not all(each.finite for each in said):
             raise NothingToIndex(
                 "The numbers of this subspace are too small or too large to tell documents apart.",
                 rebuild_command(replace(self.options, alpha=None)),
             )
 
 
+class _Said(NamedTuple):
+    """Whether any of some places is not zero, and all are numbers."""
+
+    any: bool
+    finite: bool
+
+    @classmethod
+    def of(cls, places: NDArray[np.float32]) -> _Said:
+        return cls(bool(places.any()), bool(np.isfinite(places).all()))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class _Place:
-    """Weighted rows to vectors."""
+    """Writes the vectors of weighted rows."""
 
     loadings: NDArray[np.floating[Any]]
     scales: NDArray[np.floating[Any]]
+    target: RowTarget
 
-    def __call__(self, block: csr_array, start: int) -> NDArray[np.float32]:
-        del start
-        return _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
-
-
-def _fill_places(room: Room, shape: tuple[int, int], blocks: Iterator[NDArray[np.float32]]) -> None:
-    """Write where documents are; many of them packed, for which all of them are looked at first."""
-    from lpisearch.indexes import index
-
-    if shape[0] < index.PACKED_FROM:
-        room.fill("vectors", shape, np.float32, blocks)
-        return
-    unpacked = room.fill(UNPACKED, shape, np.float32, blocks)
-    for name, array in index.place_arrays(index.as_stored(unpacked)).items():
-        room.put(name, array)
+    def __call__(self, block: csr_array, start: int) -> _Said:
+        places = _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
+        self.target.write(start, places)
+        return _Said.of(places)
 
 
 def _scaled(places: Any, scales: Any) -> NDArray[np.float32]:

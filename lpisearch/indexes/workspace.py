@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from lpisearch.compute.gathering import Collected
+from lpisearch.compute.row_targets import RowsInMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
     from lpisearch.compute.row_blocks import RowBlocks
+    from lpisearch.compute.row_targets import RowTarget
+    from lpisearch.compute.shards import ShardWriter
 
     Array = NDArray[Any]
 
@@ -61,16 +64,33 @@ class Room(Protocol):
     def put(self, name: str, array: Array) -> None:
         """Keep an array as it is."""
 
-    def fill(
-        self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> Array:
-        """Keep an array whose rows come block by block; return it, to be read."""
-
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         """Give an array to be written to in any order."""
 
+    def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowTarget:
+        """Give an array whose rows are written by whoever works them out."""
+
     def rows(self) -> RowWriter:
         """Give what takes the rows of a matrix."""
+
+
+class FileRoom(Room, Protocol):
+    """Where a step puts what it works out, in files that other processes may write to."""
+
+    @property
+    def folder(self) -> Path:
+        """Of the step; what is left in it at the end is kept."""
+
+    @property
+    def mode(self) -> int:
+        """Of the files."""
+
+    @property
+    def rows_folder(self) -> Path:
+        """Of the shards of its rows."""
+
+    def rows(self) -> ShardWriter:
+        """Give what takes the rows of a matrix, or notes that others wrote them."""
 
 
 class Workspace(Protocol):
@@ -94,19 +114,12 @@ class _RoomInMemory:
     def put(self, name: str, array: Array) -> None:
         self.arrays[name] = np.ascontiguousarray(array)  # as a file has it
 
-    def fill(
-        self, name: str, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[Array]
-    ) -> Array:
-        out = self.empty(name, shape, dtype)
-        start = 0
-        for block in blocks:
-            out[start : start + len(block)] = block
-            start += len(block)
-        return out
-
     def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         self.arrays[name] = np.empty(shape, dtype)
         return self.arrays[name]
+
+    def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowTarget:
+        return RowsInMemory(self.empty(name, shape, dtype))
 
     def rows(self) -> RowWriter:
         return _Collector()

@@ -119,6 +119,9 @@ class IndexReport(BuiltIndex):
         The steps that an earlier run, which was killed, had finished.
     processor_seconds
         By stage, of all cores: what a busy machine does not change.
+    wire
+        By stage, if other processes did the work: parts, the bytes that were sent for each of them,
+        shared by all of them, and received, and the processor seconds of those who worked.
     """
 
     name: str
@@ -131,3 +134,4 @@ class IndexReport(BuiltIndex):
     passages: int = 0
     resumed: list[str] = field(default_factory=list)
     processor_seconds: dict[str, float] = field(default_factory=dict)
+    wire: dict[str, dict[str, float]] = field(default_factory=dict)

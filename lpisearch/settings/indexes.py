@@ -103,12 +103,18 @@ class IndexOptions(IndexSpec):
         share, or "db"; "" leaves it as it is.
     export_pgvector
         Write the vectors of documents to a table too, for other programs that speak SQL.
+    cluster
+        The address of the scheduler of a Dask cluster that does the work: "tcp://HOST:8786".
+    workers
+        How many processes of this machine do the work; 0 leaves it to the threads of this one.
     """
 
     wait_seconds: float = 30.0
     memory: int | None = None
     index_store: str = ""
     export_pgvector: bool = False
+    cluster: str = ""
+    workers: int = 0
 
     @property
     def spec(self) -> IndexSpec:
@@ -138,6 +144,8 @@ class IndexFields(TypedDict, total=False):
     memory: int | None
     index_store: str
     export_pgvector: bool
+    cluster: str
+    workers: int
 
 
 RELEVANCE = "relevance"

@@ -57,20 +57,12 @@ class Edges:
                 self._look(joined)
             yield shard
 
-    def factors(self, terms: Sequence[str], counts: RowBlocks) -> NDArray[np.float32]:
-        """Return the factor of each term, 1 for nearly all, once all documents are counted."""
-        factors = np.ones(len(terms), np.float32)
-        least = max(LEAST_DOCUMENTS, LEAST_SHARE_OF_DOCUMENTS * self._documents)
-        often = {term for term, number in self._frequencies.items() if number >= least}
-        if not often:
-            return factors
-        columns = [column for column, term in enumerate(terms) if term in often]
-        looked_at = np.array(self._rows, np.int64)
-        every = sum(map_blocks(_Occurrences(looked_at, np.array(columns)), counts))
-        at_edges = np.array([self._occurrences[terms[column]] for column in columns])
-        share = np.minimum(at_edges / np.maximum(every, 1), 1)
-        factors[columns] = np.where(share >= LEAST_SHARE, 1 - share, 1)
-        return factors
+    def of_terms(self, terms: Sequence[str]) -> EdgeCounts:
+        """Return what was counted of these terms, once all documents are."""
+        counted = (self._occurrences, self._frequencies)
+        numbers = ([each[term] for term in terms] for each in counted)
+        occurrences, frequencies = (np.array(each, np.int64) for each in numbers)
+        return EdgeCounts(self._documents, np.array(self._rows, np.int64), occurrences, frequencies)
 
     def _look(self, joined: str) -> None:
         row = self._documents
@@ -85,6 +77,38 @@ class Edges:
         edges = begin[title : title + EDGE_TOKENS] + joined.rsplit(" ", EDGE_TOKENS)[1:]
         self._occurrences.update(edges)
         self._frequencies.update(set(edges))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EdgeCounts:
+    """What stands at the edges of documents.
+
+    Attributes
+    ----------
+    documents
+        How many there are.
+    looked_at
+        The numbers of those that are long enough, ascending.
+    occurrences, frequencies
+        Of each term: how often it stands at the edges of those, and of how many.
+    """
+
+    documents: int
+    looked_at: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
+
+    def factors(self, counts: RowBlocks) -> NDArray[np.float32]:
+        """Return the factor of each term (column), 1 for nearly all."""
+        factors = np.ones(len(self.frequencies), np.float32)
+        least = max(LEAST_DOCUMENTS, LEAST_SHARE_OF_DOCUMENTS * self.documents)
+        columns = np.flatnonzero(self.frequencies >= least)
+        if not len(columns):
+            return factors
+        every = sum(map_blocks(_Occurrences(self.looked_at, columns), counts))
+        share = np.minimum(self.occurrences[columns] / np.maximum(every, 1), 1)
+        factors[columns] = np.where(share >= LEAST_SHARE, 1 - share, 1)
+        return factors
 
 
 @dataclass(frozen=True, eq=False, slots=True)

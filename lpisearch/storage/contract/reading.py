@@ -127,14 +127,22 @@ class Labels(Protocol):
 class Corpus(Protocol):
     """Tokens and content hashes in one fixed order, for those who count and learn."""
 
-    def shards(self, wanted: Filter) -> Iterator[TokenShard]:
-        """Yield the tokens of all documents that pass a filter, some at a time, by key."""
+    def shards(
+        self, wanted: Filter, between: tuple[int, int] | None = None
+    ) -> Iterator[TokenShard]:
+        """Yield the tokens of all documents that pass a filter, some at a time, by key.
+
+        With `between`, only those from one key to another, both included.
+        """
 
     def tokens(self, keys: Sequence[int]) -> list[str]:
         """Return the tokens of documents, in the order of the keys given; "" if lost."""
 
     def content_hashes(self, wanted: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that passes a filter, in order of keys."""
+
+    def stream_hashes(self, wanted: Filter) -> Iterator[tuple[int, bytes]]:
+        """Yield key and content hash of every document that passes a filter, in order of keys."""
 
     def fingerprint(self, wanted: Filter) -> str:
         """Return `fingerprint` of the content hashes, without holding them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import case, func, select
 
@@ -16,7 +16,7 @@ from lpisearch.storage.sql.tables import DOCUMENTS, TOKENS, DamagedCell
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
     from lpisearch.records import Filter
 
@@ -30,12 +30,15 @@ class SQLCorpus:
 
     connection: Connection
 
-    def shards(self, wanted: Filter) -> Iterator[TokenShard]:
+    def shards(
+        self, wanted: Filter, between: tuple[int, int] | None = None
+    ) -> Iterator[TokenShard]:
         """Yield the tokens of all documents that pass a filter, some at a time, by key."""
+        within = () if between is None else (DOCUMENTS.c.id.between(*between),)
         statement = (
             select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash, TOKENS.c.tokens, TOKENS.c.checksum)
             .join(TOKENS, TOKENS.c.document_id == DOCUMENTS.c.id)
-            .where(*conditions(wanted))
+            .where(*conditions(wanted), *within)
             .order_by(DOCUMENTS.c.id)
         )
         some_at_once = {"yield_per": SHARD_DOCUMENTS}  # a connection would keep it
@@ -59,16 +62,16 @@ class SQLCorpus:
 
     def content_hashes(self, wanted: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that passes a filter, in order of keys."""
-        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash).where(*conditions(wanted))
-        return dict(self._pairs(statement.order_by(DOCUMENTS.c.id)))
+        return dict(self.stream_hashes(wanted))
 
     def fingerprint(self, wanted: Filter) -> str:
         """Return the digest of the keys and contents of documents, read as a stream."""
-        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash).where(*conditions(wanted))
-        return fingerprint(self._pairs(statement.order_by(DOCUMENTS.c.id)))
+        return fingerprint(self.stream_hashes(wanted))
 
-    def _pairs(self, statement: Select[Any]) -> Iterator[tuple[int, bytes]]:
-        """Give keys and hashes, some at a time in memory."""
+    def stream_hashes(self, wanted: Filter) -> Iterator[tuple[int, bytes]]:
+        """Yield key and content hash of every document that passes a filter, in order of keys."""
+        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash).where(*conditions(wanted))
+        statement = statement.order_by(DOCUMENTS.c.id)
         some_at_once = {"yield_per": _PAIRS_AT_ONCE}  # a connection would keep it
         for row in self.connection.execute(statement, execution_options=some_at_once):
             yield row[0], row[1]

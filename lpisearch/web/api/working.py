@@ -145,6 +145,8 @@ def index(asked: Asked) -> Reply:
     """Begin to build an index."""
     options: IndexOptions = asked.body.options
     options = replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
+    if options.cluster or options.workers:
+        raise Refused(422, "Who does the work is chosen where the server runs.")
     if options.index_store not in {"", _IN_DATABASE}:
         folder = allowed_path(asked.state, options.index_store)
         options = replace(options, index_store=str(folder))

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lpisearch.compute.row_blocks import InMemory, gram_times, times, transposed_times
 from lpisearch.compute.shards import ShardWriter
-from lpisearch.compute.spread import Threads, map_parts, spread_by
+from lpisearch.compute.spread import Threads, Traffic, map_parts, spread_by
 from lpisearch.compute.threads import THREADS
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 class Elsewhere:
     """Does all work behind a boundary that only bytes pass, last part first."""
+
+    is_elsewhere = True
+    traffic = Traffic()
 
     def map(self, work: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         """Send work and parts as bytes; give the results in order."""

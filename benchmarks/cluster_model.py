@@ -1,0 +1,350 @@
+"""What a build on a cluster takes, by formulas: memory, network, time and cost up to a billion.
+
+`python -m benchmarks.cluster_model --measure` builds small libraries with `--workers 2` and keeps
+what was measured in `benchmarks/cluster_cases.json`. `python -m benchmarks.cluster_model` takes the
+constants of the formulas from two of those cases, compares what the formulas say of the others with
+what was measured, and prints what they say of 10 million, 100 million and a billion documents
+(`--write docs/scale.md` puts it there). Sizes of data follow from the code; seconds are fitted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.cluster import build, make_library, write_between
+from lpisearch.compute.row_blocks import BLOCK_ROWS
+from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
+from lpisearch.indexes.scoring.document_terms import STRONGEST
+from lpisearch.indexes.vocabularies import MOST_TERMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+CASES = Path(__file__).with_name("cluster_cases.json")
+_MEASURED = (4000, 8000, 16_000, 24_000)
+_FITTED = (4000, 24_000)
+_LARGE = (10_000_000, 100_000_000, 1_000_000_000)
+_BEGIN, _END = (
+    "<!-- cluster model: written by benchmarks/cluster_model.py -->",
+    "<!-- end of model -->",
+)
+_DIMS = 300
+_MAP = ("linking neighbours", "projecting", "calibrating")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A library, and what its build took.
+
+    Attributes
+    ----------
+    documents, words, entries, terms, columns
+        Of the library: `entries` are pairs of a document and a term in it, `columns` the terms
+        of the subspace.
+    learned_from
+        Documents.
+    worker_seconds, driver_seconds
+        Of the processor, by step.
+    received, shared
+        Bytes by step.
+    peak_mb
+        Of the driver.
+    """
+
+    documents: int
+    words: int
+    entries: int
+    terms: int
+    columns: int
+    learned_from: int
+    worker_seconds: dict[str, float]
+    driver_seconds: dict[str, float]
+    received: dict[str, float]
+    shared: dict[str, float]
+    peak_mb: float = 0.0
+
+    @property
+    def parts(self) -> int:
+        """Blocks of documents."""
+        return -(-self.documents // BLOCK_ROWS)
+
+
+def measure() -> None:
+    """Build all cases, and keep what was measured; those that are there already stay."""
+    cases = read_cases() if CASES.exists() else []
+    for documents in _MEASURED[len(cases) :]:
+        with tempfile.TemporaryDirectory() as folder:
+            cases.append(_case(make_library(Path(folder), documents)))
+        print(cases[-1], flush=True)
+        CASES.write_text(json.dumps([asdict(case) for case in cases], indent=1) + "\n")
+
+
+def _case(library: Path) -> Case:
+    report = build(library, workers=2).report
+    folder, wire = Path(report["folder"]), report["wire"]
+    lengths, counts, lexicon = (
+        np.load(folder / f"{name}.npy", mmap_mode="r")
+        for name in ("document_lengths", "posting_counts", "lexicon_columns")
+    )
+    workers = {name: each["processor_seconds"] for name, each in wire.items()}
+    every = report["processor_seconds"]
+    return Case(
+        documents=report["documents"],
+        words=int(lengths.sum(dtype=np.int64)),
+        entries=len(counts),
+        terms=len(lexicon),
+        columns=report["terms"],
+        learned_from=report["learned_from"],
+        worker_seconds=workers,
+        driver_seconds={name: each - workers.get(name, 0.0) for name, each in every.items()},
+        received={name: each["received"] for name, each in wire.items()},
+        shared={name: each["shared"] for name, each in wire.items()},
+        peak_mb=report["peak_mb"],
+    )
+
+
+# What each step costs: constants times what it handles.
+
+_WORK: dict[str, Callable[[Case], Sequence[float]]] = {
+    "counting terms": lambda case: (case.words, case.parts),
+    "writing postings": lambda case: (case.entries, case.parts),
+    "weighting": lambda case: (case.entries, case.parts),
+    "placing documents": lambda case: (case.entries * _DIMS, case.parts),
+}
+_DRIVES: dict[str, Callable[[Case], Sequence[float]]] = {
+    "counting terms": lambda case: (case.documents, 1),
+    "writing postings": lambda case: (case.entries, 1),
+    "linking neighbours": lambda case: (case.learned_from, case.learned_from**2),
+    "projecting": lambda case: (case.learned_from, 1),
+    "calibrating": lambda case: (case.entries, 1),
+    "placing documents": lambda case: (case.documents, 1),
+    "writing": lambda case: (case.documents, 1),
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Constants of all formulas.
+
+    Attributes
+    ----------
+    workers, driver
+        Seconds by step, for what `_WORK` and `_DRIVES` name.
+    memory
+        Megabytes of the driver: what it has in any case, for each document, for each term.
+    """
+
+    workers: dict[str, np.ndarray[Any, Any]]
+    driver: dict[str, np.ndarray[Any, Any]]
+    memory: tuple[float, float, float]
+
+    @classmethod
+    def fitted(cls, cases: Sequence[Case]) -> Model:
+        """Take the constants from cases."""
+        workers = {name: _fit(cases, name, of, "worker_seconds") for name, of in _WORK.items()}
+        driver = {name: _fit(cases, name, of, "driver_seconds") for name, of in _DRIVES.items()}
+        return cls(workers, driver, _memory(cases))
+
+    def worker_seconds(self, case: Case) -> float:
+        """Return the processor seconds of all workers together."""
+        return float(sum(np.dot(_WORK[name](case), each) for name, each in self.workers.items()))
+
+    def driver_seconds(self, case: Case) -> float:
+        """Return the processor seconds of the driver."""
+        return float(sum(np.dot(_DRIVES[name](case), each) for name, each in self.driver.items()))
+
+    def driver_megabytes(self, case: Case) -> float:
+        """Return the most memory of the driver."""
+        base, document, term = self.memory
+        return base + document * case.documents + term * min(case.terms, MOST_TERMS)
+
+
+def received(case: Case) -> dict[str, float]:
+    """Return the bytes of results, by step: they follow from what the code sends."""
+    drawn = min(case.documents, DRAWN_A_LEADER * MOST_LEADERS)
+    distinct = case.parts * heaps(case, case.documents / case.parts)  # terms of all parts together
+    return {
+        # Key, content hash, length.
+        "counting terms": case.documents * (8 + 16 + 4),
+        # Document and count of each entry; a term and a bound of each in a part; what documents
+        # say most, and how many terms each has.
+        "writing postings": case.entries * 6 + distinct * 12 + case.documents * (6 * STRONGEST + 4),
+        # The rows of the sample, as numbers of terms and weights.
+        "linking neighbours": drawn * case.entries / case.documents * 8,
+    }
+
+
+def shared(case: Case) -> float:
+    """Return the bytes of arrays that every worker needs: numbers, weights, flags of terms."""
+    return case.terms * (4 + 1 + 4 + 1 + 1) + case.columns * 8
+
+
+def heaps(case: Case, documents: float) -> float:
+    """Return how many terms so many documents have, where these have so many."""
+    return case.terms * (documents / case.documents) ** _heaps_exponent()
+
+
+def _heaps_exponent() -> float:
+    cases = read_cases()
+    first, last = cases[0], cases[-1]
+    return math.log(last.terms / first.terms) / math.log(last.documents / first.documents)
+
+
+def _fit(
+    cases: Sequence[Case], step: str, of: Callable[[Case], Sequence[float]], field: str
+) -> np.ndarray[Any, Any]:
+    from scipy.optimize import nnls
+
+    A = np.array([of(case) for case in cases], float)
+    b = np.array([getattr(case, field).get(step, 0.0) for case in cases])
+    scale = A.max(axis=0)
+    return np.asarray(nnls(A / scale, b)[0] / scale)
+
+
+def _memory(cases: Sequence[Case]) -> tuple[float, float, float]:
+    """Return what there is in any case, a document (key, hash, …) and a term (its name, …)."""
+    from scipy.optimize import nnls
+
+    A = np.array([[1, case.documents, case.terms] for case in cases], float)
+    scale = A.max(axis=0)
+    found = nnls(A / scale, np.array([case.peak_mb for case in cases]))[0] / scale
+    return float(found[0]), float(found[1]), float(found[2])
+
+
+def read_cases() -> list[Case]:
+    """Return what was measured, the smallest first."""
+    return [Case(**each) for each in json.loads(CASES.read_text(encoding="utf-8"))]
+
+
+def grown(largest: Case, documents: int) -> Case:
+    """Return a library of more documents, as those are that were measured."""
+    share = documents / largest.documents
+    return replace(
+        largest,
+        documents=documents,
+        words=int(largest.words * share),
+        entries=int(largest.entries * share),
+        terms=int(heaps(largest, documents)),
+        columns=100_000,
+        learned_from=min(documents, MOST_LEADERS),
+    )
+
+
+def compared(cases: Sequence[Case], model: Model) -> tuple[list[str], float]:
+    """Compare what the formulas say with what was measured; return also the largest difference."""
+    lines = ["| documents | | formula | measured | ratio |", "| ---: | :--- | ---: | ---: | ---: |"]
+    worst = 0.0
+    for case in cases:
+        of_workers, of_driver = sum(case.worker_seconds.values()), sum(case.driver_seconds.values())
+        rows = [
+            ("workers, processor s", model.worker_seconds(case), of_workers),
+            ("driver, processor s", model.driver_seconds(case), of_driver),
+            ("driver, MB", model.driver_megabytes(case), case.peak_mb),
+            ("results, MB", sum(received(case).values()) / 1e6, _sum(case.received) / 1e6),
+        ]
+        fitted = case.documents in _FITTED
+        for title, said, measured in rows:
+            ratio = said / measured
+            is_checked = not fitted or title.startswith("results")
+            worst = max(worst, abs(ratio - 1)) if is_checked else worst
+            mark = "" if is_checked else " (fitted)"
+            numbers = f"{said:,.2f} | {measured:,.2f} | {ratio:.2f}"
+            lines.append(f"| {case.documents:,} | {title}{mark} | {numbers} |")
+    return lines, worst
+
+
+def _sum(by_step: dict[str, float]) -> float:
+    return sum(by_step.values())
+
+
+def predicted(model: Model, largest: Case, options: argparse.Namespace) -> list[str]:
+    """Return a table of what large libraries take."""
+    columns = [grown(largest, documents) for documents in _LARGE]
+    lines = ["| | " + " | ".join(f"{case.documents:,}" for case in columns) + " |"]
+    lines.append("| :--- |" + " ---: |" * len(columns))
+    rate = options.gigabits * 1e9 / 8
+    rows: list[tuple[str, Callable[[Case], str]]] = [
+        ("words", lambda case: f"{case.words / 1e9:,.1f} G"),
+        ("entries", lambda case: f"{case.entries / 1e9:,.1f} G"),
+        ("different words", lambda case: f"{case.terms / 1e6:,.1f} M"),
+        ("– of which are kept", lambda case: f"{min(case.terms, MOST_TERMS) / 1e6:,.1f} M"),
+        ("files of the build, GB", lambda case: f"{_files(case):,.0f}"),
+        ("workers, hours of one core", lambda case: f"{model.worker_seconds(case) / 3600:,.1f}"),
+        ("driver, hours of one core", lambda case: f"{model.driver_seconds(case) / 3600:,.2f}"),
+        ("driver, GB of memory", lambda case: f"{model.driver_megabytes(case) / 1e3:,.1f}"),
+        ("a worker, GB of memory", lambda case: f"{_worker_gigabytes(case):,.1f}"),
+        ("results to the driver, GB", lambda case: f"{sum(received(case).values()) / 1e9:,.1f}"),
+        ("shared arrays, MB a worker", lambda case: f"{shared(case) / 1e6:,.0f}"),
+        ("hours by the clock", lambda case: f"{_hours(model, case, options.workers, rate):,.1f}"),
+        ("– of which the driver", lambda case: f"{model.driver_seconds(case) / 3600:,.1f}"),
+        ("cost", lambda case: f"{_cost(model, case, options):,.0f}"),
+    ]
+    return lines + [f"| {title} | " + " | ".join(map(say, columns)) + " |" for title, say in rows]
+
+
+def _files(case: Case) -> float:
+    """Return gigabytes of counts (8 bytes an entry), postings (6), places (4 and 2 a number)."""
+    return (case.entries * (8 + 6) + case.documents * (_DIMS * 6 + 64 + 6 * STRONGEST)) / 1e9
+
+
+def _worker_gigabytes(case: Case) -> float:
+    """Return what joining vocabularies takes, or a block with the map, and the program itself."""
+    joining = min(case.terms, MOST_TERMS) * 300
+    block = BLOCK_ROWS * (case.words / case.documents * 70 + _DIMS * 12) + case.columns * _DIMS * 4
+    return 0.2 + max(joining, block) / 1e9
+
+
+def _hours(model: Model, case: Case, workers: int, rate: float) -> float:
+    moved = 2 * sum(received(case).values()) / rate  # by the scheduler
+    seconds = model.driver_seconds(case) + model.worker_seconds(case) / workers + moved
+    return seconds / 3600
+
+
+def _cost(model: Model, case: Case, options: argparse.Namespace) -> float:
+    rate = options.gigabits * 1e9 / 8
+    hours = _hours(model, case, options.workers, rate)
+    return float(hours * (options.workers + 1) * options.price)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--workers", type=int, default=64, help="cores that work")
+    parser.add_argument(
+        "--gigabits", type=float, default=10.0, help="of the driver's network, a second"
+    )
+    parser.add_argument(
+        "--price", type=float, default=0.05, help="of a core with its memory, an hour"
+    )
+    parser.add_argument("--write", type=Path, help="a page whose marked part is written anew")
+    options = parser.parse_args()
+    if options.measure:
+        measure()
+    cases = read_cases()
+    model = Model.fitted([case for case in cases if case.documents in _FITTED])
+    lines, worst = compared(cases, model)
+    said = f"Largest difference of what was not fitted: {worst:.0%}."
+    given = (
+        f"{options.workers} cores that work and one that drives, {options.gigabits:g} Gbit/s, "
+        f"{options.price:g} for an hour of a core, {_DIMS} dimensions:"
+    )
+    text = "\n".join([*lines, "", said, "", given, "", *predicted(model, cases[-1], options)])
+    print(text)
+    if options.write:
+        write_between(options.write, text, _BEGIN, _END)
+
+
+if __name__ == "__main__":
+    main()

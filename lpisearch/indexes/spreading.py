@@ -1,0 +1,101 @@
+"""Who does the work of a build: threads here, processes of this machine, or a cluster."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lpisearch.compute.spread import spread_by
+from lpisearch.errors import BadOption
+from lpisearch.places import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lpisearch.indexes.places import IndexPlace
+    from lpisearch.places import Place
+    from lpisearch.settings import IndexOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Spreading:
+    """Who works.
+
+    Attributes
+    ----------
+    reads_library
+        Whether those who work read the documents from the library themselves.
+    notes
+        What is to be known of it.
+    """
+
+    reads_library: bool = False
+    notes: tuple[str, ...] = ()
+
+
+_NOT_READ = (
+    "The documents were counted here: SQLite lets other machines not read a file in use. "
+    "A library in PostgreSQL is read by all."
+)
+
+
+def check_spread(options: IndexOptions) -> None:
+    """Refuse what cannot be meant.
+
+    Raises
+    ------
+    BadOption
+    """
+    if options.cluster and options.workers:
+        raise BadOption(("cluster", "workers"), "a cluster has its own processes: give one of both")
+    if options.workers < 0:
+        raise BadOption("workers", f"{options.workers} is not a number of processes")
+
+
+@contextmanager
+def spread_of(options: IndexOptions, library: Place, place: IndexPlace) -> Iterator[Spreading]:
+    """Have the work of a build done by whoever is asked for, until the block ends.
+
+    Raises
+    ------
+    BadOption, ClusterError
+    """
+    with spread_over(options, place.folder, place.mode, library) as found:
+        yield found
+
+
+@contextmanager
+def spread_over(
+    options: IndexOptions, folder: Path, mode: int, library: Place | None = None
+) -> Iterator[Spreading]:
+    """Have work done by whoever is asked for, in a folder that they have to share.
+
+    Parameters
+    ----------
+    options
+        Who is asked for.
+    folder, mode
+        The folder, and the mode of its files.
+    library
+        What they read, if that is not in the folder.
+
+    Raises
+    ------
+    BadOption, ClusterError
+    """
+    if not options.cluster and not options.workers:
+        yield Spreading()
+        return
+    from lpisearch.compute import joining
+
+    chosen = (
+        joining.cluster_at(options.cluster)
+        if options.cluster
+        else joining.local_cluster(options.workers)
+    )
+    with chosen as cluster, spread_by(cluster):
+        joining.check_shared(cluster, folder, mode)
+        reads = isinstance(library, Address) or joining.is_one_machine(cluster)
+        yield Spreading(reads, () if reads else (_NOT_READ,))

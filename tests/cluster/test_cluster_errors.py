@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import lpisearch
+from lpisearch.compute import cluster as working
+from lpisearch.compute import joining
+from lpisearch.compute.joining import check_shared, cluster_at, local_cluster
+from lpisearch.compute.spread import map_parts, spread_by
+from lpisearch.errors import (
+    BadOption,
+    ClusterLost,
+    ClusterMismatch,
+    ClusterMissing,
+    ClusterUnreachable,
+    FolderNotShared,
+)
+from lpisearch.indexes.build import build_index
+from lpisearch.settings import IndexOptions
+from lpisearch.storage import open_store
+from tests.cluster.conftest import workers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cluster.conftest import Dask
+
+_IMPORTS = """
+import lpisearch.indexes.build, lpisearch.cli.index, sys
+print(*{"distributed", "dask", "lpisearch.compute.wire"} & sys.modules.keys())
+"""
+_PACKAGE = Path(lpisearch.__file__).parent
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://localhost:8786", "tcp://localhost"])
+def test_an_address_that_is_none(shelf: Path, address: str) -> None:
+    """An address of another form is refused, and what is meant is said."""
+    with pytest.raises(BadOption, match="is not like tcp://HOST:8786"):
+        build_index(shelf, IndexOptions(cluster=address))
+
+
+def test_nobody_at_the_address(shelf: Path) -> None:
+    """Where no scheduler answers that is said, with what to start."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(ClusterUnreachable, match=r"nobody answers.*dask scheduler"):
+        build_index(shelf, IndexOptions(cluster=address))
+
+
+@pytest.mark.parametrize("missing", ["distributed", "cryptography"])
+def test_without_the_extra(shelf: Path, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    """Where the extra is not installed, how to install it is said."""
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ClusterMissing, match=r"pip install 'lpisearch\[cluster\]'"):
+        build_index(shelf, IndexOptions(workers=2))
+
+
+@pytest.mark.parametrize("given", [{"cluster": "tcp://a:1", "workers": 2}, {"workers": -1}])
+def test_options_that_mean_nothing(shelf: Path, given: dict[str, object]) -> None:
+    """A cluster has its own processes, and no fewer than none."""
+    with pytest.raises(BadOption, match="workers"):
+        build_index(shelf, IndexOptions(**given))  # type: ignore[arg-type]
+
+
+def test_workers_of_another_version(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker whose libraries are of other versions than here does no work."""
+    with cluster_at(dask.address) as cluster, spread_by(cluster):
+        cluster._versions = "lpisearch 9"
+        with pytest.raises(lpisearch.LpiSearchError, match="here is lpisearch 9"):
+            list(map_parts(abs, [1]))
+    monkeypatch.setattr(joining, "_COMPARED", ("numpy",))
+    joining.own_versions.cache_clear()
+    with pytest.raises(
+        ClusterMismatch,
+        match=r"The worker tcp.* has .*scipy.*; here is python [^,]*, numpy [^,]*\.",
+    ):
+        cluster_at(dask.address).__enter__()
+    joining.own_versions.cache_clear()
+
+
+def test_a_folder_that_workers_do_not_see(
+    dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a worker has another folder at the path, it is named, and nothing stays there."""
+    monkeypatch.chdir(tmp_path)
+    with cluster_at(dask.address) as cluster:
+        check_shared(cluster, tmp_path / "shared")
+        assert list((tmp_path / "shared").iterdir()) == []
+        with pytest.raises(FolderNotShared, match="The worker tcp://"):
+            check_shared(cluster, Path("/proc/self/cwd/here"))  # each process has its own
+        assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_errors_of_a_part_come_back(dask: Dask, tmp_path: Path) -> None:
+    """What fails on a worker is raised here: ours with its next step, the system's as it is."""
+    nothing = tmp_path / "nothing.db"
+    with cluster_at(dask.address) as cluster, spread_by(cluster):
+        with pytest.raises(lpisearch.LpiSearchError, match=r"no library at .*nothing.db. Next: "):
+            list(map_parts(open_store, [nothing]))
+        with pytest.raises(FileNotFoundError, match="nothing"):
+            list(map_parts(os.stat, [nothing]))
+        with pytest.raises(TypeError, match="cannot pickle"):
+            list(map_parts(open, [__file__]))
+
+
+def test_a_cluster_without_workers(
+    new_dask: Callable[[], Dask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all workers are gone and none comes, the work is not waited for without end."""
+    own = new_dask()
+    monkeypatch.setattr(working, "_ALONE_SECONDS", 1)
+    monkeypatch.setattr(working, "_LOOK_SECONDS", 0.2)
+    with cluster_at(own.address) as cluster, spread_by(cluster):
+        assert list(map_parts(abs, [-1, -2])) == [1, 2]
+        own.workers[0].kill()
+        own.workers[0].wait()
+        with pytest.raises(ClusterLost, match="it has no worker any more"):
+            list(map_parts(abs, [-1]))
+
+
+def test_strangers_have_no_key_for_processes_of_this_machine() -> None:
+    """What listens for `--workers` hangs up on who shows no certificate of this very run."""
+    with local_cluster(1) as cluster:
+        address = cluster.client.scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        host, port = address.removeprefix("tls://").split(":")
+        stranger = ssl.create_default_context()
+        stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            _first_byte(host, int(port), stranger)
+        listening = _listening()
+        assert listening
+        assert {each for each in listening if not each.startswith("127.0.0.1")} == set()
+
+
+def _first_byte(host: str, port: int, context: ssl.SSLContext) -> None:
+    with (
+        socket.create_connection((host, port), 5) as plain,
+        context.wrap_socket(plain) as wrapped,
+    ):
+        if not wrapped.recv(1):
+            raise ConnectionError
+
+
+def _listening() -> list[str]:
+    import psutil
+
+    own = [psutil.Process(), *map(psutil.Process, workers_of())]
+    every = [one for each in own for one in each.net_connections("tcp")]
+    return [f"{one.laddr.ip}:{one.laddr.port}" for one in every if one.status == psutil.CONN_LISTEN]
+
+
+def test_bytes_are_code_in_two_places_only() -> None:
+    """Only what speaks with a cluster reads pickled bytes; a build without one imports no Dask."""
+    reads = {
+        str(path.relative_to(_PACKAGE))
+        for path in _PACKAGE.rglob("*.py")
+        if "import pickle" in path.read_text(encoding="utf-8")
+    }
+    assert reads <= {"compute/wire.py", "compute/cluster.py"}
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            _IMPORTS,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert said.strip() == ""
