@@ -12,6 +12,7 @@ import uvicorn
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.web.app import create_app
+from lpisearch.web.warming import warm_up
 from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def serve(
         app = create_app(library, settings)
         jobs = app.state.lpisearch.jobs
         on_start(address_of(settings, listening), jobs.all())
+        warm_up(library)
         server = _Server(_config(app), jobs.announce_end)
         server.run(sockets=[listening])
         return [job for job in jobs.all() if job.is_under_way]
