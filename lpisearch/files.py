@@ -55,6 +55,13 @@ def folder_mode(mode: int) -> int:
     return mode | (mode & 0o444) >> 2
 
 
+def make_folders(folder: Path, mode: int) -> None:
+    """Make a folder for files of a mode, and those above it; who makes them may write there."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(folder_mode(mode) | stat.S_IRWXU, exist_ok=True)
+
+
 class Partial:
     """A file on its way to its place.
 

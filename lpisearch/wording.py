@@ -73,7 +73,7 @@ def printable(text: str, *, lines: bool = False) -> str:
     if lines:
         text = text.replace("\r\n", "\n")
     kept = "\n\t" if lines else ""
-    hidden = {sign for sign in text if not sign.isprintable()}.difference(kept)
+    hidden = _hidden(text).difference(kept)
     return text.translate({ord(sign): _printable_character(sign) for sign in hidden})
 
 
@@ -82,7 +82,7 @@ def escaped_json(text: str) -> str:
 
     Programs read what was meant, and nothing is left that a terminal would obey.
     """
-    hidden = {sign for sign in text if not sign.isprintable()}.difference("\n", _JOINERS)
+    hidden = _hidden(text).difference("\n", _JOINERS)
     if not hidden:
         return text
     return text.translate({ord(sign): json.dumps(sign)[1:-1] for sign in hidden})
@@ -105,6 +105,11 @@ def system_reason(error: OSError) -> str:
         PermissionError: "permission denied",
     }
     return known.get(type(error), error.strerror or str(error))
+
+
+def _hidden(text: str) -> set[str]:
+    """Return the signs of a text that are not shown: it is long, and has few different ones."""
+    return {sign for sign in set(text) if not sign.isprintable()}
 
 
 def _printable_character(character: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 from typer.testing import CliRunner
 
 from lpisearch.cli.app import app
@@ -36,6 +37,10 @@ _TOPICS = {
 _COMMON = "morning letter friend road window garden winter story table paper"
 _SCHEMAS = itertools.count(1)
 _READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
+
+
+settings.register_profile("untimed", deadline=None)  # a machine may be busy
+settings.load_profile("untimed")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -110,8 +110,13 @@ class Asking:
         number: int | None = None,
         seed: int = 0,
         index: str = "default",
+        previous: DocumentMap | None = None,  # noqa: ARG002 (as `Library` has it)
     ) -> DocumentMap:
-        """Place all documents in a plane, with their topics and labels."""
+        """Place all documents in a plane, with their topics and labels.
+
+        `previous` changes nothing: the server has its own, and gives the same again as long as
+        nothing has changed.
+        """
         params = {"projection": projection, "number": number, "seed": seed, "index": index}
         return as_map(self._transport.get("/map", params))
 
@@ -144,21 +149,26 @@ class Asking:
 
     def batch(
         self,
-        queries: Iterable[tuple[str, str]],
+        queries: Iterable[tuple[str, str]] | Path,
         *,
         options: SearchOptions | None = None,
         on_note: Callable[[str], None] = _warned,
     ) -> Generator[Run, None, None]:
-        """Answer many queries, given as (id, text); some are sent at once.
+        """Answer many queries, given as (id, text) or by a file of this machine.
+
+        Some are sent at once.
 
         Yields
         ------
         tuple
             The query's id, and the ids of documents with their scores.
         """
+        from lpisearch.readers.queries import read_queries
+
         chosen = options or SearchOptions()
         how = asdict(chosen) | {"where": chosen.where.as_dict()}
-        waiting = [{"id": name, "text": text} for name, text in queries]
+        asked = read_queries(queries) if isinstance(queries, Path) else queries
+        waiting = [{"id": name, "text": text} for name, text in asked]
         told: set[str] = set()
         for start in range(0, len(waiting), _AT_ONCE):
             body = {"queries": waiting[start : start + _AT_ONCE], "options": how}
@@ -219,8 +229,12 @@ class Asking:
         documents: int = 3,
         seed: int = 0,
         index: str = "default",
+        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (as above)
     ) -> TopicReport:
-        """Find what the library is about: clusters of documents in the subspace."""
+        """Find what the library is about: clusters of documents in the subspace.
+
+        `on_stage` is not called: a server tells nothing before it answers.
+        """
         shown = {"terms": terms, "documents": documents}
         params = {"number": number, "seed": seed, "index": index} | shown
         return as_record(TopicReport, self._transport.get("/topics", params))  # type: ignore[no-any-return]

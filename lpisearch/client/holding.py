@@ -24,7 +24,7 @@ from lpisearch.records import (
 from lpisearch.settings import IndexOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -145,10 +145,16 @@ class Holding:
         return int(self._transport.ask("DELETE", "/documents", {"id": names})["removed"])
 
     def export(
-        self, target: Path | IO[str], wanted: Filter | None = None, *, force: bool = False
+        self,
+        target: Path | IO[str],
+        wanted: Filter | None = None,
+        *,
+        force: bool = False,
+        on_stage: Callable[[str], None] = lambda _name: None,
     ) -> int:
         """Write documents as JSON Lines, to a file of this machine or to a stream of text."""
-        lines = self._transport.lines("/export", filter_params(wanted or Filter()))
+        found = self._transport.lines("/export", filter_params(wanted or Filter()))
+        lines = _counted(found, on_stage)
         if not isinstance(target, Path):
             return sum(1 for line in lines if target.write(f"{line}\n"))
         if not force:
@@ -156,8 +162,16 @@ class Holding:
         with whole_file(target) as stream:
             return sum(1 for line in lines if stream.write(f"{line}\n".encode()))
 
-    def examine(self, *, repair: bool = False) -> list[Finding]:
-        """Look for damage; who mends it does so where the library is."""
+    def examine(
+        self,
+        *,
+        repair: bool = False,
+        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (as `Library` has it)
+    ) -> list[Finding]:
+        """Look for damage; who mends it does so where the library is.
+
+        `on_stage` is not called: a server tells nothing before it answers.
+        """
         if repair:
             raise NotServed("examine(repair=True)")
         return [as_record(Finding, each) for each in self._transport.get("/doctor")["findings"]]
@@ -170,6 +184,14 @@ class Holding:
     def _documents(self, wanted: Filter) -> Iterator[Document]:
         for line in self._transport.lines("/export", filter_params(wanted)):
             yield as_document(json.loads(line))
+
+
+def _counted(lines: Iterator[str], on_stage: Callable[[str], None]) -> Iterator[str]:
+    """Yield lines, and say now and then how many there were."""
+    for number, line in enumerate(lines, start=1):
+        yield line
+        if number % _PAGE == 0:
+            on_stage(f"{number:,} documents written")
 
 
 def as_json(options: Any) -> dict[str, Any]:

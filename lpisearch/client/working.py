@@ -96,13 +96,23 @@ class Working:
         *,
         options: IndexOptions | None = None,
         on_stage: Callable[[str], None] = lambda _stage: None,
+        on_step: Callable[[int, int], None] = lambda _done, _total: None,
         **given: Unpack[IndexFields],
     ) -> IndexReport:
         """Build a subspace index and put it in use; the one before stays in use until then."""
         wanted = replace(options or IndexOptions(), **given)
         body = {"options": as_json(replace(wanted, method=method or wanted.method))}
-        said = self._done("index", body, lambda seen: on_stage(seen["stage"]))
-        return as_record(IndexReport, said)  # type: ignore[no-any-return]
+        begun = ""
+
+        def told(seen: dict[str, Any]) -> None:
+            nonlocal begun
+            if seen["stage"] != begun:
+                begun = seen["stage"]
+                on_stage(begun)
+            if "done" in seen:
+                on_step(seen["done"], seen["total"])
+
+        return as_record(IndexReport, self._done("index", body, told))  # type: ignore[no-any-return]
 
     def predict_labels(
         self,

@@ -199,6 +199,7 @@ def put_in_use(
         folder=folder.name,
         created_at=manifest.created,
     )
+    note_written(folder)  # for who opens it as soon as it is named
     # The folder before goes only when a power cut can no longer bring its name back.
     with store.writing(durable=True) as transaction:
         transaction.indexes.save(entry)

@@ -30,7 +30,7 @@ from lpisearch.settings import IndexOptions
 from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -140,7 +140,7 @@ class OpenIndexes:
         self._store = store
         self._fetching: dict[str, Thread] = {}
         self._opened: dict[str, OpenIndex] = {}
-        self._known: tuple[Hashable, dict[str, Any]] = None, {}
+        self._known: tuple[str, dict[str, Any]] = "", {}
         self._lock = Lock()
 
     def get(self, name: str = DEFAULT) -> OpenIndex | None:
@@ -165,25 +165,24 @@ class OpenIndexes:
         """
         failed = ""
         while True:
-            state = self._store.state()
             with self._store.reading() as snapshot:
                 entry = entry_named(snapshot, name)
                 opened, trouble = self._open(snapshot, entry)
                 # What fails twice under one name was not replaced meanwhile: it is damaged.
                 if entry is None or trouble is None or entry.folder == failed:
-                    yield Reading(snapshot, opened, trouble, partial(self._remember, state))
+                    yield Reading(snapshot, opened, trouble, partial(self._remember, snapshot))
                     return
             failed = entry.folder
 
-    def _remember(self, state: Hashable | None, name: str, work: Callable[[], Any]) -> Any:
+    def _remember(self, snapshot: Snapshot, name: str, work: Callable[[], Any]) -> Any:
         """Do what takes long where documents are very many: once for each state of the library."""
+        state = snapshot.state()
         known, found = self._known
-        if state is not None and state == known and name in found:
+        if state == known and name in found:
             return found[name]
         result = work()
-        if state is not None and state == self._store.state():  # nobody wrote meanwhile
-            before = list(found.items())[1 - _REMEMBERED :] if state == known else []
-            self._known = state, {**dict(before), name: result}
+        before = list(found.items())[1 - _REMEMBERED :] if state == known else []
+        self._known = state, {**dict(before), name: result}
         return result
 
     def _open(

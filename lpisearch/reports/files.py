@@ -6,14 +6,14 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING
 
 from lpisearch.errors import ReportUnwritable
-from lpisearch.files import partial_beside, sync_folder
+from lpisearch.files import ANYONE, make_folders, partial_beside, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
-def write_files(contents: Mapping[Path, bytes]) -> None:
+def write_files(contents: Mapping[Path, bytes], mode: int = ANYONE) -> None:
     """Write all files beside their places, bring them to disk, then move them in, in order.
 
     When anything fails before the first is moved, for one a full disk, all stays as it was.
@@ -26,7 +26,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
         written = {}
         for path, data in contents.items():
             with _stated(path):
-                partial = written[path] = partials.enter_context(partial_beside(path))
+                partial = written[path] = partials.enter_context(partial_beside(path, mode))
                 _write(partial.stream, data)
                 partial.save()
         for path, partial in written.items():
@@ -37,8 +37,8 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
                 sync_folder(folder)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, unless it is there.
+def make_folder(folder: Path, mode: int) -> None:
+    """Make a folder for files of a mode, and those above it, unless it is there.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def make_folder(folder: Path) -> None:
     with _stated(folder):
         if folder.exists() and not folder.is_dir():
             raise ReportUnwritable(folder, "it is not a folder")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder, mode)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from lpisearch.errors import PlotUnavailable, ReportUnwritable
-from lpisearch.files import refuse_others
+from lpisearch.files import ANYONE, refuse_others
 from lpisearch.reports.csv_text import as_csv
 from lpisearch.reports.files import make_folder, write_files
 from lpisearch.reports.json_text import as_json
@@ -47,13 +47,16 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
         refuse_others(folder / _PAGE, "a report", is_page)
 
 
-def write_report(report: Report, folder: Path, *, force: bool = False) -> list[Path]:
+def write_report(
+    report: Report, folder: Path, *, force: bool = False, mode: int = ANYONE
+) -> list[Path]:
     """Write a report: files of its tables and figures, `report.json`, and at last `index.html`.
 
     All is worked out and written beside its place before the first file is moved in: a run that
     is interrupted, or a disk that is full, leaves the report that was there. Files of others,
     and of findings that this report no longer has, stay. A folder without a report may have
-    files of the same names: they are replaced with `force` alone.
+    files of the same names: they are replaced with `force` alone. `mode` is that of new files,
+    before the user's umask.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def write_report(report: Report, folder: Path, *, force: bool = False) -> list[P
     ------
     ReportUnwritable, FileInTheWay
     """
-    make_folder(folder)
+    make_folder(folder, mode)
     texts: dict[str, str] = {}
     for name, table in _named(report.tables, [table.name for table in report.tables]):
         texts[f"{name}.csv"] = as_csv([table])
@@ -77,7 +80,7 @@ def write_report(report: Report, folder: Path, *, force: bool = False) -> list[P
     contents[page] = _bytes(as_html(report))
     if not force:
         _refuse_others(page, contents)
-    write_files(contents)
+    write_files(contents, mode)
     return [page, *(path for path in contents if path != page)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
+from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from lpisearch.storage import Snapshot
 
 MOST_VALUES = 100
+"""Of the values of a facet, so many are given: the most frequent."""
 _MOST_NAMES = 10_000
 _DAY = len("2024-05-31")
-"""Of the values of a facet, so many are given: the most frequent."""
+_TRAITS = 5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,10 +41,10 @@ class _Coded:
     places: NDArray[np.int64]
 
     @classmethod
-    def of(cls, values: Iterable[str], places: NDArray[np.int64]) -> _Coded:
+    def of(cls, values: Sequence[str], places: NDArray[np.int64]) -> _Coded:
         """Give values numbers; an empty one is none."""
-        numbers: dict[str, int] = {}
-        codes = np.array([numbers.setdefault(each, len(numbers)) for each in values], np.int64)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(values))}
+        codes = np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
         if "" in numbers:
             some = codes != numbers[""]
             codes, places = codes[some], places[some]
@@ -142,7 +144,9 @@ class FacetColumns:
     def of(cls, snapshot: Snapshot) -> FacetColumns:
         """Read them."""
         traits = snapshot.documents.traits()
-        numbers, splits, dates, paths, formats = zip(*traits, strict=True) if traits else [()] * 5
+        numbers, splits, dates, paths, formats = (
+            list(map(itemgetter(at), traits)) for at in range(_TRAITS)
+        )
         keys = np.array(numbers, np.int64)
         every = np.arange(len(keys))
         predicted: list[tuple[int, str]] = []
@@ -157,7 +161,7 @@ class FacetColumns:
             _Coded.of(splits, every),
             _Coded.of(formats, every),
             _Coded.of(paths, every),
-            _Coded.of((date[:_DAY] for date in dates), every),
+            _Coded.of([date[:_DAY] for date in dates], every),
         )
 
     def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
@@ -200,7 +204,7 @@ class FacetColumns:
 def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Coded:
     """Give the labels of documents numbers; keys ascend."""
     owners = np.array([key for key, _ in labels], np.int64)
-    return _Coded.of((name for _, name in labels), np.searchsorted(keys, owners))
+    return _Coded.of([name for _, name in labels], np.searchsorted(keys, owners))
 
 
 def _is_shown(name: str, count: int) -> bool:

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from lpisearch.files import whole_file
+from lpisearch.files import make_folders, mode_of, whole_file
 from lpisearch.places import Address
 from lpisearch.web.problems import Refused
 
@@ -100,12 +100,12 @@ def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
     if not 0 < len(parts) <= _DEEPEST or not all(map(_is_plain, parts)):
         raise Refused(422, "The name of a file is not one that can be kept.")
     folder = uploads_folder(state)
-    target = folder.joinpath(*parts)
+    target, mode = folder.joinpath(*parts), mode_of(state.library.path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(target.parent, mode)
         if not target.parent.resolve().is_relative_to(folder.resolve()):
             raise Refused(403, _FORBIDDEN)
-        with whole_file(target) as stream:
+        with whole_file(target, mode) as stream:
             for piece in content:
                 stream.write(piece)
     except OSError:

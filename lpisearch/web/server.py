@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import signal
@@ -12,6 +13,7 @@ import uvicorn
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.web.app import create_app
+from lpisearch.web.warming import warm_up
 from lpisearch.wording import system_reason
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ def serve(
         app = create_app(library, settings)
         jobs = app.state.lpisearch.jobs
         on_start(address_of(settings, listening), jobs.all())
+        warm_up(library)
         server = _Server(_config(app), jobs.announce_end)
         server.run(sockets=[listening])
         return [job for job in jobs.all() if job.is_under_way]
@@ -110,7 +113,9 @@ def address_of(settings: ServeSettings, listening: socket.socket) -> str:
 
 
 def _config(app: Any) -> uvicorn.Config:
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    log = logging.getLogger("uvicorn.error")
+    log.setLevel(logging.WARNING)
+    log.addFilter(_is_no_ended_answer)
     return uvicorn.Config(
         app,
         access_log=False,  # addresses hold questions, which are nobody else's business
@@ -123,6 +128,11 @@ def _config(app: Any) -> uvicorn.Config:
         ws="none",
         lifespan="on",
     )
+
+
+def _is_no_ended_answer(record: logging.LogRecord) -> bool:
+    """Tell whether a record is of more than an answer that had to end because the server does."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def _socket(settings: ServeSettings) -> socket.socket:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import shutil
@@ -26,7 +27,7 @@ from lpisearch.settings.serving import ServeSettings
 from tests.serving import served
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lpisearch import Library
     from lpisearch.client import RemoteLibrary
@@ -128,6 +129,9 @@ def test_files_of_this_machine(library: Any_, tmp_path: Path) -> None:
     assert library.similar(file, k=1)[0].labels == ("kitchen",)
     judged = library.classify(file)
     assert (judged.labels[0].label, judged.input) == ("kitchen", str(file))
+    asked = tmp_path / "queries.tsv"
+    asked.write_text("1\tviolin tune\n2\tship\n", encoding="utf-8")
+    assert [name for name, _ in library.batch(asked)] == ["1", "2"]
 
 
 def test_a_name_of_nothing_is_said(library: Any_) -> None:
@@ -155,7 +159,10 @@ def test_documents(library: Any_) -> None:
     assert {entry.split for entry in library.entries(path="sea")} == {"train", "test"}
     assert library.names("document", "sea/1") == ["sea/12", "sea/16"]
     stream = io.StringIO()
-    assert library.export(stream, Filter(labels=("sky",))) == 10
+    assert library.export(stream, Filter(labels=("sky",)), on_stage=print) == 10
+    assert all(found.ok for found in library.examine(on_stage=print))
+    drawn = library.map("plane")
+    assert library.map("plane", previous=drawn).ids == drawn.ids
     assert library.delete("sea/0", "sky/2") == 2
     assert len(library) == 38
     assert library.delete() == 0
@@ -185,9 +192,15 @@ def test_work(library: Any_, here: Library) -> None:
     report = library.ingest(folder, labels="none", on_progress=seen.append)
     assert (report.added, report.failed) == (1, 0)
     stages: list[str] = []
-    built = library.index("lsi", dims=3, on_stage=stages.append)
+    steps: list[tuple[int, int]] = []
+
+    def on_step(done: int, total: int) -> None:
+        steps.append((done, total))
+
+    built = library.index("lsi", dims=3, on_stage=stages.append, on_step=on_step)
     assert (built.method, built.dims, built.documents) == ("lsi", 3, 41)
-    assert stages
+    assert len(stages) == len(set(stages)) > 0
+    assert all(0 < done <= total for done, total in steps)
     assert library.search("harbour sail", by="semantic", k=50).notes == ()
     ids, vectors = library.vectors()
     assert (len(ids), *vectors.shape) == (41, 41, 3)
@@ -210,22 +223,53 @@ def test_evaluation(library: Any_) -> None:
         library.evaluate("nothing of the kind")
 
 
-def test_no_method_is_missing() -> None:
-    """All that a library can do, a served one can, or says that it is not served."""
+def _forms(kind: type) -> dict[str, Any]:
+    """Return how each method of a class is called, and what it gives."""
+
+    def form(method: Callable[..., Any]) -> Any:
+        called = inspect.signature(method)
+        taken = [
+            (
+                each.name,
+                each.kind,
+                each.annotation,
+                "a call" if callable(each.default) else each.default,
+            )
+            for each in called.parameters.values()
+        ]
+        return taken, called.return_annotation
+
+    named = {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
+    return {name: form(method) for name, method in named.items() if callable(method)}
+
+
+def test_methods_are_called_alike() -> None:
+    """All that a library can do, a served one can, or says that it cannot: called the same way."""
     from lpisearch.client import RemoteLibrary
     from lpisearch.library import Library
 
-    ours = {name for name in vars(Library) if not name.startswith("_")}
-    assert {name for name in ours if not hasattr(RemoteLibrary, name)} == set()
+    ours, theirs = _forms(Library), _forms(RemoteLibrary)
+    assert {name: theirs.get(name) for name in ours} == ours
+    assert set(theirs) - set(ours) == {"jobs", "upload"}
 
 
 @pytest.mark.parametrize(
-    "name", ["back_up", "upgrade", "schema_differences", "retokenise", "evaluating", "is_source"]
+    ("name", "given"),
+    [
+        ("back_up", ()),
+        ("upgrade", ()),
+        ("schema_differences", ()),
+        ("retokenise", ()),
+        ("evaluating", ()),
+        ("is_source", ("a.txt",)),
+    ],
 )
-def test_what_is_not_served_is_said(there: RemoteLibrary, name: str) -> None:
+def test_what_is_not_served_is_said(
+    there: RemoteLibrary, name: str, given: tuple[str, ...]
+) -> None:
     """What looks after the file of a library is done where the library is."""
     with pytest.raises(lpisearch.LpiSearchError, match="is not served"):
-        getattr(there, name)()
+        getattr(there, name)(*given)
 
 
 def test_nobody_there() -> None:

@@ -22,6 +22,7 @@ from lpisearch.settings import ReadOptions
 from tests.office import RTF, SHEETS, SLIDES, opendocument, presentation, workbook
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from lpisearch.readers.base import Reader
@@ -170,7 +171,7 @@ def _items(reader: Reader, path: Path, data: bytes) -> list[Document | Problem |
     return items
 
 
-def _check(items: list[Document | Problem | str]) -> None:
+def check_items(items: Sequence[Document | Problem | str]) -> None:
     """Check that items are what the contract allows, fit to be stored and shown."""
     for item in items:
         if isinstance(item, Problem):
@@ -207,7 +208,7 @@ def test_example_is_found_by_its_name_and_read(name: str, tmp_path: Path) -> Non
     assert reader_for(SourceFile.at(path), ReadOptions()) is READERS[name]
     assert isinstance(document, Document)
     assert document.text.strip()
-    _check([document])
+    check_items([document])
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
@@ -244,7 +245,7 @@ def test_empty_file_is_a_stated_error(name: str, tmp_path: Path) -> None:
 def test_binary_data_is_no_document(name: str, data: bytes, tmp_path: Path) -> None:
     """Bytes that mean nothing give problems or an error, never a document."""
     items = _items(READERS[name], tmp_path / EXAMPLES[name][0], data)
-    _check(items)
+    check_items(items)
     assert items
     assert not any(isinstance(item, Document) for item in items)
 
@@ -298,4 +299,4 @@ def test_no_bytes_break_a_reader(name: str, data: st.DataObject, tmp_path: Path)
     end = data.draw(st.integers(start, len(example)))
     repeated = data.draw(st.integers(0, 3))
     mutated = example[:start] + noise + example[end:] + example * repeated
-    _check(_items(READERS[name], tmp_path / filename, mutated))
+    check_items(_items(READERS[name], tmp_path / filename, mutated))

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.torture import beside, faults, fuzz, index_flips, kills
+from tests.torture import beside, faults, fuzz, index_flips, kills, structures
 from tests.torture.scene import FAILURES
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ PARTS: dict[str, Run] = {
     "index": index_flips.run,
     "database": damaged_databases,
     "readers": fuzz.run,
+    "structures": structures.run,
     "beside a writer": beside.run,
 }
 

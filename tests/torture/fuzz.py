@@ -18,16 +18,23 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import READERS
-from lpisearch.records import Document, Problem
+from lpisearch.records import Document
 from lpisearch.settings import ReadOptions
-from tests.contracts.test_readers import EXAMPLES
+from tests.contracts.test_readers import EXAMPLES, check_items
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lpisearch.readers.base import Reader
+
+    Spoiling = tuple[
+        Callable[[str, tuple[str, bytes]], tuple[str, bytes]],
+        Callable[[str, bytes, random.Random], bytes],
+    ]
 
 _MOST_SECONDS = 60.0
 _AS_IT_IS = 0.3
-_VALUES = ("", "-1", "0", "9" * 30, "9" * 5000, "nan", "1e999", "\u0661", "../..", "\x85", "\u202e",
+VALUES = ("", "-1", "0", "9" * 30, "9" * 5000, "nan", "1e999", "\u0661", "../..", "\x85", "\u202e",
            "1900-02-31", "x" * 5000)  # fmt: skip
 # A file of Word 97 is not made by hand: one can be named. Where no converter is installed, its
 # first bytes are all that is looked at.
@@ -39,6 +46,21 @@ def run(
     tries: int, seed: int, until: float, names: tuple[str, ...] = ()
 ) -> dict[str, Counter[str]]:
     """Give each reader so many spoilt files; return what it made of them, by reader."""
+
+    def as_it_is(_name: str, example: tuple[str, bytes]) -> tuple[str, bytes]:
+        return example
+
+    def spoil(_name: str, data: bytes, chance: random.Random) -> bytes:
+        return spoilt_file(data, chance)
+
+    return read_spoilt(tries, str(seed), until, names, (as_it_is, spoil))
+
+
+def read_spoilt(
+    tries: int, seed: str, until: float, names: tuple[str, ...], spoiling: Spoiling
+) -> dict[str, Counter[str]]:
+    """Give each reader so many files that are spoilt in one way."""
+    example_of, spoil = spoiling
     readers = {name: READERS[name] for name in sorted(names or READERS)}
     counts: dict[str, Counter[str]] = {name: Counter() for name in readers}
     chance = {name: random.Random(f"{name} {seed}") for name in readers}  # noqa: S311 (faults)
@@ -47,8 +69,8 @@ def run(
             if time.monotonic() > until:
                 break
             for name, reader in readers.items():
-                filename, example = _example(name)
-                data = spoilt_file(example, chance[name])
+                filename, example = example_of(name, _example(name))
+                data = spoil(name, example, chance[name])
                 outcome = _outcome(reader, Path(folder) / filename, data)
                 counts[name][outcome.split(":")[0]] += 1
                 if ":" in outcome:
@@ -79,7 +101,7 @@ def spoilt_xml(data: bytes, chance: random.Random) -> bytes:
         return spoilt(data, chance)
     for _ in range(chance.randint(1, 6)):
         element, other = chance.choices(list(root.iter()), k=2)
-        value = chance.choice([*_VALUES, other.text or ""])
+        value = chance.choice([*VALUES, other.text or ""])
         match chance.randrange(5):
             case 0:
                 element.text = value
@@ -128,6 +150,8 @@ def _outcome(reader: Reader, path: Path, data: bytes) -> str:
         return f"unstated: {type(error).__name__}: {error}"
     if time.process_time() - begun > _MOST_SECONDS:
         return "slow: it took more than a minute"
-    if not all(isinstance(item, (Document, Problem)) for item in items):
-        return "wrong: it gave something else"
+    try:
+        check_items(items)
+    except (AssertionError, ValueError, UnicodeError) as error:
+        return f"wrong: {type(error).__name__}: {error}"
     return "read" if any(isinstance(item, Document) for item in items) else "refused"

@@ -46,7 +46,7 @@ def evaluate(
     )
     asked = retrieval_options(queries, qrels) if queries or qrels else None
     output.run(
-        context.obj.library.evaluating,
+        context.obj.library,
         "all",
         *("overview", "retrieval"),
         options=options,

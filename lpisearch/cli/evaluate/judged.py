@@ -52,4 +52,4 @@ def retrieval(
         seed=seed,
     )
     wanted = retrieval_options(queries, qrels, by, measures, depth, semantic_weight)
-    output.run(context.obj.library.evaluating, "retrieval", options=options, wanted=wanted)
+    output.run(context.obj.library, "retrieval", options=options, wanted=wanted)

@@ -58,9 +58,7 @@ def similarity(
         seed=seed,
     )
     wanted = similarity_options(words, subset_size)
-    output.run(
-        context.obj.library.evaluating, "similarity", "similarity", options=options, wanted=wanted
-    )
+    output.run(context.obj.library, "similarity", "similarity", options=options, wanted=wanted)
 
 
 def classify(
@@ -105,7 +103,7 @@ def classify(
         seed=seed,
     )
     wanted = classify_options(split, train, repeats, classifiers, single=single)
-    output.run(context.obj.library.evaluating, "classify", options=options, wanted=wanted)
+    output.run(context.obj.library, "classify", options=options, wanted=wanted)
 
 
 def cluster(
@@ -147,4 +145,4 @@ def cluster(
         seed=seed,
     )
     wanted = cluster_options(classes, draws)
-    output.run(context.obj.library.evaluating, "cluster", options=options, wanted=wanted)
+    output.run(context.obj.library, "cluster", options=options, wanted=wanted)

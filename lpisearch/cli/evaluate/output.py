@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.cli.evaluate.layout import print_report_table
 from lpisearch.cli.progress import cell_line
 from lpisearch.cli.render import note, print_json, say
+from lpisearch.files import mode_of
 from lpisearch.records.wire import report_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from lpisearch.library import Library
     from lpisearch.records import Report, Table
 
 _KEPT_BACK = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
@@ -47,7 +48,7 @@ class Output:
 
     def run(
         self,
-        evaluating: Callable[..., AbstractContextManager[Report]],
+        library: Library,
         what: str,
         *tables: str,
         **asked: Any,
@@ -58,8 +59,8 @@ class Output:
 
         Parameters
         ----------
-        evaluating
-            Of the library.
+        library
+            What is measured; a report is no more open than it.
         what, asked
             What it is told.
         tables
@@ -68,18 +69,18 @@ class Output:
         with ExitStack() as until_the_report_is_out:
             with cell_line() as show:
                 report: Report = until_the_report_is_out.enter_context(
-                    evaluating(what, on_cell=show, **asked)
+                    library.evaluating(what, on_cell=show, **asked)
                 )
-            self.show(report, *tables)
+            self.show(report, *tables, mode=mode_of(library.path))
         if report.resumed:
             parts = "1 part was" if report.resumed == 1 else f"{report.resumed:,} parts were"
             note(f"{parts} finished by an earlier run that was stopped.")
 
-    def show(self, report: Report, *tables: str) -> None:
-        """Print a report; `tables` are those that people see, if not all."""
+    def show(self, report: Report, *tables: str, mode: int) -> None:
+        """Print a report; `tables` are those that people see, `mode` that of its files."""
         report = replace(report, command=shlex.join(["lpisearch", *sys.argv[1:]]))
         if self.folder is not None:
-            self._write(report, self.folder)
+            self._write(report, self.folder, mode)
         if self.json:
             print_json(report_record(report))
         elif self.csv or self.markdown:
@@ -93,14 +94,14 @@ class Output:
         else:
             _print(report, tables)
 
-    def _write(self, report: Report, folder: Path) -> None:
+    def _write(self, report: Report, folder: Path, mode: int) -> None:
         from datetime import UTC, datetime
 
         from lpisearch.reports import write_report
 
         date = datetime.now(UTC).isoformat(timespec="seconds")
         dated = replace(report, parameters={**report.parameters, "date": date})
-        write_report(dated, folder, force=self.force)
+        write_report(dated, folder, force=self.force, mode=mode)
         note(f"The report is in {folder / 'index.html'}")
 
 

@@ -47,4 +47,4 @@ def spectrum(
         matrix=matrix,
         seed=seed,
     )
-    output.run(context.obj.library.evaluating, "spectrum", options=options, wanted=None)
+    output.run(context.obj.library, "spectrum", options=options, wanted=None)

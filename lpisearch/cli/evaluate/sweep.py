@@ -95,7 +95,7 @@ def sweep(
         "retrieval": lambda: retrieval_options(queries, qrels, by),
     }
     output.run(
-        context.obj.library.evaluating,
+        context.obj.library,
         measure,
         options=options,
         wanted=kinds[measure]() if measure in kinds else None,

@@ -24,11 +24,16 @@ if TYPE_CHECKING:
     OnCell = Callable[[str, int, int], None]
 
 _KEPT_DAYS = 30
+_FOR_ME_ALONE = 0o600  # they tell of a library, which may be
 
 
 class _Part(NamedTuple):
     value: Any
     notes: list[str]
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _FOR_ME_ALONE)
 
 
 def quiet(_name: str, _done: int, _total: int) -> None:
@@ -112,8 +117,8 @@ class Cells:
         # The line break comes first: what a kill cut short must not swallow the next entry.
         line = "\n" + json.dumps(entry, ensure_ascii=False)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a", encoding="utf-8") as stream:
+            path.parent.mkdir(mode=_FOR_ME_ALONE | 0o100, parents=True, exist_ok=True)
+            with os.fdopen(_opened(path), "a", encoding="utf-8") as stream:
                 stream.write(line)
                 stream.flush()
                 os.fsync(stream.fileno())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -53,13 +52,6 @@ class Store(Protocol):
         durable
             Whether it, and all before it, are on disk when the block has ended: a power cut then
             takes none of it back.
-        """
-
-    def state(self) -> Hashable | None:
-        """Return what is the same as long as nobody writes: cheap to ask for.
-
-        None shortly after something was written: then it could be the same, though it was
-        written again.
         """
 
     def size_bytes(self) -> int:

@@ -11,7 +11,7 @@ from lpisearch.storage.postgresql import schema
 from lpisearch.storage.postgresql.snapshot import PostgreSQLSnapshot, PostgreSQLTransaction
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Iterator
 
     from lpisearch.places import Address
     from lpisearch.storage.postgresql.engine import Database
@@ -61,11 +61,6 @@ class PostgreSQLStore:
         """Give a transaction, kept when its block ends and undone when the block raises."""
         with self._database.writing(durable=durable) as connection:
             yield PostgreSQLTransaction(connection)
-
-    def state(self) -> Hashable | None:
-        """Return the mark of the state of now."""
-        with self.reading() as snapshot:
-            return snapshot.state()
 
     def size_bytes(self) -> int:
         """Return the bytes of its tables and indexes on the server."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
@@ -10,14 +9,11 @@ from lpisearch.storage.sqlite import schema
 from lpisearch.storage.sqlite.snapshot import SQLiteSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from lpisearch.storage.sqlite.engine import Database
     from lpisearch.storage.sqlite.transaction import SQLiteTransaction
-
-# Steps of two seconds are the largest there are.
-_UNSURE_NS = 3_000_000_000
 
 
 class SQLiteStore:
@@ -62,29 +58,9 @@ class SQLiteStore:
         with self._database.writing(durable=durable) as connection:
             yield SQLiteTransaction(connection)
 
-    def state(self) -> Hashable | None:
-        """Return what the system says of the database and its write-ahead log.
-
-        Times of files go on in steps, so what was written a moment ago may be written again
-        without a change of time.
-        """
-        facts = [_facts(part) for part in self._parts()]
-        newest = max((each[-1] for each in facts if each), default=0)
-        return tuple(facts) if newest < time.time_ns() - _UNSURE_NS else None
-
     def size_bytes(self) -> int:
         """Return the bytes of the database with its write-ahead log."""
         return sum(part.stat().st_size for part in self._parts() if part.exists())
 
     def _parts(self) -> tuple[Path, Path]:
         return self.path, self.path.with_name(f"{self.path.name}-wal")
-
-
-def _facts(path: Path) -> tuple[int, ...]:
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    if not found.st_size:  # a log that a reader has made
-        return ()
-    return found.st_ino, found.st_size, found.st_ctime_ns, found.st_mtime_ns

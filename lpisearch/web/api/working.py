@@ -152,8 +152,11 @@ def index(asked: Asked) -> Reply:
         options = replace(options, index_store=str(folder))
 
     def work(job: Job) -> Any:
-        on_stage = partial(_tell_stage, job)
-        return index_record(asked.library.index(options=options, on_stage=on_stage))
+        def on_step(done: int, total: int) -> None:
+            job.tell(stage=job.progress.get("stage", ""), done=done, total=total)
+
+        stages = partial(_tell_stage, job)
+        return index_record(asked.library.index(options=options, on_stage=stages, on_step=on_step))
 
     said = {"name": options.name, "method": options.method}
     return _started(asked, "index", said, work, writes=True)

@@ -113,4 +113,5 @@ def _figure(said: Mapping[str, Any]) -> tuple[str, str]:
     )
     names = {name: str(said[name]) for name in ("name", "title", "x_label", "y_label")}
     figure = Figure(**names, series=series, log_x=bool(said["log_x"]), groups=tuple(said["groups"]))
-    return figure.title, as_bars(figure, _COLUMNS)
+    # The title stands above the bars already.
+    return figure.title, as_bars(figure, _COLUMNS).removeprefix(f"{figure.title}\n")

@@ -24,6 +24,7 @@
         const job = JSON.parse(event.data);
         const bar = place.querySelector("progress");
         if (bar && job.progress?.total) bar.value = job.progress.done / job.progress.total;
+        else bar?.removeAttribute("value");
         place.querySelector("[data-said]").textContent = said(job);
       });
       events.addEventListener("end", () => { events.close(); reload(); });

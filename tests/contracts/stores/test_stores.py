@@ -538,13 +538,6 @@ def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None])
     assert len(set(seen)) == len(seen)
 
 
-def test_what_is_remembered_of_a_state(store: Store, fill: Callable[[Store, Any], None]) -> None:
-    """What a store says of its state is another after a change, or that it cannot tell."""
-    before = store.state()
-    fill(store, [{"id": "a", "text": "one"}])
-    assert store.state() is None or store.state() != before
-
-
 def test_pairs_are_all_labels(store: Store, fill: Callable[[Store, Any], None]) -> None:
     """Every label of every document, with its key."""
     fill(store, [{"id": "a", "text": "x", "labels": ("sea", "sky")}, {"id": "b", "text": "y"}])

@@ -171,13 +171,15 @@ def test_an_empty_export_is_replaced(cli: Cli, shelf: Path, tmp_path: Path) -> N
 
 @pytest.mark.skipif(os.name == "nt", reason="rights are other there")
 def test_nothing_is_more_open_than_the_library(cli: Cli, shelf: Path, tmp_path: Path) -> None:
-    """Copies, exports and the folder of indexes of a private library are private."""
+    """Copies, exports, reports and the folder of indexes of a private library are private."""
     shelf.chmod(0o600)
     before = set(tmp_path.rglob("*"))
     assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
     assert cli("query", "ship").exit_code == 0
     assert cli("db", "backup", tmp_path / "copy.db").exit_code == 0
     assert cli("docs", "export", tmp_path / "export.jsonl").exit_code == 0
+    report = tmp_path / "new" / "report"
+    assert cli("evaluate", "spectrum", "--report", report).exit_code == 0
     made = set(tmp_path.rglob("*")) - before
     assert len(made) > 10
     open_to_others = {path.name for path in made if stat.S_IMODE(path.stat().st_mode) & 0o077}

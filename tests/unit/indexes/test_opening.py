@@ -21,7 +21,6 @@ from lpisearch.indexes.stages import Stages
 from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.storage import open_store
 from lpisearch.storage.sql.corpus import SQLCorpus
-from lpisearch.storage.sqlite import store as sqlite_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -212,12 +211,29 @@ def test_opening_reads_no_array_that_the_build_has_written(
     assert not compared
 
 
+def test_who_opens_an_index_as_soon_as_it_is_named_compares_nothing(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers beside a writer need not wait until the index before is swept away."""
+    compared: list[Path] = []
+    sweep = folders.sweep
+
+    def opened_before(parent: Path, keep: set[str]) -> None:
+        with monkeypatch.context() as watched:
+            watched.setattr(folders, "file_digest", compared.append)
+            open_index(shelf)
+        sweep(parent, keep)
+
+    monkeypatch.setattr(folders, "sweep", opened_before)
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    assert not compared
+
+
 def test_documents_are_counted_once_for_each_state(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To count a million documents takes longer than to answer; what came since is noticed."""
     build_index(shelf, IndexOptions(method="lsi", dims=2))
-    monkeypatch.setattr(sqlite_store, "_UNSURE_NS", -(10**18))
     counted: list[Filter] = []
     count = SQLCorpus.count_and_sum
 

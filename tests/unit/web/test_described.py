@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -40,70 +39,89 @@ _JSON = st.recursive(
 )
 
 
-def _values(form: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Draw what a form allows, and now and then what it does not."""
-    return st.one_of(_right(form), _right(form), _right(form), _JSON)
+def _values(form: Mapping[str, Any], *, wild: bool) -> st.SearchStrategy[Any]:
+    """Draw what a form allows; where it is wild, now and then what it does not."""
+    right = _right(form, wild=wild)
+    return st.one_of(right, right, right, _JSON) if wild else right
 
 
-def _right(form: Mapping[str, Any]) -> st.SearchStrategy[Any]:
+def _right(form: Mapping[str, Any], *, wild: bool) -> st.SearchStrategy[Any]:
     kind = form.get("type")
     if "anyOf" in form or isinstance(kind, list):
         kinds = form.get("anyOf") or [{**form, "type": each} for each in kind or ()]
-        return st.one_of([_right(each) for each in kinds])
+        return st.one_of([_right(each, wild=wild) for each in kinds])
     if "enum" in form:
         return st.sampled_from(form["enum"])
     if kind == "object":
-        return _objects(form)
+        return _objects(form, wild=wild)
     if kind == "array":
         parts = form.get("prefixItems")
-        every = st.lists(_values(form.get("items", {})), max_size=3)
-        return every if parts is None else st.tuples(*map(_values, parts)).map(list)
+        if parts is not None:
+            return st.tuples(*(_values(part, wild=wild) for part in parts)).map(list)
+        return st.lists(_values(form.get("items", {}), wild=wild), max_size=3)
+    least, most = form.get("minimum", -3), form.get("maximum", 300)
     plain: dict[Any, st.SearchStrategy[Any]] = {
         "string": _TEXTS,
-        "integer": st.integers(-3, 300) | st.integers(),
-        "number": st.floats(0, 2) | st.floats(allow_nan=False),
+        "integer": st.integers(least, most),
+        "number": st.floats(max(least, 0), min(most, 2)),
         "boolean": st.booleans(),
         "null": st.none(),
     }
+    if wild:
+        plain["integer"] |= st.integers()
+        plain["number"] |= st.floats(allow_nan=False)
     return plain.get(kind, _JSON)
 
 
-def _objects(form: Mapping[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    known: Mapping[str, Any] = form.get("properties", {})
-    required = form.get("required", ())
-    return st.fixed_dictionaries(
-        {name: _values(known[name]) for name in required},
-        optional={name: _values(each) for name, each in known.items() if name not in required},
-    )
+def _objects(form: Mapping[str, Any], *, wild: bool) -> st.SearchStrategy[dict[str, Any]]:
+    drawn = {name: _values(each, wild=wild) for name, each in form.get("properties", {}).items()}
+    required = {name: drawn.pop(name) for name in form.get("required", ())}
+    return st.fixed_dictionaries(required, optional=drawn)
 
 
-@st.composite
-def _requests(draw: st.DrawFn) -> tuple[str, str, dict[str, Any], Any]:
-    """Draw a method, a path, parameters and a body."""
-    every = [
-        (method, path, operation)
-        for path, operations in described()["paths"].items()
-        for method, operation in operations.items()
-        if operation["operationId"] not in _LONG
-    ]
-    method, path, operation = draw(st.sampled_from(every))
-    params: dict[str, Any] = {}
-    for param in operation["parameters"]:
-        if not param["required"] and not draw(st.booleans()):
-            continue
-        value = draw(_values(param["schema"]))
-        if param["in"] == "path":
-            text = str(value).encode("utf-8", "replace").decode()
-            path = re.sub(rf"\{{{param['name']}\}}", lambda _, t=text: quote(t, safe=""), path)  # type: ignore[misc]
-        else:
-            many = value if isinstance(value, list) else [value]
-            params[param["name"]] = [str(each).encode("utf-8", "replace").decode() for each in many]
-    body = None
+def _requests_of(
+    method: str, path: str, operation: Mapping[str, Any], *, wild: bool
+) -> st.SearchStrategy[tuple[str, str, dict[str, Any], Any]]:
+    """Draw requests of one operation: method, path, parameters and body."""
+    every = operation["parameters"]
+    drawn = {each["name"]: _values(each["schema"], wild=wild) for each in every}
+    in_path = {each["name"] for each in every if each["in"] == "path"}
+    needed = {each["name"]: drawn.pop(each["name"]) for each in every if each["required"]}
+    body: st.SearchStrategy[Any] = st.none()
     if "requestBody" in operation:
-        content = operation["requestBody"]["content"]
-        form = content.get("application/json", {}).get("schema")
-        body = draw(st.binary(max_size=200)) if form is None else draw(_values(form))
-    return method.upper(), path, params, body
+        form = operation["requestBody"]["content"].get("application/json", {}).get("schema")
+        body = st.binary(max_size=200) if form is None else _values(form, wild=wild)
+
+    def put(drawn: tuple[dict[str, Any], Any]) -> tuple[str, str, dict[str, Any], Any]:
+        values, sent = drawn
+        whole = path
+        for name in in_path:
+            whole = whole.replace(f"{{{name}}}", quote(_text(values[name]), safe=""))
+        params = {
+            name: [_text(each) for each in (value if isinstance(value, list) else [value])]
+            for name, value in values.items()
+            if name not in in_path
+        }
+        return method.upper(), whole, params, sent
+
+    return st.tuples(st.fixed_dictionaries(needed, optional=drawn), body).map(put)
+
+
+def _text(value: object) -> str:
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _requests() -> st.SearchStrategy[tuple[str, str, dict[str, Any], Any]]:
+    """Draw requests of any operation; a third may hold what the description forbids."""
+    return st.one_of(
+        [
+            _requests_of(method, path, operation, wild=wild)
+            for path, operations in described()["paths"].items()
+            for method, operation in operations.items()
+            if operation["operationId"] not in _LONG
+            for wild in (False, False, True)
+        ]
+    )
 
 
 @pytest.fixture(scope="module")

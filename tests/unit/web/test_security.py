@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -369,6 +370,17 @@ def test_an_upload_stays_in_its_folder(client: TestClient, opened: Library, name
     assert answer.status_code in {403, 422}
     assert isinstance(opened.path, Path)
     assert not (opened.path.parent / "shelf.uploads").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights are other there")
+def test_uploads_are_no_more_open_than_the_library(client: TestClient, opened: Library) -> None:
+    """What is sent to a private library is private, and so are the folders it lies in."""
+    assert isinstance(opened.path, Path)
+    opened.path.chmod(0o600)
+    assert client.post("/api/v1/uploads", params={"name": "a/b.txt"}, content=b"x").is_success
+    folder = opened.path.parent / "shelf.uploads"
+    for path in (folder, *folder.rglob("*")):
+        assert path.stat().st_mode & 0o077 == 0, path
 
 
 def test_a_planted_link_in_the_uploads_is_not_followed(

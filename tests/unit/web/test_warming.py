@@ -1,0 +1,33 @@
+"""What is opened before anybody asks."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import lpisearch
+from lpisearch.search.facets import FacetColumns
+from lpisearch.web.warming import warm_up
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from lpisearch import Library
+
+
+def test_the_first_question_finds_all_open(
+    opened: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is counted has been read when it is asked for."""
+    warm_up(opened).join()
+    gc.unfreeze()
+    monkeypatch.delattr(FacetColumns, "of")
+    assert opened.facets().total > 0
+
+
+def test_a_library_that_cannot_be_opened_is_left_to_those_who_ask(tmp_path: Path) -> None:
+    """A server of a library that is not there yet starts."""
+    warm_up(lpisearch.open(tmp_path / "none.db")).join()
+    gc.unfreeze()
