@@ -237,7 +237,9 @@ def main() -> int:
         for _ in range(asked.rounds):
             of_file = Times(processor_time(None), both[_SQLITE])
             of_server = Times(processor_time(server), both[_POSTGRESQL])
-            for new, times in ((files, of_file), (places, of_server)):
+            both_in_turn: list[tuple[Iterator[Place], Times]]
+            both_in_turn = [(files, of_file), (places, of_server)]
+            for new, times in both_in_turn:
                 if asked.ingest_only:
                     with Library(next(new)) as library:
                         measure_ingest(library, corpus, times)
