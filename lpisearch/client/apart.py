@@ -40,3 +40,24 @@ class Apart:
     def is_source(self, *_given: object) -> None:
         """Refuse: which files there are is not told."""
         raise NotServed("is_source()")
+
+    def vector(self, *_given: object, **_named: object) -> None:
+        """Refuse: questions are placed where the index is."""
+        raise NotServed("vector()")
+
+    def split(self, *_given: object, **_named: object) -> None:
+        """Refuse: shards are written where the library is."""
+        raise NotServed("split()")
+
+    def shard(self, *_given: object) -> None:
+        """Refuse: a shard is served by a server of its own."""
+        raise NotServed("shard()")
+
+    def as_shard(self) -> None:
+        """Refuse: a server asks its own library."""
+        raise NotServed("as_shard()")
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether it is in several shards: what a server serves is one library."""
+        return False

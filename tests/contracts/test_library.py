@@ -218,7 +218,11 @@ def test_no_method_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["back_up", "upgrade", "schema_differences", "retokenise", "evaluating", "is_source"]
+    "name",
+    [
+        *("back_up", "upgrade", "schema_differences", "retokenise", "evaluating", "is_source"),
+        *("vector", "split", "shard", "as_shard"),
+    ],
 )
 def test_what_is_not_served_is_said(there: RemoteLibrary, name: str) -> None:
     """What looks after the file of a library is done where the library is."""
