@@ -40,6 +40,7 @@ LpiSearchError                 what happened, and what to do next
 ├── BadPreference              a file of settings says what means nothing
 ├── PreferencesUnwritable      a file of settings cannot be written
 ├── ConversationLost           a shard no longer knows what it was asked
+├── NotOfShards                a shard was told what no other shard says
 ├── ClusterError
 │   ├── ClusterMissing         what speaks with a Dask cluster is not installed
 │   ├── ClusterUnreachable     no scheduler answers at the address, or it has no worker
@@ -180,7 +181,7 @@ class ShardsAway(LibraryError):
     def __init__(self, names: Sequence[str], reason: str) -> None:
         super().__init__(
             f"None of the shards answers: {', '.join(names)} ({reason}).",
-            Message("start them: ", call("serve", shard="1/2")),
+            "start their servers again",
         )
 
 
@@ -189,6 +190,13 @@ class ConversationLost(LpiSearchError):
 
     def __init__(self) -> None:
         super().__init__("The shard no longer knows the question.", "ask again")
+
+
+class NotOfShards(LpiSearchError):
+    """A shard was told what no other shard says."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"No shard says this: {what}.", "ask the server that stands before them")
 
 
 class NotOnShards(LibraryError):

@@ -914,7 +914,7 @@ class Library:
     def split(
         self,
         folder: str | os.PathLike[str],
-        shards: int,
+        shards: int = 2,
         *,
         on_stage: Callable[[str], None] = lambda _name: None,
     ) -> dict[str, Any]:
@@ -956,9 +956,9 @@ class Library:
         """Whether it is in several shards, and so only asked."""
         return False
 
-    def shard(self, said: str) -> Library:
+    def shard(self, shard: str) -> Library:
         """Return one shard, given as "2/4"; a library that is whole has none."""
-        raise BadOption("shard", f"“{said}”: {self.path} is not in shards")
+        raise BadOption("shard", f"“{shard}”: {self.path} is not in shards")
 
     def as_shard(self) -> ShardSide:
         """Return what answers for this library where it is one shard of another."""

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import LpiSearchError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lpisearch.library import Library
     from lpisearch.records import Report
     from lpisearch.settings import (
         CategoriesOptions,
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
         RetrievalOptions,
         SimilarityOptions,
     )
+    from lpisearch.search.shard import ShardSide
     from lpisearch.settings.indexes import Setting
 
     Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
@@ -68,3 +74,30 @@ class Apart:
     def is_source(self, path: str) -> bool:  # noqa: ARG002 (as above)
         """Refuse: which files there are is not told."""
         raise NotServed("is_source()")
+
+    def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:  # noqa: ARG002 (as above)
+        """Refuse: questions are placed where the index is."""
+        raise NotServed("vector()")
+
+    def split(
+        self,
+        folder: str | os.PathLike[str],  # noqa: ARG002 (as above)
+        shards: int = 2,  # noqa: ARG002 (as above)
+        *,
+        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (as above)
+    ) -> dict[str, Any]:
+        """Refuse: shards are written where the library is."""
+        raise NotServed("split()")
+
+    def shard(self, shard: str) -> Library:  # noqa: ARG002 (as above)
+        """Refuse: a shard is served by a server of its own."""
+        raise NotServed("shard()")
+
+    def as_shard(self) -> ShardSide:
+        """Refuse: a server asks its own library."""
+        raise NotServed("as_shard()")
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether it is in several shards: what a server serves is one library."""
+        return False

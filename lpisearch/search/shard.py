@@ -18,7 +18,7 @@ from zlib import crc32
 
 import numpy as np
 
-from lpisearch.errors import BadOption, ConversationLost, IndexNotFound
+from lpisearch.errors import ConversationLost, IndexNotFound, NotOfShards
 from lpisearch.indexes.scoring.steps import as_json, of_json
 from lpisearch.records import Document, Filter
 from lpisearch.records.wire import hit_record, reason_record
@@ -137,7 +137,7 @@ class ShardSide:
             try:
                 said = self._said(view, talk, of_json(heard))
             except _NOT_SAID as error:
-                raise BadOption("heard", "this is not what shards say at this step") from error
+                raise NotOfShards("it does not belong to this step") from error
         if talk.asked.plain and talk.scored is not None and not options.collapse:
             self._drop(name)  # of a batch nothing more is asked
         return said
@@ -155,7 +155,7 @@ class ShardSide:
         talk = self._talk(name)
         ranking, options = _ranked(talk), replace(talk.asked.options, offset=0)
         if not all(0 <= place < len(ranking.rows) for place in places):
-            raise BadOption("places", "there is no such place")
+            raise NotOfShards("there is no such place")
         with self._searcher.view(options, part=True) as view:
             _check(view, talk)
             rows = [int(ranking.rows[place]) for place in places]

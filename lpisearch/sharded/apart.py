@@ -94,4 +94,4 @@ class Apart:
 
     def as_shard(self) -> NoReturn:
         """Refuse: shards have no shards."""
-        raise NotOnShards("be a shard itself", call("serve", shard="1/2"))
+        raise NotOnShards("be a shard itself", "serve its shards, one by one")

@@ -99,19 +99,19 @@ class ShardedLibrary(Holding, Apart, Library):
         """Release the files, or the connections."""
         self._panel.close()
 
-    def shard(self, said: str) -> Library:
+    def shard(self, shard: str) -> Library:
         """Return one shard, given as "2/4", as a library of its own.
 
         Raises
         ------
         BadOption, ShardsUnusable, LibraryError
         """
-        number, _, of = said.partition("/")
+        number, _, of = shard.partition("/")
         known = len(self._panel.ends)
         if not (number.isdecimal() and of.isdecimal()) or not 1 <= int(number) <= int(of):
-            raise BadOption("shard", f"“{said}” is not a shard, such as 1/{known}")
+            raise BadOption("shard", f"“{shard}” is not a shard, such as 1/{known}")
         if int(of) != known:
-            raise BadOption("shard", f"“{said}”: {self.path} has {known} shards")
+            raise BadOption("shard", f"“{shard}”: {self.path} has {known} shards")
         end = self._panel.ends[int(number) - 1]
         if not isinstance(end.library, Library):
             raise BadOption("shard", "these shards are served already")

@@ -142,7 +142,7 @@ class Talk:
             np.sum([reply[leg] for reply in replies.values()], axis=0, dtype=int).tolist()
             for leg in ("bm25", "cosines")
         ]
-        hits = []
+        hits: list[Hit] = []
         for number, one in enumerate(shown):
             said = next(given.get(one.shard, iter(())), None)
             if said is None:  # its shard has just gone away

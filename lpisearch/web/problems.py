@@ -27,6 +27,7 @@ _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.BadOption: 422,
     errors.NotUnicode: 422,
     errors.NothingThere: 422,
+    errors.NotOfShards: 422,
     errors.DocumentNotFound: 404,
     errors.IndexNotFound: 404,
     errors.LibraryNotFound: 404,

@@ -262,6 +262,10 @@ def test_methods_are_called_alike() -> None:
         ("retokenise", ()),
         ("evaluating", ()),
         ("is_source", ("a.txt",)),
+        ("vector", ("a text",)),
+        ("split", ("shards", 2)),
+        ("shard", ("1/2",)),
+        ("as_shard", ()),
     ],
 )
 def test_what_is_not_served_is_said(

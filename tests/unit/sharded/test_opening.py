@@ -10,7 +10,7 @@ import pytest
 
 import lpisearch
 from lpisearch import BadOption, LibraryTooNew, NotALibrary
-from lpisearch.errors import ConversationLost, ShardsUnusable
+from lpisearch.errors import ConversationLost, NotOfShards, ShardsUnusable
 from lpisearch.indexes.shard_map import FILE
 from lpisearch.settings import SearchOptions
 from lpisearch.settings.asked import Asked
@@ -121,10 +121,10 @@ def test_what_no_shard_says_is_refused(parts: Library) -> None:
         side.step("unknown", {})
     begun = side.begin(Asked("ship"))
     for heard in ({}, {"kind": "sums"}, {"kind": "sums", "legs": 3, "documents": "x"}):
-        with pytest.raises(BadOption, match="not what shards say"):
+        with pytest.raises(NotOfShards, match="not belong to this step"):
             side.step(begun["id"], heard)
     done = side.begin(Asked("ship", SearchOptions(by="lexical")))
-    with pytest.raises(BadOption, match="no such place"):
+    with pytest.raises(NotOfShards, match="no such place"):
         side.finish(done["id"], [10_000], [], [])
     with pytest.raises(ConversationLost):
         side.finish(begun["id"], [], [], [])
