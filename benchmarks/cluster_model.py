@@ -230,7 +230,7 @@ def shared(case: Case) -> float:
 
 def heaps(case: Case, documents: float) -> float:
     """Return how many terms so many documents have, where these have so many."""
-    return case.terms * (documents / case.documents) ** _heaps_exponent()
+    return float(case.terms * (documents / case.documents) ** _heaps_exponent())
 
 
 def _heaps_exponent() -> float:
