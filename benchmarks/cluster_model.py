@@ -24,6 +24,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.cluster import build, make_library, write_between
 from lpisearch.compute.row_blocks import BLOCK_ROWS
+from lpisearch.indexes.planning import (
+    _BYTES_A_CALIBRATED_WORD,
+    _BYTES_A_DOCUMENT,
+    _BYTES_A_TERM,
+)
 from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
 from lpisearch.indexes.scoring.document_terms import STRONGEST
 from lpisearch.indexes.vocabularies import MOST_TERMS
@@ -32,8 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 CASES = Path(__file__).with_name("cluster_cases.json")
-_MEASURED = (4000, 8000, 16_000, 24_000)
-_FITTED = (4000, 24_000)
+_MEASURED = (4000, 8000, 12_000, 16_000, 20_000)
+_FITTED = (4000, 12_000, 20_000)
+_ROUNDS = 2
+_MEASURED_WORKERS = 2
 _LARGE = (10_000_000, 100_000_000, 1_000_000_000)
 _BEGIN, _END = (
     "<!-- cluster model: written by benchmarks/cluster_model.py -->",
@@ -81,17 +88,37 @@ class Case:
 
 
 def measure() -> None:
-    """Build all cases, and keep what was measured; those that are there already stay."""
-    cases = read_cases() if CASES.exists() else []
-    for documents in _MEASURED[len(cases) :]:
-        with tempfile.TemporaryDirectory() as folder:
-            cases.append(_case(make_library(Path(folder), documents)))
-        print(cases[-1], flush=True)
-        CASES.write_text(json.dumps([asdict(case) for case in cases], indent=1) + "\n")
+    """Build all cases in turn, some times; of each step the least stays: others only add to it."""
+    with tempfile.TemporaryDirectory() as name:
+        libraries = {}
+        for documents in _MEASURED:
+            folder = Path(name) / str(documents)
+            folder.mkdir()
+            libraries[documents] = make_library(folder, documents)
+        found: dict[int, Case] = {}
+        for _ in range(_ROUNDS):
+            for documents, library in libraries.items():
+                case = _case(library)
+                found[documents] = _least(found.get(documents, case), case)
+                print(found[documents], flush=True)
+    CASES.write_text(json.dumps([asdict(case) for case in found.values()], indent=1) + "\n")
+
+
+def _least(one: Case, other: Case) -> Case:
+    def least(field: str) -> dict[str, float]:
+        each = (getattr(one, field), getattr(other, field))
+        return {name: min(each[0][name], each[1].get(name, each[0][name])) for name in each[0]}
+
+    return replace(
+        one,
+        worker_seconds=least("worker_seconds"),
+        driver_seconds=least("driver_seconds"),
+        peak_mb=min(one.peak_mb, other.peak_mb),
+    )
 
 
 def _case(library: Path) -> Case:
-    report = build(library, workers=2).report
+    report = build(library, workers=_MEASURED_WORKERS).report
     folder, wire = Path(report["folder"]), report["wire"]
     lengths, counts, lexicon = (
         np.load(folder / f"{name}.npy", mmap_mode="r")
@@ -117,20 +144,30 @@ def _case(library: Path) -> Case:
 # What each step costs: constants times what it handles.
 
 _WORK: dict[str, Callable[[Case], Sequence[float]]] = {
-    "counting terms": lambda case: (case.words, case.parts),
-    "writing postings": lambda case: (case.entries, case.parts),
-    "weighting": lambda case: (case.entries, case.parts),
-    "placing documents": lambda case: (case.entries * _DIMS, case.parts),
+    # The second number: who works for the first time has libraries to load.
+    "counting terms": lambda case: (case.words, min(case.parts, _MEASURED_WORKERS)),
+    "writing postings": lambda case: (case.entries, min(case.parts, _MEASURED_WORKERS)),
+    "weighting": lambda case: (case.entries, 1),
+    "placing documents": lambda case: (case.entries * _DIMS, min(case.parts, _MEASURED_WORKERS)),
 }
 _DRIVES: dict[str, Callable[[Case], Sequence[float]]] = {
     "counting terms": lambda case: (case.documents, 1),
     "writing postings": lambda case: (case.entries, 1),
     "linking neighbours": lambda case: (case.learned_from, case.learned_from**2),
     "projecting": lambda case: (case.learned_from, 1),
-    "calibrating": lambda case: (case.entries, 1),
+    # Windows of a sample that grows with the library up to a size, weighed by all entries.
+    "calibrating": lambda case: (case.entries, math.sqrt(min(case.documents, MOST_LEADERS))),
     "placing documents": lambda case: (case.documents, 1),
     "writing": lambda case: (case.documents, 1),
 }
+
+
+# What the driver holds: the program; what is learned from; keys, hashes, lengths and the words
+# that calibration weighs; terms with their names and numbers (planning.py has the bytes of each).
+def _held(case: Case) -> tuple[float, float]:
+    of_sample = 2 * (case.learned_from + case.columns) * _DIMS * 4 + case.learned_from * 50 * 65
+    of_all = case.documents * _BYTES_A_DOCUMENT + min(case.terms, MOST_TERMS) * _BYTES_A_TERM
+    return 210.0, (of_sample + of_all + case.words * _BYTES_A_CALIBRATED_WORD) / 1e6
 
 
 @dataclass(frozen=True)
@@ -142,19 +179,20 @@ class Model:
     workers, driver
         Seconds by step, for what `_WORK` and `_DRIVES` name.
     memory
-        Megabytes of the driver: what it has in any case, for each document, for each term.
+        Megabytes of the driver, for what `_held` names.
     """
 
     workers: dict[str, np.ndarray[Any, Any]]
     driver: dict[str, np.ndarray[Any, Any]]
-    memory: tuple[float, float, float]
+    memory: np.ndarray[Any, Any]
 
     @classmethod
     def fitted(cls, cases: Sequence[Case]) -> Model:
         """Take the constants from cases."""
         workers = {name: _fit(cases, name, of, "worker_seconds") for name, of in _WORK.items()}
         driver = {name: _fit(cases, name, of, "driver_seconds") for name, of in _DRIVES.items()}
-        return cls(workers, driver, _memory(cases))
+        memory = _fitted([_held(case) for case in cases], [case.peak_mb for case in cases])
+        return cls(workers, driver, memory)
 
     def worker_seconds(self, case: Case) -> float:
         """Return the processor seconds of all workers together."""
@@ -166,13 +204,13 @@ class Model:
 
     def driver_megabytes(self, case: Case) -> float:
         """Return the most memory of the driver."""
-        base, document, term = self.memory
-        return base + document * case.documents + term * min(case.terms, MOST_TERMS)
+        return float(np.asarray(_held(case)) @ self.memory)
 
 
 def received(case: Case) -> dict[str, float]:
     """Return the bytes of results, by step: they follow from what the code sends."""
-    drawn = min(case.documents, DRAWN_A_LEADER * MOST_LEADERS)
+    drawn = DRAWN_A_LEADER * MOST_LEADERS
+    drawn = drawn if case.documents > drawn else 0  # of fewer, the driver reads all itself
     distinct = case.parts * heaps(case, case.documents / case.parts)  # terms of all parts together
     return {
         # Key, content hash, length.
@@ -192,7 +230,7 @@ def shared(case: Case) -> float:
 
 def heaps(case: Case, documents: float) -> float:
     """Return how many terms so many documents have, where these have so many."""
-    return case.terms * (documents / case.documents) ** _heaps_exponent()
+    return float(case.terms * (documents / case.documents) ** _heaps_exponent())
 
 
 def _heaps_exponent() -> float:
@@ -204,22 +242,18 @@ def _heaps_exponent() -> float:
 def _fit(
     cases: Sequence[Case], step: str, of: Callable[[Case], Sequence[float]], field: str
 ) -> np.ndarray[Any, Any]:
+    measured = [getattr(case, field).get(step, 0.0) for case in cases]
+    return _fitted([of(case) for case in cases], measured)
+
+
+def _fitted(sizes: Sequence[Sequence[float]], measured: Sequence[float]) -> np.ndarray[Any, Any]:
+    """Return the constants, none below zero, that come nearest to what was measured."""
     from scipy.optimize import nnls
 
-    A = np.array([of(case) for case in cases], float)
-    b = np.array([getattr(case, field).get(step, 0.0) for case in cases])
-    scale = A.max(axis=0)
-    return np.asarray(nnls(A / scale, b)[0] / scale)
-
-
-def _memory(cases: Sequence[Case]) -> tuple[float, float, float]:
-    """Return what there is in any case, a document (key, hash, …) and a term (its name, …)."""
-    from scipy.optimize import nnls
-
-    A = np.array([[1, case.documents, case.terms] for case in cases], float)
-    scale = A.max(axis=0)
-    found = nnls(A / scale, np.array([case.peak_mb for case in cases]))[0] / scale
-    return float(found[0]), float(found[1]), float(found[2])
+    A, b = np.array(sizes, float), np.array(measured, float)
+    weights = 1 / np.maximum(b, 1e-3)  # a share of each counts alike
+    scale = np.abs(A).max(axis=0)
+    return np.asarray(nnls(A / scale * weights[:, np.newaxis], b * weights)[0] / scale)
 
 
 def read_cases() -> list[Case]:

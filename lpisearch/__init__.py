@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         BadOption,
         BadPreference,
         ClassifierNotFound,
+        ClusterError,
         DocumentDamaged,
         DocumentNotFound,
         FileInTheWay,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
         SeveralNames,
         SubspaceError,
     )
-    from lpisearch.library import Library
+    from lpisearch.library import Library, index_files
     from lpisearch.projections.eigenmaps import Eigenmaps
     from lpisearch.projections.fsslpi import FSSL
     from lpisearch.projections.krlpi import KRLPI
@@ -139,6 +140,7 @@ __all__ = [
     "Classification",
     "ClassifierNotFound",
     "ClassifyOptions",
+    "ClusterError",
     "ClusterOptions",
     "Dimension",
     "DimensionOptions",
@@ -208,13 +210,14 @@ __all__ = [
     "Topic",
     "TopicReport",
     "connect",
+    "index_files",
     "open",
 ]
 
 _HOMES = {
     "lpisearch.client": "RemoteLibrary connect",
     "lpisearch.errors": """
-        BadOption BadPreference ClassifierNotFound DocumentDamaged DocumentNotFound
+        BadOption BadPreference ClassifierNotFound ClusterError DocumentDamaged DocumentNotFound
         FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
         IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound
         LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode NothingThere
@@ -222,7 +225,7 @@ _HOMES = {
         ReportUnwritable ServerRefused ServerUnreachable SeveralDocuments SeveralNames
         SubspaceError
     """,
-    "lpisearch.library": "Library",
+    "lpisearch.library": "Library index_files",
     "lpisearch.records": """
         Answer Classification Dimension DimensionReport Document Entry Explanation
         FacetValue Facets Filter Finding Hit IndexPlan IndexReport IngestReport

@@ -122,7 +122,7 @@ def pairs_of(path: str | os.PathLike[str]) -> tuple[tuple[str, str, str], ...]:
 
 def index_files(
     source: str,
-    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
     *,
     options: IndexOptions | None = None,
     on_stage: Callable[[str], None] = lambda _stage: None,
@@ -134,7 +134,7 @@ def index_files(
     ----------
     source
         A path, a folder, a glob, or an address that fsspec reads, such as "s3://bucket/*.parquet".
-    folder
+    out
         The library: not there yet, or what a run with the same files and options has left.
     options
         What to build, and who does the work.
@@ -143,7 +143,7 @@ def index_files(
     """
     from lpisearch.maintenance.from_files import index_files as work
 
-    return work(source, Path(folder), options or IndexOptions(), on_stage, on_step)
+    return work(source, Path(out), options or IndexOptions(), on_stage, on_step)
 
 
 class Library:

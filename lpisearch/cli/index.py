@@ -224,7 +224,7 @@ def _from_files(source: str, out: Path | None, options: IndexOptions) -> IndexRe
 
     if not source or out is None:
         raise BadOption(
-            ("from", "out"), "each needs the other: files, and where to put the library"
+            ("source", "out"), "each needs the other: files, and where to put the library"
         )
     with stage_line({}) as line:
         return index_files(source, out, options=options, on_stage=line.stage, on_step=line.step)

@@ -20,6 +20,7 @@ _FLAGS = {
     "max_document_bytes": "--max-size",
     "measure": "MEASURE",
     "settings": "--set",
+    "source": "--from",
     "target": "FILE",
     "key": "KEY",
     "value": "VALUE",

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.library import Library
     from lpisearch.records import Report
     from lpisearch.settings import (
         CategoriesOptions,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
         RetrievalOptions,
         SimilarityOptions,
     )
-    from lpisearch.search.shard import ShardSide
     from lpisearch.settings.indexes import Setting
 
     Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
@@ -89,11 +87,11 @@ class Apart:
         """Refuse: shards are written where the library is."""
         raise NotServed("split()")
 
-    def shard(self, shard: str) -> Library:  # noqa: ARG002 (as above)
+    def shard(self, shard: str) -> Any:  # noqa: ARG002 (as above)
         """Refuse: a shard is served by a server of its own."""
         raise NotServed("shard()")
 
-    def as_shard(self) -> ShardSide:
+    def as_shard(self) -> Any:
         """Refuse: a server asks its own library."""
         raise NotServed("as_shard()")
 

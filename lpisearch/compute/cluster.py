@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict, deque
 from concurrent.futures import CancelledError as Cancelled
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lpisearch.compute.spread import Traffic
@@ -35,6 +35,13 @@ _LOOK_SECONDS = 2.0  # how often is looked whether anybody still works
 _ALONE_SECONDS = 60.0  # so long may a cluster be without workers: they are started anew
 _MOST_LOSSES = 10  # so often in a row may what was sent get lost
 _CONSTANTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """Work and a part as bytes. No log shows them: there may be a password in them."""
+
+    content: bytes = field(repr=False)
 
 
 class Done(NamedTuple):
@@ -124,7 +131,7 @@ class Cluster:
     def _submit(self, content: bytes, arrays: list[Future[Any]]) -> Future[Done]:
         self._count(sent=len(content))
         with self._stated():
-            return self.client.submit(run, content, self._versions, *arrays, pure=False)
+            return self.client.submit(run, Packet(content), self._versions, *arrays, pure=False)
 
     def _result(self, waiting: deque[_Sent]) -> Any:
         """Wait for the first part that waits; what got lost on the way is sent again."""
@@ -211,7 +218,7 @@ class _Constants:
         return known[1]
 
 
-def run(content: bytes, versions: str, *arrays: Any) -> Done:
+def run(packet: Packet, versions: str, *arrays: Any) -> Done:
     """Do the work on a part: what a worker is asked to do, and all that it is asked to do."""
     from lpisearch.compute.joining import own_versions
 
@@ -219,7 +226,7 @@ def run(content: bytes, versions: str, *arrays: Any) -> Done:
     try:
         if versions != own_versions():
             raise ClusterMismatch("A worker", own_versions(), versions)  # noqa: TRY301
-        work, part = unpacked(content, arrays)
+        work, part = unpacked(packet.content, arrays)
         with one_blas_thread():
             found = work(part)
         result, failed = packed(found, apart=False)[0], False

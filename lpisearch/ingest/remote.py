@@ -140,7 +140,7 @@ def _remote(pattern: str, scheme: str) -> Iterable[RemoteFile]:
     except FileNotFoundError:
         return
     except (OSError, ValueError, PermissionError) as error:
-        raise BadOption("from", f"{said_of(pattern)} cannot be looked at: {error}") from error
+        raise BadOption("source", f"{said_of(pattern)} cannot be looked at: {error}") from error
     for name, facts in found.items():
         if facts.get("type", "file") == "file":
             mark = str(facts.get("ETag") or facts.get("mtime") or facts.get("LastModified") or "")
@@ -163,7 +163,7 @@ def _system(address: str, scheme: str) -> tuple[Any, str]:
         system, path = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:
         said = "a package of fsspec that is not installed, such as s3fs or gcsfs"
-        raise BadOption("from", f"{scheme}:// needs {said}: {error}") from error
+        raise BadOption("source", f"{scheme}:// needs {said}: {error}") from error
     return system, str(path)
 
 
@@ -195,5 +195,5 @@ def need_parquet() -> Any:
         from pyarrow import parquet
     except ImportError as error:
         said = "files of Parquet need pyarrow: pip install 'lpisearch[cluster]'"
-        raise BadOption("from", said) from error
+        raise BadOption("source", said) from error
     return parquet

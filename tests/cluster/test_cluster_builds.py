@@ -184,3 +184,15 @@ def test_the_command_line_says_what_went_over_the_wire(
     wire = json.loads(answer.stdout)["wire"]
     assert {"parts", "sent", "shared", "received"} < wire["counting terms"].keys()
     assert "sent and received" in cli("index", "--cluster", dask.address, "--dims", "3").stdout
+
+
+def test_workers_of_another_machine_do_not_read_a_file(
+    shelf: Path, dask: Dask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library in a file is counted by the driver then, which is said; the index is the same."""
+    build_index(shelf, OPTIONS)
+    expected = arrays_of(shelf)
+    monkeypatch.setattr("lpisearch.compute.joining.is_one_machine", lambda _cluster: False)
+    report = build_index(shelf, _on(dask))
+    assert_same(arrays_of(shelf), expected)
+    assert any(note.startswith("The documents were counted here") for note in report.notes)

@@ -142,6 +142,11 @@ def test_strangers_have_no_key_for_processes_of_this_machine() -> None:
         assert {each for each in listening if not each.startswith("127.0.0.1")} == set()
 
 
+def test_no_log_of_a_worker_shows_what_is_sent() -> None:
+    """What goes to a worker may hold the password of a database: nothing of it is in its text."""
+    assert "secret" not in repr(working.Packet(b"postgresql://me:secret@host/library"))
+
+
 def _first_byte(host: str, port: int, context: ssl.SSLContext) -> None:
     with (
         socket.create_connection((host, port), 5) as plain,

@@ -11,6 +11,7 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import BadOption, NothingThere, ShardsUnusable
+from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.ingest.remote import find_files, said_of
 from lpisearch.library import index_files
 from lpisearch.maintenance import from_files
@@ -110,13 +111,17 @@ def test_a_killed_run_goes_on(
 ) -> None:
     """Killed after two shards, or later, the next run keeps what is finished."""
     out = tmp_path / "out"
-    command = [sys.executable, "-c", _DIES, files, out, moment]
+    command = [sys.executable, "-c", _DIES, str(files), str(out), moment]
     assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
     with pytest.raises(ShardsUnusable):
         lpisearch.open(out)
-    made = []
-    ingest = from_files.run_ingest
-    monkeypatch.setattr(from_files, "run_ingest", lambda *a: made.append(a) or ingest(*a))
+    made: list[Any] = []
+
+    def ingest(library: Path, *more: Any) -> Any:
+        made.append(library)
+        return run_ingest(library, *more)
+
+    monkeypatch.setattr(from_files, "run_ingest", ingest)
     report = index_files(str(files), out, options=OPTIONS)
     assert len(made) <= (2 if moment == "2" else 0)
     assert bool(report.resumed) == (moment != "2")

@@ -249,6 +249,8 @@ def test_methods_are_called_alike() -> None:
     from lpisearch.library import Library
 
     ours, theirs = _forms(Library), _forms(RemoteLibrary)
+    for name in ("shard", "as_shard"):  # what they give is known where the library is alone
+        ours[name], theirs[name] = ours[name][0], theirs[name][0]
     assert {name: theirs.get(name) for name in ours} == ours
     assert set(theirs) - set(ours) == {"jobs", "upload"}
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WRITTEN = {
     "docs export FILE": ("docs", "export"),
     "db backup FILE": ("db", "backup"),
+    "index --out": (),  # a folder that is not there yet: tests/cluster/test_cluster_files.py
     "demo FOLDER": (),  # makes a library, and ingests into one that is there
     "evaluate --report": ("evaluate", "--report"),
     "evaluate similarity --report": ("evaluate", "similarity", "--report"),
@@ -35,6 +36,7 @@ _READ = {
     "classify TEXT|FILE",
     "index --pairs",
     "serve --root",
+    "index --index-store",  # a folder of folders, as that beside a library
     *(f"evaluate{verb} --{name}" for verb in ("", " retrieval", " sweep")
       for name in ("queries", "qrels")),
     *(f"evaluate{verb} --matrix"

@@ -79,6 +79,7 @@ _BUILT_NAMES = (
 )
 _REPORT_NAMES = (
     "name method seconds peak_mb size_bytes folder calibration passages resumed processor_seconds"
+    " wire"
 )
 _FORMS: dict[str, tuple[Any, str]] = {
     "hit": (

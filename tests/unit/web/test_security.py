@@ -339,6 +339,12 @@ def test_no_option_reads_another_file(
     assert client.post("/api/v1/jobs/ingest", json=body).status_code == 422
 
 
+@pytest.mark.parametrize("options", [{"cluster": "tcp://evil:8786"}, {"workers": 99}])
+def test_nobody_names_a_cluster(client: TestClient, options: dict[str, Any]) -> None:
+    """Who does the work is not for a client to say: a cluster would send code."""
+    assert client.post("/api/v1/jobs/index", json={"options": options}).status_code == 422
+
+
 def test_a_name_is_not_read_as_a_file(client: TestClient, outside: Path) -> None:
     """What is like a document is asked of documents alone: no file of the server is read."""
     answer = client.get("/api/v1/similar", params={"id": str(outside)})
