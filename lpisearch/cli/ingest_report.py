@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lpisearch.cli.render import note, print_table, say
 from lpisearch.cli.words import spoken
 from lpisearch.messages import Message
-from lpisearch.wording import counted
+from lpisearch.wording import are, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +60,8 @@ def _render_counts(report: IngestReport) -> None:
     if not any((report.added, report.updated, report.removed, report.failures, report.unlisted)):
         note("Nothing has changed.")
     if report.missing:
-        note(f"{report.missing:,} documents are gone from disk; --prune removes them.")
+        them = "it" if report.missing == 1 else "them"
+        note(f"{are(report.missing, 'document')} gone from disk; --prune removes {them}.")
     if report.skipped:
         note(_passed_over(report.skipped))
     if report.left_out:

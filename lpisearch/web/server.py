@@ -97,7 +97,7 @@ def serve(
         jobs = app.state.lpisearch.jobs
         on_start(address_of(settings, listening), jobs.all())
         warm_up(library)
-        server = _Server(_config(app), jobs.announce_end)
+        server = _Server(config_of(app), jobs.announce_end)
         server.run(sockets=[listening])
         return [job for job in jobs.all() if job.is_under_way]
 
@@ -112,7 +112,8 @@ def address_of(settings: ServeSettings, listening: socket.socket) -> str:
     return f"http://{shown}:{port}/"
 
 
-def _config(app: Any) -> uvicorn.Config:
+def config_of(app: Any) -> uvicorn.Config:
+    """Return how an application is run: quietly, and known by no name."""
     log = logging.getLogger("uvicorn.error")
     log.setLevel(logging.WARNING)
     log.addFilter(_is_no_ended_answer)

@@ -45,7 +45,7 @@ def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
     root = folder({"a.txt": "One.", "b.txt": "Two."})
     cli("ingest", root)
     (root / "a.txt").unlink()
-    assert "--prune removes" in cli("ingest", root).stderr
+    assert "1 document is gone from disk; --prune removes it." in cli("ingest", root).stderr
     assert "1 unchanged, 1 removed" in _lines(cli("ingest", root, "--prune"))[0]
 
 
