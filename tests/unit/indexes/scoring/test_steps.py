@@ -15,7 +15,10 @@ RNG = np.random.default_rng(3)
 def test_what_is_said_crosses_the_wire_bit_by_bit() -> None:
     """Scores, vectors and numbers of words are the same after they were JSON."""
     scores = RNG.normal(size=4).astype(np.float32)
-    rows: list[np.ndarray[Any, Any]] = [RNG.normal(size=(4, 3)).astype(np.float32), np.arange(8).reshape(4, 2)]
+    rows: list[np.ndarray[Any, Any]] = [
+        RNG.normal(size=(4, 3)).astype(np.float32),
+        np.arange(8).reshape(4, 2),
+    ]
     sums = Sums([stretches_of(scores), []], 4, 6, 5)
     for said in (sums, First(4, scores, rows), Border.of(scores, 2)):
         again = of_json(json.loads(json.dumps(as_json(said))))
