@@ -102,11 +102,11 @@ class Postings:
 
     def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
         """Return in how many documents terms are, given by their numbers; all if none are given."""
-        if words is None:
-            words = np.arange(len(self))
         if self.whole is not None:
-            return np.asarray(self.whole.frequencies[words], np.int64)
-        return np.asarray(self.posting_starts[words + 1] - self.posting_starts[words])
+            found = self.whole.frequencies
+            return np.asarray(found if words is None else found[words], np.int64)
+        starts = self.posting_starts
+        return np.asarray(np.diff(starts) if words is None else starts[words + 1] - starts[words])
 
     @classmethod
     def build(

@@ -117,7 +117,8 @@ class ShardSide:
             else:
                 feedback, weight = request.feedback, options.semantic_weight
                 talk.part = view.engine.scoring(question, by, feedback=feedback, weight=weight)
-            said = self._said(view, talk, None)
+            said = self._stepped(talk, None)
+            best = {} if said else _best(view, talk, options.offset + options.k)
             notes = {
                 "notes": list(request.notes),
                 "about": about_words(replace(request, unknown=()), talk.by),
@@ -127,20 +128,24 @@ class ShardSide:
             }
         name = secrets.token_hex(8)
         self._keep(name, talk)
-        return {"id": name, "by": talk.by} | notes | said
+        return {"id": name, "by": talk.by, "said": said} | notes | best
 
     def step(self, name: str, heard: Mapping[str, Any]) -> dict[str, Any]:
         """Go on with what all shards have said; say the next, or which are the best."""
         talk = self._talk(name)
         options = talk.asked.options
-        with self._searcher.view(talk.asked.options, part=True) as view:
-            try:
-                said = self._said(view, talk, of_json(heard))
-            except _NOT_SAID as error:
-                raise NotOfShards("it does not belong to this step") from error
-        if talk.asked.plain and talk.scored is not None and not options.collapse:
+        try:
+            said = self._stepped(talk, of_json(heard))
+        except _NOT_SAID as error:
+            raise NotOfShards("it does not belong to this step") from error
+        if said is not None:
+            return {"said": said}
+        with self._searcher.view(options, part=True) as view:
+            _check(view, talk)
+            found = _best(view, talk, options.offset + options.k)
+        if talk.asked.plain and not options.collapse:
             self._drop(name)  # of a batch nothing more is asked
-        return said
+        return {"said": None} | found
 
     def best(self, name: str, most: int) -> dict[str, Any]:
         """Say which documents are the best: more than were said before."""
@@ -214,21 +219,20 @@ class ShardSide:
                 "predicted": snapshot.labels.predicted_counts() if where.predicted else {},
             }
 
-    def _said(self, view: View, talk: _Conversation, heard: Said | None) -> dict[str, Any]:
-        """Go on by a step."""
-        _check(view, talk)
-        if talk.part is not None:
-            try:
-                said = next(talk.part) if heard is None else talk.part.send(heard)
-            except StopIteration as end:
-                talk.scored, talk.part = end.value, None
-                scores = end.value.scores
-                if talk.asked.plain:  # a batch ranks all documents
-                    scores = replace(scores, evidence=None)
-                talk.ranking = by_scores(talk.engine, scores, talk.request, talk.by)
-            else:
-                return {"said": as_json(said)}
-        return {"said": None} | _best(view, talk, talk.asked.options.offset + talk.asked.options.k)
+    @staticmethod
+    def _stepped(talk: _Conversation, heard: Said | None) -> dict[str, Any] | None:
+        """Go on by a step; return what is said then, None where all is scored."""
+        if talk.part is None:
+            return None
+        try:
+            return as_json(next(talk.part) if heard is None else talk.part.send(heard))
+        except StopIteration as end:
+            talk.scored, talk.part = end.value, None
+        scores = talk.scored.scores
+        if talk.asked.plain:  # a batch ranks all documents
+            scores = replace(scores, evidence=None)
+        talk.ranking = by_scores(talk.engine, scores, talk.request, talk.by)
+        return None
 
     def _keep(self, name: str, talk: _Conversation) -> None:
         with self._lock:

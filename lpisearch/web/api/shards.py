@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.records import Filter
 from lpisearch.settings.asked import Asked as Question
+from lpisearch.settings.serving import ServeLimits
 from lpisearch.web.api.table import Endpoint
+from lpisearch.web.problems import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpisearch.web.api.table import Asked
+
+# The last page, and what is looked at beyond it where near-duplicates are passed over.
+_MOST = 5 * ServeLimits().depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +108,27 @@ def _asks(verb: str) -> Callable[[Asked], Any]:
     """Return what calls a method of the shard with the fields of a body."""
 
     def ask(asked: Asked) -> Any:
+        _check(asked.body)
         given = {each.name: getattr(asked.body, each.name) for each in fields(asked.body)}
         return getattr(asked.library.as_shard(), verb)(**given)
 
     return ask
+
+
+def _check(body: Any) -> None:
+    """Refuse to name more documents than the server in front may show.
+
+    Raises
+    ------
+    Refused
+    """
+    most = 0
+    if isinstance(body, ToBegin):
+        most = body.asked.options.k + body.asked.options.offset
+    elif isinstance(body, ToSayBest):
+        most = body.most
+    if not 0 <= most <= _MOST:
+        raise Refused(422, f"From 0 to {_MOST:,} documents are named at once.")
 
 
 ENDPOINTS = tuple(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -9,13 +9,16 @@ import pytest
 from lpisearch.indexes.scoring.fusion import standard_from, standard_of, stretches_of
 from lpisearch.indexes.scoring.steps import Border, First, Sums, as_json, in_step, of_json, together
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 RNG = np.random.default_rng(3)
 
 
 def test_what_is_said_crosses_the_wire_bit_by_bit() -> None:
     """Scores, vectors and numbers of words are the same after they were JSON."""
     scores = RNG.normal(size=4).astype(np.float32)
-    rows: list[np.ndarray[Any, Any]] = [
+    rows: list[NDArray[Any]] = [
         RNG.normal(size=(4, 3)).astype(np.float32),
         np.arange(8).reshape(4, 2),
     ]
