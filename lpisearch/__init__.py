@@ -15,6 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.version import VERSION
+
 if TYPE_CHECKING:
     from lpisearch.client import RemoteLibrary, connect
     from lpisearch.errors import (
@@ -115,7 +117,7 @@ if TYPE_CHECKING:
     )
     from lpisearch.sharded import open_library as open  # noqa: A004 (lpisearch.open reads best)
 
-__version__ = "0.2.0"
+__version__ = VERSION
 
 __all__ = [
     "FSSL",

@@ -64,6 +64,7 @@ def build_index(
     """
     from lpisearch.indexes.exporting import check_exportable, export_vectors
     from lpisearch.indexes.folder import check_writable
+    from lpisearch.indexes.verification import note_written
 
     check_spread(options)
     plan = plan_index(library, options)
@@ -96,6 +97,8 @@ def build_index(
             written = SubspaceIndex(index.manifest, in_memory)
             folder = put_in_use(library, store, written, in_files)
         report = as_report(index, stages, folder, workspace.resumed)
+    # Its files were those of the workspace as well, and changed as that was removed.
+    note_written(folder)
     report.notes.extend(spreading.notes)
     if options.export_pgvector:
         with stages.stage("exporting vectors"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lpisearch import __version__
 from lpisearch.records import UNFINISHED, FailedFile, Trouble
+from lpisearch.version import VERSION
 
 if TYPE_CHECKING:
     from lpisearch.ingest.discovery import FoundFile
@@ -40,7 +40,7 @@ class FailureLog:
             self._stored = snapshot.sources.failed()
         self._report = report
         self._anew = anew
-        self._read_options = " ".join(map(str, (__version__, *circumstances)))
+        self._read_options = " ".join(map(str, (VERSION, *circumstances)))
         self._open: dict[str, list[Trouble]] = {}
         self._numbers: dict[str, int] = {}
         self._passing: set[str] = set()

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,14 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import NothingToIndex
-from lpisearch.indexes import planning, steps
+from lpisearch.indexes import planning, steps, verification
 from lpisearch.indexes.build import build_index
+from lpisearch.indexes.folder import open_folder
 from lpisearch.indexes.opening import open_index
 from lpisearch.settings import IndexOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.records import IndexReport
@@ -225,3 +226,18 @@ def test_what_a_pruned_graph_keeps_is_said(library: Path) -> None:
     assert kept is not None
     assert kept["sample"] == 40
     assert kept["weight"] > 0.9
+
+
+def test_a_build_in_files_is_not_read_again(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first question after a build finds its files as they were noted, and compares none."""
+    monkeypatch.setattr(planning, "FILES_FROM", 1)
+    folder = Path(build_index(library, OPTIONS).folder)
+    compared: list[bool] = []
+
+    def watched(where: Path, *, verify: bool) -> Any:
+        compared.append(verify)
+        return open_folder(where, verify=verify)
+
+    monkeypatch.setattr(verification, "open_folder", watched)
+    verification.open_verified(folder)
+    assert compared == [False]
