@@ -47,7 +47,13 @@ _SETTINGS = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
-    # A cluster of our own serves no pages.
+    # A cluster of our own is not watched: that took more of the processor than a small build.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+    # It serves no pages either.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }

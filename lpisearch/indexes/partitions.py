@@ -8,6 +8,7 @@ numbers that terms have in the end.
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from dataclasses import dataclass
 from itertools import chain
@@ -145,7 +146,8 @@ def count_partitions(
     most
         Terms at most.
     """
-    folder = room.folder / _PARTS
+    # A name of this run alone: whoever still works for one that was killed writes elsewhere.
+    folder = room.folder / f"{_PARTS}-{secrets.token_hex(4)}"
     folder.mkdir(folder_mode(room.mode))
     try:
         work = _Count(partitions, folder)
