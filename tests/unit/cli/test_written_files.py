@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WRITTEN = {
     "docs export FILE": ("docs", "export"),
     "db backup FILE": ("db", "backup"),
+    "db split DIR": ("db", "split"),
     "index --out": (),  # a folder that is not there yet: tests/cluster/test_cluster_files.py
     "demo FOLDER": (),  # makes a library, and ingests into one that is there
     "evaluate --report": ("evaluate", "--report"),
@@ -89,7 +90,7 @@ def precious(shelf: Path, cli: Cli, tmp_path: Path) -> dict[str, Path]:
     return made | {"vectors": folder / "vectors.npy"} | {name: tmp_path / name for name in own}
 
 
-@pytest.mark.parametrize("verb", ["docs export FILE", "db backup FILE"])
+@pytest.mark.parametrize("verb", ["docs export FILE", "db backup FILE", "db split DIR"])
 def test_no_file_of_another_kind_is_replaced(
     cli: Cli, precious: dict[str, Path], verb: str
 ) -> None:
