@@ -125,6 +125,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("A dated copy beside it", "db backup"),
         ("Elsewhere", "db backup /backup/notes.db"),
     ),
+    "db split": (
+        ("In four shards", "db split /data/notes --shards 4"),
+        ("Of another library", "db split /data/mail --db mail.db"),
+    ),
     "db vector": (("For a question in SQL", "db vector morning swim"),),
     "db retokenise": (("In another language", "db retokenise --language german"),),
     "config": (("What holds, and from where", "config"),),

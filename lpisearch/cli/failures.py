@@ -27,6 +27,7 @@ _DONE: Mapping[str, str] = {
     "doctor": "The library was examined; only the findings could not be printed",
     "db upgrade": "The library has the new schema; only the report could not be printed",
     "db backup": "The copy is written; only the report could not be printed",
+    "db split": "The shards are written; only the report could not be printed",
     "db retokenise": "The tokens are made anew; only the report could not be printed",
     "config set": "The setting is written; only the report could not be printed",
     "config unset": "The setting is gone; only the report could not be printed",

@@ -132,7 +132,7 @@ _FORMS: dict[str, tuple[Any, str]] = {
     ),
     "plan": (
         wire.plan_record(records.IndexPlan(1, 2, 3, 4.0, 5.0)),
-        "documents words terms memory_mb seconds learned_from in_files stages",
+        "documents words terms memory_mb seconds learned_from in_files stages labels_learned_from",
     ),
     "index": (
         wire.index_record(_BUILT),
