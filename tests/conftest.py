@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
 
+import lpisearch
 from lpisearch.cli.app import app
 from lpisearch.settings import IngestOptions, ReadOptions
 from tests.servers import programs_of, running
@@ -186,3 +187,15 @@ def cli(library: Path) -> Callable[..., Result]:
         return CliRunner().invoke(app, ["--db", str(library), *map(str, words)], input=text)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
+    """Return the folder of a library that holds the records and has an index."""
+    folder = tmp_path_factory.mktemp("built")
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (folder / "records.jsonl").write_text(lines, encoding="utf-8")
+    with lpisearch.open(folder / "shelf.db") as library:
+        library.ingest(folder / "records.jsonl")
+        library.index(dims=4)
+    return folder

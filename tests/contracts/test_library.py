@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,18 +41,6 @@ _ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("letter", {"like": ["sea/0"], "unlike": ["kitchen/1"]}),
     ("", {}),
 )
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
-    """Return the folder of a library that holds the records and has an index."""
-    folder = tmp_path_factory.mktemp("built")
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    (folder / "records.jsonl").write_text(lines, encoding="utf-8")
-    with lpisearch.open(folder / "shelf.db") as library:
-        library.ingest(folder / "records.jsonl")
-        library.index(dims=4)
-    return folder
 
 
 @pytest.fixture

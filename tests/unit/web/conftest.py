@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +19,6 @@ if TYPE_CHECKING:
     from lpisearch import Library
 
 HERE = "http://127.0.0.1:8077"
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
-    """Return the folder of a library that holds the records, and has an index."""
-    folder = tmp_path_factory.mktemp("served")
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    (folder / "records.jsonl").write_text(lines, encoding="utf-8")
-    with lpisearch.open(folder / "shelf.db") as library:
-        library.ingest(folder / "records.jsonl")
-        library.index(dims=4)
-    return folder
 
 
 @pytest.fixture
