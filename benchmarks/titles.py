@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from retrieval import _library, _program  # type: ignore[import-not-found]  # beside this file
-
-from lpisearch.ingest import ingesting
+from benchmarks.retrieval import _library, _precision, judged_of
+from lpisearch.ingest import tokeniser as storing
+from lpisearch.settings import SearchOptions
 from lpisearch.terms.documents import _begins_with, document_tokens
 
 if TYPE_CHECKING:
@@ -49,9 +49,13 @@ def main() -> None:
         found = []
         for name in COLLECTIONS:
             with tempfile.TemporaryDirectory() as folder:
-                with patch.object(ingesting, "document_tokens", way):
+                with patch.object(storing, "document_tokens", way):
                     library = _library(name, Path(folder))
-                found += [_program(library, name, by) for by in ("lexical", "semantic", "hybrid")]
+                judged = judged_of(name)
+                found += [
+                    _precision(library, name, judged, SearchOptions(by=by))
+                    for by in ("lexical", "semantic", "hybrid")
+                ]
         print(f"{label:22}" + "".join(f"{value:20.3f}" for value in found))
 
 
