@@ -173,7 +173,7 @@ def bare() -> None:
 
     content = b"x" * _BARE_BYTES
     app = Starlette(routes=[Route("/{any:path}", lambda _request: Response(content))])
-    with socket.socket() as listening:
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:  # without it asyncio delays answers
         listening.bind(("127.0.0.1", 0))
         listening.listen(256)
         print(f"http://127.0.0.1:{listening.getsockname()[1]}/", file=sys.stderr, flush=True)
