@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -72,9 +72,9 @@ class RowsInFile:
             stream.seek(self.begin + start * width)
             stream.write(content.data)
 
-    def array(self, mode: Literal["r", "r+"] = "r") -> Array:
+    def array(self) -> Array:
         """Map all rows into memory."""
         if not self.size:  # nothing can be mapped
             return np.empty(self.shape, self.dtype)
-        mapped: Array = np.memmap(self.path, self.dtype, mode, self.begin, self.shape)
+        mapped: Array = np.memmap(self.path, self.dtype, "r", self.begin, self.shape)
         return mapped

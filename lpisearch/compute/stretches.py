@@ -48,7 +48,7 @@ def over_stretches(length: int, work: Callable[[slice], T]) -> list[T]:
     parts = stretches(length)
     if len(parts) == 1:
         return [work(parts[0])]
-    with _blas_alone():
+    with blas_alone():
         return list(_pool().map(work, parts))
 
 
@@ -79,7 +79,7 @@ _limit: Any = None
 
 
 @contextmanager
-def _blas_alone() -> Iterator[None]:
+def blas_alone() -> Iterator[None]:
     """Keep BLAS to one thread as long as anybody is inside; the last to leave lifts the limit."""
     global _inside, _limit  # noqa: PLW0603 (the number of BLAS threads is one for the process, too)
     with _lock:

@@ -50,9 +50,6 @@ class _RoomInFiles:
         with create(self._path(name), self.mode) as stream:
             np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
 
-    def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-        return self.target(name, shape, dtype).array("r+")
-
     def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowsInFile:
         path = self._path(name)
         with create(path, self.mode) as stream:
@@ -60,6 +57,9 @@ class _RoomInFiles:
             target = RowsInFile(path, stream.tell(), shape, np.dtype(dtype))
             os.ftruncate(stream.fileno(), target.begin + target.size)
         return target
+
+    def drop(self, name: str) -> None:
+        self._path(name).unlink()
 
     def rows(self) -> ShardWriter:
         return ShardWriter(self.rows_folder, mode=self.mode)

@@ -14,7 +14,7 @@ import numpy as np
 
 from lpisearch.indexes.counting import Counted
 from lpisearch.indexes.projecting import Samples
-from lpisearch.indexes.steps import EMBEDDING, UNPACKED, Corpus, Steps
+from lpisearch.indexes.steps import EMBEDDING, Corpus, Steps
 from lpisearch.indexes.turning import turn_around
 from lpisearch.indexes.workspace import MemoryWorkspace
 from lpisearch.terms.weighting import Weighting
@@ -113,13 +113,12 @@ def fit_subspace(
         "content_hashes": counted.hashes,
     }
     of_map = {name: each for name, each in learned.arrays.items() if name != EMBEDDING}
-    places = {name: each for name, each in placed.arrays.items() if name != UNPACKED}
     return Fitted(
         counted.keys,
         counted.hashes,
         vocabulary,
         weighting,
-        documents | of_terms | of_map | turned.arrays | places | labelled.arrays,
+        documents | of_terms | of_map | turned.arrays | placed.arrays | labelled.arrays,
         facts,
         1 - known / max(counted.words, 1),
         labelled.facts["classifier"],

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Where a method without a linear map has put the documents: it is not part of the index.
 EMBEDDING = "fitted_places"
-UNPACKED = "unpacked_places"  # on the way to the packed ones of a large library
+_UNPACKED = "unpacked_places"  # on the way to the packed ones of a large library
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Steps:
         scales = np.asarray(learned.arrays["scales"])
         shape = (rows.shape[0], len(scales))
         packs = shape[0] >= index.PACKED_FROM
-        target = room.target(UNPACKED if packs else "vectors", shape, np.float32)
+        target = room.target(_UNPACKED if packs else "vectors", shape, np.float32)
         if EMBEDDING in learned.arrays:
             places = _scaled(learned.arrays[EMBEDDING], scales)
             target.write(0, places)
@@ -143,6 +143,7 @@ class Steps:
         self._refuse_alike(list(said))
         if packs:
             pack_places(target, room)
+            room.drop(_UNPACKED)
         return Kept()
 
     def classify(self, rows: RowBlocks, turned: Kept, keys: NDArray[np.int64], room: Room) -> Kept:

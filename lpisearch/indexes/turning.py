@@ -1,31 +1,41 @@
-"""Counts of documents turned around into postings, block by block, and what documents say most."""
+"""Counts of documents turned around into postings, and what documents say most.
+
+Each block is sorted by term for itself; then the entries of some terms at a time are joined from
+all blocks, and written where they belong. Whoever works reads and writes them: none passes through
+the process that builds.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lpisearch.compute.row_blocks import map_blocks
+from lpisearch.compute.spread import map_parts
 from lpisearch.indexes.postings import MOST, NO_COLUMN, lexicon_arrays
 from lpisearch.indexes.scoring.bm25 import half_saturation, inverse_frequency
 from lpisearch.indexes.scoring.document_terms import STRONGEST, strongest_of_rows
-from lpisearch.indexes.workspace import Kept, let_go
+from lpisearch.indexes.workspace import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from lpisearch.compute.row_blocks import Part
+    from lpisearch.compute.row_targets import RowTarget
     from lpisearch.indexes.counting import Counted
     from lpisearch.indexes.workspace import Room
 
     Array = NDArray[Any]
 
-# Blocks after which pages that were written are given back to the system.
-_LET_GO_AFTER = 16
+# Entries that are joined at a time.
+_AT_ONCE = 2_000_000
+_ON_THE_WAY = ("sorted_terms", "sorted_places", "sorted_counts")
 
 
 def turn_around(counted: Counted, columns: Mapping[str, int], room: Room) -> Kept:
@@ -52,52 +62,132 @@ def turn_around(counted: Counted, columns: Mapping[str, int], room: Room) -> Kep
     np.cumsum(counted.frequencies[order], out=starts[1:])
     room.put("posting_starts", starts)
     room.put("document_lengths", counted.lengths)
-    _scatter(counted, numbers, starts, room)
+    _invert(counted, numbers, starts, room)
     has_column = lexicon["lexicon_columns"] != NO_COLUMN
     _strongest(counted, numbers, starts, has_column, room)
     return Kept()
 
 
-def _scatter(
+def _invert(
     counted: Counted, numbers: NDArray[np.int32], starts: NDArray[np.int64], room: Room
 ) -> None:
-    """Write every entry to the next free place of its term: documents of a term ascend."""
-    total = int(starts[-1])
-    places = room.empty("posting_places", (total,), np.int32)
-    counts = room.empty("posting_counts", (total,), np.uint16)
-    free = starts[:-1].copy()
-    for at, part in enumerate(map_blocks(_ByTerm(numbers), counted.rows)):
-        into = np.repeat(free[part.terms] - part.starts[:-1], np.diff(part.starts))
-        into += np.arange(part.starts[-1])
-        places[into], counts[into] = part.documents, part.counts
-        free[part.terms] += np.diff(part.starts)
-        if at % _LET_GO_AFTER == _LET_GO_AFTER - 1:
-            let_go(places)
-            let_go(counts)
+    """Write the entries of each term: documents of a term ascend."""
+    total = (int(starts[-1]),)
+    sizes = list(map_blocks(_entries, counted.rows))
+    bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
+    kinds = (np.int32, np.int32, np.uint16)
+    terms, places, counts = (
+        room.target(name, total, kind) for name, kind in zip(_ON_THE_WAY, kinds, strict=True)
+    )
+    in_order = _Sorted(terms, places, counts, bounds)
+    for _ in map_parts(
+        _Sort(numbers, in_order), zip(counted.rows.parts(), bounds[:-1].tolist(), strict=True)
+    ):
+        pass
+    join = _Join(
+        in_order,
+        room.target("posting_places", total, np.int32),
+        room.target("posting_counts", total, np.uint16),
+    )
+    for _ in map_parts(join, _stretches(starts)):
+        pass
+    for name in _ON_THE_WAY:
+        room.drop(name)
+
+
+def _entries(block: csr_array, start: int) -> int:
+    del start
+    return int(block.nnz)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Entries:
-    """The entries of a block by term: those of `terms[i]` are from starts[i] to starts[i + 1]."""
+class _Sorted:
+    """The entries of each block, sorted by term: those of block i from bounds[i] to bounds[i + 1].
 
-    terms: NDArray[np.integer[Any]]
-    starts: NDArray[np.int64]
-    documents: NDArray[np.int32]
-    counts: NDArray[np.uint16]
+    Attributes
+    ----------
+    terms, places, counts
+        Of each entry: the number of its term in the postings, its document, and how often.
+    bounds
+        Where the entries of each block begin, and where all end.
+    """
+
+    terms: RowTarget
+    places: RowTarget
+    counts: RowTarget
+    bounds: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _ByTerm:
+class _Sort:
+    """Writes the entries of a block, sorted by term."""
+
     numbers: NDArray[np.int32]
+    into: _Sorted
 
-    def __call__(self, block: csr_array, start: int) -> _Entries:
-        by_term = _numbered(block, self.numbers).tocsc()
+    def __call__(self, given: tuple[Part, int]) -> None:
+        part, at = given
+        by_term = _numbered(part.rows(), self.numbers).tocsc()
         by_term.sort_indices()
-        sizes = np.diff(by_term.indptr)
-        terms = np.flatnonzero(sizes)
-        starts = np.append(0, np.cumsum(sizes[terms], dtype=np.int64))
-        counts = np.minimum(by_term.data, MOST).astype(np.uint16)
-        return _Entries(terms, starts, (by_term.indices + start).astype(np.int32), counts)
+        terms = np.arange(by_term.shape[1], dtype=np.int32)
+        self.into.terms.write(at, np.repeat(terms, np.diff(by_term.indptr)))
+        self.into.places.write(at, (by_term.indices + part.start).astype(np.int32))
+        self.into.counts.write(at, np.minimum(by_term.data, MOST).astype(np.uint16))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Stretch:
+    """Some terms in a row.
+
+    Attributes
+    ----------
+    first
+        The number of the first one.
+    starts
+        Where the entries of each begin in the postings, and where those of all of them end.
+    """
+
+    first: int
+    starts: NDArray[np.int64]
+
+
+def _stretches(starts: NDArray[np.int64]) -> Iterator[_Stretch]:
+    """Cut the terms so that about so many entries are joined at a time."""
+    at = np.searchsorted(starts[:-1], np.arange(0, starts[-1], _AT_ONCE))
+    for first, last in pairwise(np.unique([0, *at, len(starts) - 1]).tolist()):
+        yield _Stretch(first, starts[first : last + 1])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Join:
+    """Writes the postings of some terms: their entries of each block in turn."""
+
+    of_blocks: _Sorted
+    places: RowTarget
+    counts: RowTarget
+
+    def __call__(self, stretch: _Stretch) -> None:
+        begin, end = stretch.starts[[0, -1]].tolist()
+        places, counts = np.empty(end - begin, np.int32), np.empty(end - begin, np.uint16)
+        free = stretch.starts[:-1] - begin
+        for terms, some_places, some_counts in self._of_each_block(stretch):
+            heads = np.flatnonzero(np.diff(terms, prepend=-1))
+            sizes = np.diff(heads, append=len(terms))
+            into = np.repeat(free[terms[heads]] - heads, sizes) + np.arange(len(terms))
+            places[into], counts[into] = some_places, some_counts
+            free[terms[heads]] += sizes
+        self.places.write(begin, places)
+        self.counts.write(begin, counts)
+
+    def _of_each_block(self, stretch: _Stretch) -> Iterator[tuple[Array, Array, Array]]:
+        """Give the entries of these terms in each block; terms count from the first one."""
+        of = self.of_blocks
+        every = (of.terms, of.places, of.counts)
+        terms, places, counts = (each.array().view(np.ndarray) for each in every)
+        ends = np.array([stretch.first, stretch.first + len(stretch.starts) - 1], terms.dtype)
+        for low, high in pairwise(of.bounds.tolist()):
+            own = slice(*(low + np.searchsorted(terms[low:high], ends)).tolist())
+            yield terms[own] - ends[0], places[own], counts[own]
 
 
 def _strongest(
@@ -114,16 +204,12 @@ def _strongest(
         has_column,
         half_saturation(np.asarray(counted.lengths)),
         inverse_frequency(np.diff(starts), n),
+        room.target("distinct_terms", (n,), np.int32),
+        room.target("strongest_terms", (n, STRONGEST), np.int32),
+        room.target("strongest_counts", (n, STRONGEST), np.uint16),
     )
-    distinct = np.empty(n, np.int32)
-    terms = room.empty("strongest_terms", (n, STRONGEST), np.int32)
-    counts = room.empty("strongest_counts", (n, STRONGEST), np.uint16)
-    at = 0
-    for of_block in map_blocks(work, counted.rows):
-        rows = slice(at, at + len(of_block[0]))
-        distinct[rows], terms[rows], counts[rows] = of_block
-        at = rows.stop
-    room.put("distinct_terms", distinct)
+    for _ in map_blocks(work, counted.rows):
+        pass
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -132,8 +218,11 @@ class _Strongest:
     has_column: NDArray[np.bool_]
     half: NDArray[np.float32]
     idf: NDArray[np.float32]
+    distinct: RowTarget
+    terms: RowTarget
+    counts: RowTarget
 
-    def __call__(self, block: csr_array, start: int) -> tuple[Array, Array, Array]:
+    def __call__(self, block: csr_array, start: int) -> None:
         counts = _numbered(block, self.numbers)
         counts.data = np.minimum(counts.data, MOST)
         counts.sort_indices()
@@ -141,7 +230,10 @@ class _Strongest:
         known = self.has_column[counts.indices]
         distinct = np.bincount(rows[known], minlength=counts.shape[0]).astype(np.int32)
         half = self.half[start : start + counts.shape[0]]
-        return distinct, *strongest_of_rows(counts, half, self.idf)
+        terms, most = strongest_of_rows(counts, half, self.idf)
+        self.distinct.write(start, distinct)
+        self.terms.write(start, terms)
+        self.counts.write(start, most)
 
 
 def _numbered(block: csr_array, numbers: NDArray[np.int32]) -> csr_array:

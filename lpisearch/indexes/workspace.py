@@ -64,11 +64,11 @@ class Room(Protocol):
     def put(self, name: str, array: Array) -> None:
         """Keep an array as it is."""
 
-    def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-        """Give an array to be written to in any order."""
-
     def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowTarget:
         """Give an array whose rows are written by whoever works them out."""
+
+    def drop(self, name: str) -> None:
+        """Throw away an array that was only needed on the way."""
 
     def rows(self) -> RowWriter:
         """Give what takes the rows of a matrix."""
@@ -114,12 +114,12 @@ class _RoomInMemory:
     def put(self, name: str, array: Array) -> None:
         self.arrays[name] = np.ascontiguousarray(array)  # as a file has it
 
-    def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-        self.arrays[name] = np.empty(shape, dtype)
-        return self.arrays[name]
-
     def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowTarget:
-        return RowsInMemory(self.empty(name, shape, dtype))
+        self.arrays[name] = np.empty(shape, dtype)
+        return RowsInMemory(self.arrays[name])
+
+    def drop(self, name: str) -> None:
+        del self.arrays[name]
 
     def rows(self) -> RowWriter:
         return _Collector()

