@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lpisearch.compute.stretches import blas_alone, over_stretches
+from lpisearch.compute.stretches import over_stretches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,8 +132,7 @@ class PackedRows:
     def times(self, place: Floats) -> Floats:
         """Return the product of each row with a place."""
         if self.steps is None or self.scales is None:
-            with blas_alone():  # a second thread brings nothing here, and takes its core by waiting
-                return np.asarray(self.codes @ place)
+            return np.asarray(self.codes @ place)
         products = np.empty(len(self.codes), np.float32)
         scaled = place * self.scales
         over_stretches(len(products), lambda part: self._multiply(part, scaled, products))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.compute.stretches import blas_alone
 from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
 from lpisearch.indexes.scoring.engine import WAYS, Engine
 from lpisearch.messages import Message, call
@@ -170,7 +171,7 @@ class Searcher:
 
         if options.sort != RELEVANCE:
             raise BadOption("sort", "the answers to many queries are sorted by their scores")
-        with self.view(options, engine) as view:
+        with self._opened(options, engine) as view:
             refuse_words_alone(view, options)
             yield from Batch(view, options, on_note).answers(queries)
 
@@ -224,17 +225,13 @@ class Searcher:
             return vector
 
     @contextmanager
-    def view(
-        self, options: SearchOptions, other: Engine | None = None, *, part: bool = False
-    ) -> Iterator[View]:
+    def view(self, options: SearchOptions, *, part: bool = False) -> Iterator[View]:
         """Give the library as it is now, for one question.
 
         Parameters
         ----------
         options
             How it is answered.
-        other
-            Over the same documents, to be used in place of the index of the library.
         part
             Whether these are the documents of a shard: others may have labels that these lack.
 
@@ -242,6 +239,16 @@ class Searcher:
         ------
         BadOption, IndexNotFound, LibraryError
         """
+        # The products of one question are small: a second thread of BLAS gains nothing by them,
+        # and takes a core for as long as it then waits for more.
+        with blas_alone(), self._opened(options, part=part) as view:
+            yield view
+
+    @contextmanager
+    def _opened(
+        self, options: SearchOptions, other: Engine | None = None, *, part: bool = False
+    ) -> Iterator[View]:
+        """Give a view, of an index or of another engine over the same documents."""
         check_options(options)
         with self._session.moment(options.index) as moment:
             reading = moment.reading
