@@ -2,8 +2,8 @@
 
 `python -m benchmarks.cluster_model --measure` builds small libraries with `--workers 2` and keeps
 what was measured in `benchmarks/cluster_cases.json`. `python -m benchmarks.cluster_model` takes the
-constants of the formulas from two of those cases, compares what the formulas say of the others with
-what was measured, and prints what they say of 10 million, 100 million and a billion documents
+constants of the formulas from three of those cases, compares what the formulas say of the others
+with what was measured, and prints what they say of 10 million, 100 million and a billion documents
 (`--write docs/scale.md` puts it there). Sizes of data follow from the code; seconds are fitted.
 """
 
@@ -31,14 +31,15 @@ from lpisearch.indexes.planning import (
 )
 from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
 from lpisearch.indexes.scoring.document_terms import STRONGEST
+from lpisearch.indexes.scoring.windows import RIVALS
 from lpisearch.indexes.vocabularies import MOST_TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 CASES = Path(__file__).with_name("cluster_cases.json")
-_MEASURED = (4000, 8000, 12_000, 16_000, 20_000)
-_FITTED = (4000, 12_000, 20_000)
+_MEASURED = (4000, 12_000, 20_000, 40_000, 80_000, 200_000)
+_FITTED = (4000, 20_000, 80_000)
 _ROUNDS = 2
 _MEASURED_WORKERS = 2
 _LARGE = (10_000_000, 100_000_000, 1_000_000_000)
@@ -85,6 +86,11 @@ class Case:
     def parts(self) -> int:
         """Blocks of documents."""
         return -(-self.documents // BLOCK_ROWS)
+
+    @property
+    def of_rivals(self) -> float:
+        """The entries of the documents that calibration ranks windows among."""
+        return self.entries * min(1.0, RIVALS / self.documents)
 
 
 def measure() -> None:
@@ -152,11 +158,12 @@ _WORK: dict[str, Callable[[Case], Sequence[float]]] = {
 }
 _DRIVES: dict[str, Callable[[Case], Sequence[float]]] = {
     "counting terms": lambda case: (case.documents, 1),
-    "writing postings": lambda case: (case.entries, 1),
+    # The words are sorted.
+    "writing postings": lambda case: (case.terms, 1),
     "linking neighbours": lambda case: (case.learned_from, case.learned_from**2),
     "projecting": lambda case: (case.learned_from, 1),
-    # Windows of a sample that grows with the library up to a size, weighed by all entries.
-    "calibrating": lambda case: (case.entries, math.sqrt(min(case.documents, MOST_LEADERS))),
+    # Windows are ranked among so many documents at most; these are looked for in all postings.
+    "calibrating": lambda case: (case.of_rivals, case.entries, 1),
     "placing documents": lambda case: (case.documents, 1),
     "writing": lambda case: (case.documents, 1),
 }
@@ -167,7 +174,8 @@ _DRIVES: dict[str, Callable[[Case], Sequence[float]]] = {
 def _held(case: Case) -> tuple[float, float]:
     of_sample = 2 * (case.learned_from + case.columns) * _DIMS * 4 + case.learned_from * 50 * 65
     of_all = case.documents * _BYTES_A_DOCUMENT + min(case.terms, MOST_TERMS) * _BYTES_A_TERM
-    return 210.0, (of_sample + of_all + case.words * _BYTES_A_CALIBRATED_WORD) / 1e6
+    calibrated = case.of_rivals / case.entries * case.words * _BYTES_A_CALIBRATED_WORD
+    return 210.0, (of_sample + of_all + calibrated) / 1e6
 
 
 @dataclass(frozen=True)
@@ -211,13 +219,9 @@ def received(case: Case) -> dict[str, float]:
     """Return the bytes of results, by step: they follow from what the code sends."""
     drawn = DRAWN_A_LEADER * MOST_LEADERS
     drawn = drawn if case.documents > drawn else 0  # of fewer, the driver reads all itself
-    distinct = case.parts * heaps(case, case.documents / case.parts)  # terms of all parts together
     return {
         # Key, content hash, length.
         "counting terms": case.documents * (8 + 16 + 4),
-        # Document and count of each entry; a term and a bound of each in a part; what documents
-        # say most, and how many terms each has.
-        "writing postings": case.entries * 6 + distinct * 12 + case.documents * (6 * STRONGEST + 4),
         # The rows of the sample, as numbers of terms and weights.
         "linking neighbours": drawn * case.entries / case.documents * 8,
     }

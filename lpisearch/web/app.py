@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lpisearch.settings.serving import ServeSettings
@@ -24,6 +25,10 @@ from lpisearch.web.state import WebState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Scope
 
     from lpisearch.library import Library
 
@@ -46,7 +51,8 @@ def create_app(library: Library, settings: ServeSettings | None = None) -> Starl
     app = Starlette(
         routes=[
             *pages.ROUTES,
-            Mount("/static", StaticFiles(directory=_STATIC), name="static"),
+            Route("/favicon.ico", _icon),  # asked for where no page of ours names one: beside a PDF
+            Mount("/static", _Assets(directory=_STATIC), name="static"),
             Mount("/api/v1", routes=api.ROUTES, name="api"),
         ],
         middleware=_passed(state),
@@ -55,6 +61,23 @@ def create_app(library: Library, settings: ServeSettings | None = None) -> Starl
     )
     app.state.lpisearch = state
     return app
+
+
+class _Assets(StaticFiles):
+    """Files of the pages: one that is asked for by the mark of its content never changes."""
+
+    def file_response(
+        self, full_path: Any, stat_result: Any, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Return a file; browsers keep it where its mark is in the address."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        if scope["query_string"]:
+            response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+        return response
+
+
+def _icon(_request: Request) -> Response:
+    return RedirectResponse("/static/icon.svg", 308)
 
 
 def _passed(state: WebState) -> list[Middleware]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from lpisearch.settings.serving import ServeSettings
+from lpisearch.web import server
 from lpisearch.web.app import create_app
-from lpisearch.web.server import config_of
+from lpisearch.web.pages.rendering import asset
 
 if TYPE_CHECKING:
     import pytest
+    from starlette.testclient import TestClient
 
     from lpisearch import Library
 
@@ -19,10 +24,27 @@ def test_an_answer_that_ends_with_the_server_is_no_error(
     opened: Library, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who ends a server sees no traceback of what was under way; defects are still written down."""
-    config_of(create_app(opened))
+    server.config_of(create_app(opened))
     log = logging.getLogger("uvicorn.error")
     for error in (asyncio.CancelledError("ends"), ValueError("a defect")):
         log.error("Exception in ASGI application", exc_info=error)
     assert [str(record.exc_info and record.exc_info[1]) for record in caplog.records] == [
         "a defect"
     ]
+
+
+def test_an_answer_does_not_wait_for_its_first_part_to_be_confirmed() -> None:
+    """What is accepted is known as TCP: only then asyncio switches Nagle's algorithm off."""
+    with closing(server._socket(ServeSettings(port=0))) as listening:
+        with socket.create_connection(listening.getsockname()):
+            accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP
+
+
+def test_files_of_the_look_are_kept_by_browsers(client: TestClient) -> None:
+    """With the mark of its content a file never changes; without it a browser asks again."""
+    kept = client.get(asset("icon.svg")).headers["Cache-Control"]
+    assert "immutable" in kept
+    assert "Cache-Control" not in client.get("/static/icon.svg").headers
+    assert client.get("/favicon.ico").headers["Location"] == "/static/icon.svg"
