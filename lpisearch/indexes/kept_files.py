@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.compute.mapped import let_go
 from lpisearch.compute.row_targets import RowsInFile
 from lpisearch.compute.shards import Shards, ShardsDamaged, ShardWriter
 from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, NothingToIndex
 from lpisearch.files import create, folder_mode, whole_file
-from lpisearch.indexes.workspace import Kept, let_go
+from lpisearch.indexes.workspace import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.compute.mapped import let_go
 from lpisearch.compute.packed_rows import PackedRows, scales_of
 from lpisearch.compute.row_blocks import BLOCK_ROWS
 from lpisearch.compute.spread import map_parts
@@ -26,6 +27,7 @@ def pack_places(unpacked: RowTarget, room: Room) -> None:
     """Write the arrays of places that were written as they are, as `PackedRows.pack` has them."""
     rows = unpacked.array()
     scales = scales_of(rows)
+    let_go(rows)
     codes = room.target("vectors", rows.shape, _KIND)
     steps = room.target("vector_steps", (len(rows),), np.float32)
     starts = [*range(0, len(rows), BLOCK_ROWS), len(rows)]

@@ -153,12 +153,3 @@ class MemoryWorkspace:
     def files(self) -> dict[str, Path]:
         """Return nothing: no array is in a file."""
         return {}
-
-
-def let_go(array: Array) -> None:
-    """Let the system take back the memory of an array that is mapped from a file."""
-    import mmap
-
-    mapped = getattr(array, "_mmap", None)
-    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from lpisearch.compute.mapped import let_go
 from lpisearch.indexes.postings import NO_COLUMN
 from lpisearch.indexes.scoring.bm25 import Bm25, half_saturation, saturation
 from lpisearch.indexes.scoring.fusion import known_part, place_certainty, place_scores, standardised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -73,6 +74,7 @@ class Contest:
         distinct = index.document_terms.distinct_terms
         self.certainty = place_certainty(distinct[rivals])
         self.vectors: Floats = index.places.at(rivals)
+        let_go(index.places.codes)
 
     @classmethod
     def of_index(cls, index: SubspaceIndex, places: Numbers, rng: np.random.Generator) -> Self:
@@ -122,16 +124,23 @@ class Contest:
         postings, starts = self.postings, self.postings.posting_starts
         rank = np.full(len(self.index.places), -1, np.int32)
         rank[self.rivals] = np.arange(len(self.rivals))
-        # Some entries at a time: all may be many times those of the rivals.
-        parts = (
-            at + np.flatnonzero(rank[postings.posting_places[at : at + _ENTRIES]] >= 0)
-            for at in range(0, len(postings.posting_places), _ENTRIES)
-        )
-        kept = np.concatenate([np.empty(0, np.int64), *parts])
-        places = postings.posting_places[kept]
-        weights = Bm25(postings).saturated(postings.posting_counts[kept], places)
+        kept, places, counts = map(np.concatenate, zip(*self._entries(rank), strict=True))
+        weights = Bm25(postings).saturated(counts, places)
         entries = (weights, rank[places], np.searchsorted(kept, starts))
         return csr_array(entries, shape=(len(postings), len(self.rivals)))
+
+    def _entries(self, rank: NDArray[np.int32]) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Give the entries of rivals, which have a rank: their numbers, documents and counts.
+
+        All entries may be many times those: some are looked at at a time, and their memory let go.
+        """
+        postings = self.postings
+        every, counts = postings.posting_places, postings.posting_counts
+        for at in range(0, max(len(every), 1), _ENTRIES):
+            kept = at + np.flatnonzero(rank[every[at : at + _ENTRIES]] >= 0)
+            yield kept, every[kept], counts[kept]
+            let_go(every)
+            let_go(counts)
 
     def _counts(self, documents: Sequence[Numbers]) -> csr_array:
         rows = np.repeat(np.arange(len(documents)), [len(each) for each in documents])
