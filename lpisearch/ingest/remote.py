@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from lpisearch.errors import BadOption, NothingThere, ReaderError
+from lpisearch.errors import BadOption, LpiSearchError, NothingThere, ReaderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,7 +102,9 @@ def brought_here(file: RemoteFile, folder: Path) -> Path:
             else:
                 with target.open("wb") as copy:
                     shutil.copyfileobj(stream, copy, 1 << 20)
-    except (OSError, ValueError) as error:
+    except LpiSearchError:
+        raise
+    except Exception as error:  # stores raise errors of libraries of their own
         raise ReaderError(f"{file.name} cannot be read: {error}") from error
     return target
 
@@ -139,7 +141,7 @@ def _remote(pattern: str, scheme: str) -> Iterable[RemoteFile]:
             found, base = {path: system.info(path)}, path.rpartition("/")[0]
     except FileNotFoundError:
         return
-    except (OSError, ValueError, PermissionError) as error:
+    except Exception as error:  # stores raise errors of libraries of their own
         raise BadOption("source", f"{said_of(pattern)} cannot be looked at: {error}") from error
     for name, facts in found.items():
         if facts.get("type", "file") == "file":

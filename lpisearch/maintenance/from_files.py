@@ -35,6 +35,7 @@ from lpisearch.ingest.remote import brought_here, find_files, need_parquet
 from lpisearch.maintenance.joined import KEYS_A_SHARD, joined
 from lpisearch.settings import IngestOptions
 from lpisearch.storage import FIRST_KEY, TOKENISER, create_store, open_store
+from lpisearch.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,8 +94,9 @@ def index_files(
         report = build.run(options, partitioned=spreading.reads_library)
     shutil.rmtree(folder / _BUILD, ignore_errors=True)
     failed = sum(each.failed for each in made)
-    notes = [*report.notes, *spreading.notes, f"{len(made):,} shards in {folder}"]
-    notes += [f"{failed:,} records or files could not be read"] if failed else []
+    notes = [*report.notes, *spreading.notes, f"{counted(len(made), 'shard')} in {folder}"]
+    lost = counted(failed, "record or file", "records or files")
+    notes += [f"{lost} could not be read"] if failed else []
     return replace(report, notes=notes)
 
 

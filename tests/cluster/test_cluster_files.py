@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
-from lpisearch.errors import BadOption, NothingThere, ShardsUnusable
+from lpisearch.errors import BadOption, NothingThere, ReaderError, ShardsUnusable
 from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.ingest.remote import find_files, said_of
+from lpisearch.ingest.remote import brought_here, find_files, said_of
 from lpisearch.library import index_files
 from lpisearch.maintenance import from_files
 from lpisearch.settings import IndexOptions
@@ -160,6 +160,26 @@ def test_files_of_other_stores(files: Path, tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="nosuch:// needs a package"):
         find_files("nosuch://bucket/x")
     assert said_of("https://me:secret@host/x?signature=secret") == "https://host/x"
+
+
+def test_errors_of_a_store_are_stated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A store raises errors of libraries of its own: without credentials, S3 does."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class NoCredentialsError(Exception):
+        """What is no OSError."""
+
+    def refuse(*_given: Any, **_named: Any) -> None:
+        raise NoCredentialsError("Unable to locate credentials")
+
+    MemoryFileSystem().pipe("/kept/part.jsonl", b'{"text": "a ship"}\n')
+    file = find_files("memory://kept/*.jsonl")[0]
+    monkeypatch.setattr(MemoryFileSystem, "glob", refuse)
+    with pytest.raises(BadOption, match="cannot be looked at: Unable to locate credentials"):
+        find_files("memory://kept/*.jsonl")
+    monkeypatch.setattr(MemoryFileSystem, "open", refuse)
+    with pytest.raises(ReaderError, match=r"part\.jsonl cannot be read: Unable to locate"):
+        brought_here(file, tmp_path)
 
 
 def test_parquet_without_pyarrow(
