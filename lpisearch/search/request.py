@@ -75,7 +75,7 @@ def request_of(view: View, text: str, where: Filter) -> Request:
         A date of the filter is none.
     """
     parsed = parse_query(text, view.tokeniser)
-    of_library = LibraryWords(view.snapshot, view.tokeniser)
+    of_library = LibraryWords(view.reading, view.tokeniser)
     request, words = _terms_of(view, text, parsed, of_library)
 
     def spellings(token: str) -> tuple[str, ...]:
@@ -101,14 +101,14 @@ def request_of(view: View, text: str, where: Filter) -> Request:
 def words_of(view: View, text: str) -> Request:
     """Take a query apart as far as its words and phrases go: nothing is said of what it finds."""
     parsed = parse_query(text, view.tokeniser)
-    request, _ = _terms_of(view, text, parsed, LibraryWords(view.snapshot, view.tokeniser))
+    request, _ = _terms_of(view, text, parsed, LibraryWords(view.reading, view.tokeniser))
     return replace(request, phrases=_written(parsed))
 
 
 def plain_request_of(view: View, text: str) -> Request:
     """Take prose for a query: quotes, stars and minus signs in it ask for nothing."""
     parsed = parse_plain(text, view.tokeniser)
-    of_library = LibraryWords(view.snapshot, view.tokeniser)
+    of_library = LibraryWords(view.reading, view.tokeniser)
     request, _ = _terms_of(view, text, parsed, of_library, plain=True)
     unknown = _as_typed(request.unknown_tokens, parsed, text)
     return replace(request, unknown=tuple(Suggestion(word, ()) for word in unknown))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from threading import local
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,8 @@ from lpisearch.terms.folding import fold
 from lpisearch.terms.spelling import Words
 
 if TYPE_CHECKING:
+    from lpisearch.indexes.opening import Reading
     from lpisearch.indexes.scoring.engine import Engine
-    from lpisearch.storage import Snapshot
     from lpisearch.terms.tokeniser import Tokeniser
 
 # Latin letters with accents, by which another spelling may begin.
@@ -55,14 +56,14 @@ class LibraryWords:
 
     everywhere = False
 
-    def __init__(self, snapshot: Snapshot, tokeniser: Tokeniser) -> None:
-        self._snapshot = snapshot
+    def __init__(self, reading: Reading, tokeniser: Tokeniser) -> None:
+        self._reading = reading
         self._tokeniser = tokeniser
         self._read: dict[str, Words] = {}
 
     def has(self, token: str) -> bool:
         """Tell whether any document has a term."""
-        return bool(self._snapshot.lexical.some_with(token, 1))
+        return bool(self._reading.snapshot.lexical.some_with(token, 1))
 
     def words(self, typed: str) -> Words:
         """Return the terms that begin with the first letter of a word, or with an accented one."""
@@ -70,6 +71,8 @@ class LibraryWords:
         if initial not in self._read:
             ranges = [(initial, chr(ord(initial) + 1))] if initial else []
             ranges += _ACCENTED if initial.isascii() else ()
-            terms = self._snapshot.lexical.terms_between(*ranges) if ranges else []
+            between = partial(self._reading.snapshot.lexical.terms_between, *ranges)
+            # PostgreSQL reads the words of all documents for it.
+            terms = self._reading.remember(f"words {initial}", between) if ranges else []
             self._read[initial] = Words.of_terms(terms, self._tokeniser)
         return self._read[initial]
