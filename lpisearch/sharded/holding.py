@@ -14,7 +14,6 @@ from lpisearch.errors import (
     SeveralDocuments,
 )
 from lpisearch.messages import call
-from lpisearch.records import Document, Entry, Filter, Finding, PredictedLabel
 from lpisearch.search.facets import added
 from lpisearch.settings import ENTRY_SORTS
 from lpisearch.wording import nearest
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from lpisearch.records import Document, Entry, Filter, Finding, PredictedLabel
     from lpisearch.sharded.ends import End
     from lpisearch.sharded.panel import Panel
 
@@ -46,13 +46,6 @@ class Holding:
     def __iter__(self) -> Iterator[Document]:
         """Go through all documents in the order of ingest."""
         return chain.from_iterable(iter(end.library) for end in self._panel.ends)
-
-    def entries(
-        self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
-    ) -> list[Entry]:
-        """List documents without their texts."""
-        chosen = wanted or Filter()
-        return self.listing(replace(chosen, path=path or chosen.path), sort=sort)[0]
 
     def listing(
         self,
