@@ -26,7 +26,8 @@ _OF_THE_SHELL = re.compile(rf"\blpisearch ({'|'.join(VERBS)}|\{{)|--\w|^-\w$")
 
 # What looks like the command line's words below it, and why it is none.
 _ALLOWED = {
-    ("errors.py", "pip install --upgrade lpisearch"): "a program that is not ours",
+    ("errors/libraries.py", "pip install --upgrade lpisearch"): "a program that is not ours",
+    ("errors/indexes.py", "pip install --upgrade lpisearch"): "a program that is not ours",
     ("readers/process.py", "-m"): "Python's own",
     ("readers/process.py", "-P"): "Python's own",
     ("storage/sqlite/lock.py", "lpisearch {purpose}"): "the name of the program that holds a lock",
