@@ -12,12 +12,11 @@ from lpisearch.messages import Message, call
 from lpisearch.records import Answer, Document, Filter
 from lpisearch.search.facets import added
 from lpisearch.search.notes import CHANGED, about_queries, about_unknown
-from lpisearch.search.searcher import check_options
+from lpisearch.search.refusals import check_options, refuse_unknown_labels
 from lpisearch.settings import RELEVANCE, SORTS, SearchOptions
 from lpisearch.settings.asked import Asked
 from lpisearch.sharded.holding import Holding
 from lpisearch.sharded.talk import Talk, again, counted
-from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -202,16 +201,7 @@ class Asking(Holding, Questions):
         if not where.labels and not where.predicted:
             return
         known = self._panel.each(lambda _at, end: end.ask("known", where=where)).values()
-        for option, names, said in (
-            ("label", where.labels, "no document has the label"),
-            ("predicted", where.predicted, "for none was predicted"),
-        ):
-            counts = added(each[option] for each in known)
-            for label in names:
-                if label not in counts:
-                    error = BadOption(option, f"{said} “{label}”{nearest(label, counts, 3)}")
-                    error.next_step = Message(call("status"), "  (shows the labels)")
-                    raise error
+        refuse_unknown_labels(where, lambda option: added(each[option] for each in known))
 
 
 def _ranked(wanted: SearchOptions) -> SearchOptions:
