@@ -23,7 +23,7 @@ from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import SubspaceIndex, place_arrays
 from lpisearch.indexes.opening import open_index
-from lpisearch.indexes.scoring import engine as scoring
+from lpisearch.indexes.scoring import hybrid
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
@@ -109,12 +109,12 @@ def _ask(library: Path, index: SubspaceIndex, name: str, by: str) -> Asked:
 
 @contextmanager
 def _best_alone() -> Iterator[None]:
-    usual = scoring.COMPARED_AGAIN
-    scoring.COMPARED_AGAIN = LEAST_COMPARED
+    usual = hybrid.COMPARED_AGAIN
+    hybrid.COMPARED_AGAIN = LEAST_COMPARED
     try:
         yield
     finally:
-        scoring.COMPARED_AGAIN = usual
+        hybrid.COMPARED_AGAIN = usual
 
 
 def _best(scores: NDArray[np.float32]) -> list[int]:

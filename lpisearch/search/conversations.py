@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.errors import ConversationLost
+from lpisearch.indexes.scoring.scores import Scores
 from lpisearch.indexes.scoring.steps import as_json
 from lpisearch.search.ranking import rounded
 from lpisearch.search.rankings import Ranking, by_occurrences, by_scores, ranks_anything
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.scoring.engine import Engine, UnitScores
+    from lpisearch.indexes.scoring.engine import Engine
+    from lpisearch.indexes.scoring.scores import UnitScores
     from lpisearch.indexes.scoring.steps import Said
     from lpisearch.search.request import Request
     from lpisearch.search.view import View
@@ -157,7 +159,5 @@ class Conversations:
 
 
 def _nothing() -> Ranking:
-    from lpisearch.indexes.scoring.engine import Scores
-
     none = np.empty(0, np.float32)
     return Ranking(_NONE, Scores(none, none, None, found=False))
