@@ -57,7 +57,6 @@ class Contents(ABC):
         chosen = wanted or Filter()
         return self.listing(replace(chosen, path=path or chosen.path), sort=sort)[0]
 
-    @abstractmethod
     def listing(
         self,
         wanted: Filter | None = None,
@@ -67,3 +66,10 @@ class Contents(ABC):
         sort: str = "added",
     ) -> tuple[list[Entry], int]:
         """Return a page of the listing, and how many documents there are in all."""
+        return self._listing(wanted or Filter(), limit, offset, sort)
+
+    @abstractmethod
+    def _listing(
+        self, wanted: Filter, limit: int, offset: int, sort: str
+    ) -> tuple[list[Entry], int]:
+        """List so many documents from the one at the offset."""

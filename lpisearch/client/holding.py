@@ -97,16 +97,10 @@ class Holding(Contents):
         """Return who is writing to the library now; "" if nobody is."""
         return str(self.status()["writer"])
 
-    def listing(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = -1,
-        offset: int = 0,
-        sort: str = "added",
+    def _listing(
+        self, wanted: Filter, limit: int, offset: int, sort: str
     ) -> tuple[list[Entry], int]:
-        """Return a page of the listing, and how many documents there are in all."""
-        params = filter_params(wanted or Filter()) | {"sort": sort}
+        params = filter_params(wanted) | {"sort": sort}
         found: list[Entry] = []
         while True:
             left = _PAGE if limit < 0 else min(limit - len(found), _PAGE)

@@ -28,18 +28,12 @@ class Holding(Opened, Contents):
 
         return every_document(self._session)
 
-    def listing(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = -1,
-        offset: int = 0,
-        sort: str = "added",
+    def _listing(
+        self, wanted: Filter, limit: int, offset: int, sort: str
     ) -> tuple[list[Entry], int]:
-        """Return a page of the listing, and how many documents there are in all."""
         from lpisearch.maintenance.documents import list_documents
 
-        return list_documents(self._session, wanted or Filter(), limit, offset, sort)
+        return list_documents(self._session, wanted, limit, offset, sort)
 
     def names(self, kind: str, beginning: str = "", most: int = 100) -> list[str]:
         """Return names that begin so: of "label", "index" or "document".

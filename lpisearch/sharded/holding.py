@@ -47,15 +47,9 @@ class Holding:
         """Go through all documents in the order of ingest."""
         return chain.from_iterable(iter(end.library) for end in self._panel.ends)
 
-    def listing(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = -1,
-        offset: int = 0,
-        sort: str = "added",
+    def _listing(
+        self, wanted: Filter, limit: int, offset: int, sort: str
     ) -> tuple[list[Entry], int]:
-        """Return a page of the listing, and how many documents there are in all."""
         if sort not in ENTRY_SORTS:
             hint = nearest(sort, ENTRY_SORTS)
             raise BadOption("sort", f"documents cannot be sorted by “{sort}”{hint}", ENTRY_SORTS)
