@@ -9,7 +9,6 @@ standardised by moments. AP in points of a hundred; "ten" is the share of the fi
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import arguments
 from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
 from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import SubspaceIndex, place_arrays
 from lpisearch.indexes.opening import open_index
-from lpisearch.indexes.scoring import engine as scoring
+from lpisearch.indexes.scoring import hybrid
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
@@ -59,10 +59,11 @@ class Asked(NamedTuple):
 
 def main() -> None:
     """Print a line for each collection."""
+    names = arguments.names(__doc__, "COLLECTION", ENGLISH) or ENGLISH
     heads = [head for by in ("semantic", "hybrid") for head in (by, "int16", "int8")]
     print(f"| | {' | '.join(heads)} | int16, best alone | ten | int8, best alone | ten |")
     print("| :--- |" + " ---: |" * 10)
-    for name in sys.argv[1:] or ENGLISH:
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
             library = Path(folder) / "one.db"
             run_ingest(library, [str(DATA / name / "docs.jsonl.gz")], IngestOptions())
@@ -108,12 +109,12 @@ def _ask(library: Path, index: SubspaceIndex, name: str, by: str) -> Asked:
 
 @contextmanager
 def _best_alone() -> Iterator[None]:
-    usual = scoring.COMPARED_AGAIN
-    scoring.COMPARED_AGAIN = LEAST_COMPARED
+    usual = hybrid.COMPARED_AGAIN
+    hybrid.COMPARED_AGAIN = LEAST_COMPARED
     try:
         yield
     finally:
-        scoring.COMPARED_AGAIN = usual
+        hybrid.COMPARED_AGAIN = usual
 
 
 def _best(scores: NDArray[np.float32]) -> list[int]:

@@ -7,7 +7,6 @@ defaults: `classification.py`. Only ratios of times mean anything.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import arguments
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.classifiers.training import learn_classifier
 from lpisearch.indexes.build import build_index
@@ -46,9 +46,10 @@ DRAWS = 3
 def main() -> None:
     """Run the parts that are named, or all."""
     parts = {"random": at_random, "topics": topics}
+    chosen = arguments.names(__doc__, "PART", parts) or parts
     with tempfile.TemporaryDirectory() as folder:
         library = _library(Path(folder) / "news.db", DATA / "20newsgroups" / "docs.jsonl.gz")
-        for name in sys.argv[1:] or parts:
+        for name in chosen:
             print(f"\n{name}")
             parts[name](library)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.sparse import csr_matrix
 
+from benchmarks import arguments
 from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs import GraphOptions, nearest, pruned, recall
 from lpisearch.graphs.lists import strongest_entries
@@ -37,9 +37,11 @@ NEIGHBOURS = 15
 
 def main() -> None:
     """Measure each collection that is named."""
+    known = [path.parent.name for path in sorted(DATA.glob("*/docs.jsonl.gz"))]
+    chosen = arguments.names(__doc__, "COLLECTION", [*known, ALL])
     print("| collection | documents | pruned / exact, time | recall | weight | sparse-dot-topn |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: |")
-    for name in sys.argv[1:] or ["20newsgroups", "debian-packages", ALL]:
+    for name in chosen or ["20newsgroups", "debian-packages", ALL]:
         measure(name, matrix(name))
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
+from benchmarks import arguments
 from lpisearch.compute.rows import unit_rows
 from lpisearch.evaluation import (
     cluster_documents,
@@ -52,7 +53,7 @@ def main() -> None:
     if sys.argv[1:2] == ["--measure"]:
         _measure_memory(Path(sys.argv[2]))
         return
-    for name in sys.argv[1:] or parts:
+    for name in arguments.names(__doc__, "PART", parts) or parts:
         print(f"\n{name}")
         parts[name]()
 

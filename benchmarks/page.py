@@ -24,6 +24,8 @@ from urllib.request import urlopen
 
 import numpy as np
 
+from benchmarks import arguments
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -80,11 +82,12 @@ _SHAKE = """async (framesOf) => {
 
 def main() -> None:
     """Measure and print."""
+    named = arguments.paths(__doc__, "LIBRARY.db")
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or sys.exit("No chromium. Next: apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        library = Path(sys.argv[1]) if len(sys.argv) > 1 else made(Path(folder))
+        library = named[0] if named else made(Path(folder))
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         with served(library) as (root, process):
             typed(browser, root, process)

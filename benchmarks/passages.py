@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks import arguments
 from benchmarks.passages_sets import answers, books, manual, mixed
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
@@ -70,7 +70,7 @@ WAYS: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 def main() -> None:
     """Print the tables."""
-    names = sys.argv[1:] or list(SETS)[:-1]
+    names = arguments.names(__doc__, "SET", SETS) or list(SETS)[:-1]
     found: Table = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

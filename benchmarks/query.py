@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import arguments
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.bm25 import Bm25
@@ -47,9 +48,9 @@ def main() -> None:
         "batch": batch,
         "million": million,
     }
+    names = arguments.names(__doc__, "PART", parts) or list(parts)
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "news.db"
-        names = sys.argv[1:] or list(parts)
         if set(names) != {"million"}:
             run_ingest(library, [str(DATA)], IngestOptions())
             build_index(library, IndexOptions())

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import sys
 import tempfile
 from contextlib import contextmanager
 from itertools import product
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import arguments
 from lpisearch.evaluation import parse_measures, score_run
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
@@ -59,7 +59,8 @@ IN_USE = (fusion.PLACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT)
 
 def main() -> None:
     """Print the tables."""
-    names = sys.argv[1:] or list(COLLECTIONS)
+    named = arguments.names(__doc__, "COLLECTION", COLLECTIONS)
+    names = named or list(COLLECTIONS)
     with tempfile.TemporaryDirectory() as folder:
         libraries = {name: _library(name, Path(folder)) for name in names}
         variants = {name: _variants(libraries[name], name) for name in names}
@@ -72,7 +73,7 @@ def main() -> None:
             "mean without xquad-zh",
             [float("nan")] * 3 + [fmean(g) for g in zip(*gains, strict=True)],
         )
-        if len(sys.argv) == 1:
+        if not named:
             _mixed(Path(folder))
 
 

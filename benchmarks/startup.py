@@ -11,11 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks import arguments
+
 ROUNDS = 15
 
 
 def main() -> None:
     """Measure and print."""
+    arguments.nothing(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "library.db"
         note = Path(folder) / "note.txt"

@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import arguments
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -78,7 +80,8 @@ def main() -> None:
     if sys.argv[1:2] == [TRACE]:
         trace(Path(sys.argv[2]), sys.argv[3:])
         return
-    trees = [Path(name).resolve() for name in sys.argv[1:]] or [HERE]
+    named = arguments.paths(__doc__, "TREE", several=True)
+    trees = [path.resolve() for path in named] or [HERE]
     found = [Structure.of(tree) for tree in trees]
     for line in report(found):
         print(line)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
+from benchmarks import arguments
 from lpisearch.terms.counts import build_counts
 from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.terms.vocabulary import VocabularyLimits
@@ -31,7 +31,8 @@ ROUNDS = 5
 
 def main() -> None:
     """Print the times of counting, then of weighting the very same counts."""
-    texts = _read_tokens(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA)
+    named = arguments.paths(__doc__, "docs.jsonl.gz")
+    texts = _read_tokens(named[0] if named else DATA)
     counts = build_counts([texts])[1].matrix
     print(f"{counts.shape[0]} documents, {counts.shape[1]} terms, {counts.nnz} counts")
     _compare(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from benchmarks import arguments
 from benchmarks.retrieval import _library, _precision, judged_of
 from lpisearch.ingest import tokeniser as storing
 from lpisearch.settings import SearchOptions
@@ -38,6 +39,7 @@ def added(tokeniser: Tokeniser, document: Document) -> str:
 
 def main() -> None:
     """Print a line for each way."""
+    arguments.nothing(__doc__)
     ways: dict[str, Callable[[Tokeniser, Document], str]] = {
         "once": once,
         "put before the text": added,

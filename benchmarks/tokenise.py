@@ -10,12 +10,12 @@ import gzip
 import json
 import re
 import sqlite3
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import arguments
 from lpisearch.terms.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ ROUNDS = 3
 
 def main() -> None:
     """Print one line for each way to cut up the same texts."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
+    named = arguments.paths(__doc__, "docs.jsonl.gz")
+    path = named[0] if named else DATA
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         texts = [json.loads(line)["text"] for line in lines]
     characters = sum(map(len, texts))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from lpisearch.cli import completion
+from lpisearch.cli.index_report import render_plan, render_report
 from lpisearch.cli.methods import (
     GRAPH,
     MAP,
@@ -19,19 +20,11 @@ from lpisearch.cli.methods import (
     read_settings,
 )
 from lpisearch.cli.progress import stage_line
-from lpisearch.cli.render import (
-    Json,
-    note,
-    print_json,
-    print_pairs,
-    semantic_weight,
-    size,
-)
+from lpisearch.cli.render import Json
 from lpisearch.library import method_names, pairs_of
-from lpisearch.records.wire import index_record
 
 if TYPE_CHECKING:
-    from lpisearch.records import IndexPlan, IndexReport
+    from lpisearch.records import IndexReport
     from lpisearch.settings import IndexOptions
 
 Number = TypeVar("Number", int, float)
@@ -206,15 +199,15 @@ def index(
         workers=workers,
     )
     if source or out:
-        _render(_from_files(source, out, options), json=json)
+        render_report(_from_files(source, out, options), json=json)
         return
     library = context.obj.library
     plan = library.plan(options)
     if not json:
-        _render_plan(plan)
+        render_plan(plan)
     with stage_line(plan.stages) as line:
         report = library.index(options=options, on_stage=line.stage, on_step=line.step)
-    _render(report, json=json)
+    render_report(report, json=json)
 
 
 def _from_files(source: str, out: Path | None, options: IndexOptions) -> IndexReport:
@@ -254,84 +247,3 @@ def _bytes(text: str) -> int:
     if not 0 < size < float("inf"):
         raise BadOption("memory", f"“{text}” is not a size, such as 500M or 4G")
     return int(size)
-
-
-def _render_plan(plan: IndexPlan) -> None:
-    note(
-        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms: "
-        f"needs about {plan.memory_mb:,.0f} MB and {plan.seconds:,.0f} s{_how(plan)}"
-    )
-
-
-def _how(plan: IndexPlan) -> str:
-    """Say that a build is kept in files: what is killed is not lost."""
-    return "; kept in files, a build that ends early is gone on with" if plan.in_files else ""
-
-
-def _render(report: IndexReport, *, json: bool) -> None:
-    if json:
-        print_json(index_record(report))
-        return
-    pairs: list[tuple[str, object]] = [
-        ("index", report.name),
-        ("method", report.method),
-        ("dimensions", report.dims),
-        ("α", "none" if report.alpha is None else f"{report.alpha:.4g}"),
-        ("documents", report.documents),
-        *([("passages", report.passages)] if report.passages else []),
-        ("terms", report.terms),
-        ("learned from", f"{report.learned_from:,} documents"),
-        ("graph", _graph(report)),
-        *([("gone on after", ", ".join(report.resumed))] if report.resumed else []),
-        ("semantic weight", semantic_weight(report.calibration)),
-        ("unknown words", f"{report.unknown_rate:.1%}"),
-        ("classifier", _classifier(report.classifier)),
-        *_chosen_classifier(report.classifier),
-        ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
-        *([("sent and received", _wire(report))] if report.wire else []),
-        ("peak memory", f"{report.peak_mb:,.0f} MB"),
-        ("size", size(report.size_bytes)),
-    ]
-    print_pairs(pairs)
-    for said in report.notes:
-        note(said)
-
-
-def _wire(report: IndexReport) -> str:
-    """Say how many bytes went to those who work, and came back."""
-    sent = sum(each["sent"] + each["shared"] for each in report.wire.values())
-    received = sum(each["received"] for each in report.wire.values())
-    return f"{size(int(sent))}, {size(int(received))}"
-
-
-def _graph(report: IndexReport) -> str:
-    if report.components is None:
-        return "none"
-    parts = "one connected part" if report.components == 1 else f"{report.components:,} parts"
-    return f"{parts}, {report.isolated:,} documents without a neighbour{_kept(report)}"
-
-
-def _kept(report: IndexReport) -> str:
-    """Say how much of the exact neighbours is there, where that is not all by its making."""
-    kept = report.graph_recall
-    if not kept or not kept["sample"]:
-        return ""
-    return f", {kept['edges']:.1%} of the nearest and {kept['weight']:.1%} of their weight"
-
-
-def _classifier(facts: dict[str, Any] | None) -> str:
-    if facts is None:
-        return "none"
-    if "reason" in facts:
-        return f"none: {facts['reason']}"
-    left_out = f", {facts['left_out']:,} too rare" if facts["left_out"] else ""
-    return f"{facts['labels']:,} labels{left_out}, learned from {facts['documents']:,} documents"
-
-
-def _chosen_classifier(facts: dict[str, Any] | None) -> list[tuple[str, object]]:
-    """Say which classifier "auto" means, and how much each had right of what was held out."""
-    if not facts or not facts.get("accuracy"):
-        return []
-    right = sorted(facts["accuracy"].items(), key=lambda each: -each[1])
-    said = ", ".join(f"{name} {share:.1%}" for name, share in right)
-    return [("classify by", f"{facts['chosen']}; right of {facts['judged']:,} held out: {said}")]

@@ -20,74 +20,32 @@ from lpisearch.cli.filters import (
     Split,
     Until,
     Where,
-    filter_of,
 )
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch
 from lpisearch.cli.invocation import is_typed
 from lpisearch.cli.open import open_and_say
+from lpisearch.cli.ranking import (
+    RANKING,
+    By,
+    Collapse,
+    Count,
+    Explain,
+    MinScore,
+    Name,
+    Offset,
+    Sort,
+    Weight,
+    search_options,
+)
 from lpisearch.cli.render import OUTPUT, Json, note
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
-    from lpisearch.settings import SearchOptions
 
 _HITS = 10
-_RANKING = "Ranking"
 _RUN_DEPTH = 1000
 _BY_SCORE = "relevance"
 
-By = Annotated[
-    str,
-    typer.Option(
-        "--by",
-        metavar="hybrid|semantic|lexical",
-        help="What ranks the documents.",
-        rich_help_panel=_RANKING,
-        autocompletion=completion.ways,
-    ),
-]
-Count = Annotated[int, typer.Option("-k", metavar="N", min=0, help="How many hits.")]
-Offset = Annotated[
-    int, typer.Option("--offset", metavar="N", min=0, help="How many of the best to pass over.")
-]
-MinScore = Annotated[
-    float | None,
-    typer.Option(
-        "--min-score", metavar="X", help="Leave out hits below it.", rich_help_panel=_RANKING
-    ),
-]
-Weight = Annotated[
-    float | None,
-    typer.Option(
-        "--semantic-weight",
-        metavar="X",
-        help="How much places count beside words in hybrid; the index knows a good value.",
-        rich_help_panel=_RANKING,
-    ),
-]
-Collapse = Annotated[
-    bool, typer.Option("--collapse", help="Show one of several that are nearly the same.")
-]
-Name = Annotated[
-    str,
-    typer.Option(
-        "--index",
-        metavar="NAME",
-        help="Which index to use.",
-        rich_help_panel=_RANKING,
-        autocompletion=completion.indexes,
-    ),
-]
-Sort = Annotated[
-    str,
-    typer.Option(
-        "--sort",
-        metavar="relevance|date|oldest|title|path",
-        autocompletion=completion.sorts,
-        help="The order of the best hits; date is newest first.",
-        rich_help_panel=_RANKING,
-    ),
-]
 Opened = Annotated[
     int | None,
     typer.Option(
@@ -113,7 +71,6 @@ Csv = Annotated[
     ),
 ]
 Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.", rich_help_panel=OUTPUT)]
-Explain = Annotated[bool, typer.Option("--explain", help="Show which words make each hit near.")]
 
 
 def query(
@@ -150,7 +107,7 @@ def query(
             "--like",
             metavar="ID",
             help="More like this document (repeatable).",
-            rich_help_panel=_RANKING,
+            rich_help_panel=RANKING,
             autocompletion=completion.documents,
         ),
     ] = None,
@@ -160,7 +117,7 @@ def query(
             "--unlike",
             metavar="ID",
             help="Less like this document (repeatable).",
-            rich_help_panel=_RANKING,
+            rich_help_panel=RANKING,
             autocompletion=completion.documents,
         ),
     ] = None,
@@ -280,40 +237,6 @@ def similar(
     remember(context.obj.library.path, answer)
     if not print_answer(answer, HitFormat.of(json=json, csv=csv)) and fail_if_none:
         raise typer.Exit(1)
-
-
-def search_options(
-    *,
-    by: str,
-    sort: str,
-    k: int,
-    offset: int,
-    labels: list[str] | None,
-    predicted: list[str] | None,
-    path: str,
-    split: str,
-    since: str,
-    until: str,
-    where: list[str] | None,
-    min_score: float | None,
-    semantic_weight: float | None = None,
-    collapse: bool,
-    index: str,
-    explain: bool = False,
-) -> SearchOptions:
-    """Gather the options of a search.
-
-    Raises
-    ------
-    BadOption
-        A condition is not KEY=VALUE.
-    """
-    from lpisearch.settings import SearchOptions
-
-    wanted = filter_of(labels, path, split, since, until, where, predicted)
-    return SearchOptions(
-        by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight, sort
-    )
 
 
 query_app = typer.Typer(add_completion=False)

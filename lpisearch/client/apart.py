@@ -16,16 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.records import Report
-    from lpisearch.settings import (
-        CategoriesOptions,
-        ClusterOptions,
-        EvaluateOptions,
-        RetrievalOptions,
-        SimilarityOptions,
-    )
+    from lpisearch.settings import EvaluateOptions
+    from lpisearch.settings.evaluation import Wanted
     from lpisearch.settings.indexes import Setting
-
-    Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
 
 
 class NotServed(LpiSearchError):

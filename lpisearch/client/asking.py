@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.calls.asking import Questions
 from lpisearch.client.reading import as_answer, as_classification, as_map, as_reason, as_record
 from lpisearch.errors import DocumentNotFound
 from lpisearch.records import Classification, Document, Facets, Filter, TopicReport
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from lpisearch.records.maps import DocumentMap, Reason
 
 _AT_ONCE = 200
-_KNOWN = ("label", "predicted", "path", "split", "since", "until", "media_type")
+_PLAIN = ("path", "split", "since", "until", "media_type")
 
 
 def filter_params(where: Filter) -> dict[str, Any]:
@@ -33,7 +32,7 @@ def filter_params(where: Filter) -> dict[str, Any]:
         "predicted": where.predicted,
         "where": tuple(as_conditions(Filter(metadata=where.metadata))),
     }
-    return params | {name: getattr(where, name) for name in _KNOWN[2:]}
+    return params | {name: getattr(where, name) for name in _PLAIN}
 
 
 def _params(options: SearchOptions) -> dict[str, Any]:
@@ -41,43 +40,16 @@ def _params(options: SearchOptions) -> dict[str, Any]:
     return plain | filter_params(options.where)
 
 
-def each_label(labels: str | Sequence[str]) -> tuple[str, ...]:
-    """Return labels, given as one or several."""
-    return (labels,) if isinstance(labels, str) else tuple(labels)
-
-
-def _warned(said: str) -> None:
-    warnings.warn(said, UserWarning, stacklevel=2)
-
-
-class Asking:
+class Asking(Questions):
     """What is asked; the methods are those of `Library`."""
 
     _transport: Transport
 
-    def search(
-        self,
-        text: str,
-        *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
-        sort: str | None = None,
-        explain: bool = False,
-        facets: bool = False,
-        like: Sequence[str] = (),
-        unlike: Sequence[str] = (),
-        options: SearchOptions | None = None,
+    def _search(
+        self, text: str, wanted: SearchOptions, like: Sequence[str], unlike: Sequence[str]
     ) -> Answer:
-        """Find documents by meaning and by words, best first."""
-        given = {"k": k, "by": by, "index": index, "sort": sort}
-        flags = {"explain": explain or None, "facets": facets or None}
-        chosen = _chosen(options, each_label(label), given | flags)
-        params = _params(chosen) | {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
+        params = _params(wanted) | {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
         return as_answer(self._transport.get("/search", params))
-
-    query = search
 
     def reason(
         self,
@@ -120,55 +92,29 @@ class Asking:
         params = {"projection": projection, "number": number, "seed": seed, "index": index}
         return as_map(self._transport.get("/map", params))
 
-    def similar(
-        self,
-        document: str | Path | Document,
-        *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
-        files: bool = True,
-        options: SearchOptions | None = None,
-    ) -> Answer:
-        """Find documents that are like one: of the library, any other, or a local file."""
-        chosen = _chosen(options, each_label(label), {"k": k, "by": by, "index": index})
-        params, ask = _params(chosen), self._transport.ask
+    def _similar(self, document: str | Document, wanted: SearchOptions, *, files: bool) -> Answer:
+        params, ask = _params(wanted), self._transport.ask
         if isinstance(document, Document):
             text = {"title": document.title, "text": document.text}
             return as_answer(ask("POST", "/similar", params, text))
-        name = os.fspath(document)
         try:
-            return as_answer(ask("GET", "/similar", params | {"id": name}))
+            return as_answer(ask("GET", "/similar", params | {"id": document}))
         except DocumentNotFound:
-            if not files or not Path(name).is_file():
+            if not files or not Path(document).is_file():
                 raise
-        with Path(name).open("rb") as stream:
-            params |= {"name": Path(name).name}
+        with Path(document).open("rb") as stream:
+            params |= {"name": Path(document).name}
             return as_answer(ask("POST", "/similar/file", params, file=stream))
 
-    def batch(
+    def _batch(
         self,
-        queries: Iterable[tuple[str, str]] | Path,
-        *,
-        options: SearchOptions | None = None,
-        on_note: Callable[[str], None] = _warned,
+        queries: Iterable[tuple[str, str]],
+        wanted: SearchOptions,
+        on_note: Callable[[str], None],
     ) -> Generator[Run, None, None]:
-        """Answer many queries, given as (id, text) or by a file of this machine.
-
-        Some are sent at once.
-
-        Yields
-        ------
-        tuple
-            The query's id, and the ids of documents with their scores.
-        """
-        from lpisearch.readers.queries import read_queries
-
-        chosen = options or SearchOptions()
-        how = asdict(chosen) | {"where": chosen.where.as_dict()}
-        asked = read_queries(queries) if isinstance(queries, Path) else queries
-        waiting = [{"id": name, "text": text} for name, text in asked]
+        """Send some at once."""
+        how = asdict(wanted) | {"where": wanted.where.as_dict()}
+        waiting = [{"id": name, "text": text} for name, text in queries]
         told: set[str] = set()
         for start in range(0, len(waiting), _AT_ONCE):
             body = {"queries": waiting[start : start + _AT_ONCE], "options": how}
@@ -180,17 +126,8 @@ class Asking:
             for run in said["runs"]:
                 yield run["query"], [(hit["id"], hit["score"]) for hit in run["hits"]]
 
-    def classify(
-        self,
-        what: str | Path,
-        *,
-        k: int = 5,
-        classifier: str = "auto",
-        index: str = "default",
-        confidence: float = 0.5,
-    ) -> Classification:
-        """Judge a text, or the first document of a file of this machine."""
-        how = {"k": k, "classifier": classifier, "index": index, "confidence": confidence}
+    def _classify(self, what: str | Path, options: ClassifyOptions) -> Classification:
+        how = asdict(options)
         if not isinstance(what, Path):
             body = how | {"text": what}
             return as_classification(self._transport.ask("POST", "/classify", body=body))
@@ -209,12 +146,11 @@ class Asking:
         Classification
             One for the text, or one for each file.
         """
-        how: dict[str, Any] = {name: getattr(options, name) for name in ClassifyOptions.__slots__}
         files = [Path(name) for name in arguments if Path(name).is_file()]
         if not files:
-            yield self.classify(" ".join(arguments), **how)
+            yield self._classify(" ".join(arguments), options)
         for file in files:
-            yield self.classify(file, **how)
+            yield self._classify(file, options)
 
     def facets(self, where: Filter | None = None) -> Facets:
         """Count documents by label, split, folder, format and date."""
@@ -238,14 +174,3 @@ class Asking:
         shown = {"terms": terms, "documents": documents}
         params = {"number": number, "seed": seed, "index": index} | shown
         return as_record(TopicReport, self._transport.get("/topics", params))  # type: ignore[no-any-return]
-
-
-def _chosen(
-    options: SearchOptions | None, labels: tuple[str, ...], given: dict[str, Any]
-) -> SearchOptions:
-    """Return the options of a search; what is given by name goes before them."""
-    chosen = replace(
-        options or SearchOptions(),
-        **{name: value for name, value in given.items() if value is not None},
-    )
-    return replace(chosen, where=replace(chosen.where, labels=labels)) if labels else chosen

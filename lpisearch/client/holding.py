@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from lpisearch.calls.given import each_label
+from lpisearch.calls.holding import Contents
 from lpisearch.client.apart import NotServed
-from lpisearch.client.asking import each_label, filter_params
+from lpisearch.client.asking import filter_params
 from lpisearch.client.reading import as_document, as_record
 from lpisearch.files import refuse_others, whole_file
 from lpisearch.records import (
@@ -17,11 +19,9 @@ from lpisearch.records import (
     Entry,
     Filter,
     Finding,
-    IndexPlan,
     LabelReport,
     PredictedLabel,
 )
-from lpisearch.settings import IndexOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,16 +39,10 @@ def _inside(path: str, name: str) -> str:
     return f"{path}/{quote(name, safe='', errors='replace')}"
 
 
-class Holding:
+class Holding(Contents):
     """What is there; the methods are those of `Library`."""
 
     _transport: Transport
-
-    def __len__(self) -> int:
-        return self.listing(limit=0)[1]
-
-    def __bool__(self) -> bool:
-        return True  # an empty library is a library
 
     def __iter__(self) -> Iterator[Document]:
         """Go through all documents in the order of ingest."""
@@ -103,23 +97,10 @@ class Holding:
         """Return who is writing to the library now; "" if nobody is."""
         return str(self.status()["writer"])
 
-    def entries(
-        self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
-    ) -> list[Entry]:
-        """List documents without their texts."""
-        chosen = wanted or Filter()
-        return self.listing(replace(chosen, path=path or chosen.path), sort=sort)[0]
-
-    def listing(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = -1,
-        offset: int = 0,
-        sort: str = "added",
+    def _listing(
+        self, wanted: Filter, limit: int, offset: int, sort: str
     ) -> tuple[list[Entry], int]:
-        """Return a page of the listing, and how many documents there are in all."""
-        params = filter_params(wanted or Filter()) | {"sort": sort}
+        params = filter_params(wanted) | {"sort": sort}
         found: list[Entry] = []
         while True:
             left = _PAGE if limit < 0 else min(limit - len(found), _PAGE)
@@ -175,11 +156,6 @@ class Holding:
         if repair:
             raise NotServed("examine(repair=True)")
         return [as_record(Finding, each) for each in self._transport.get("/doctor")["findings"]]
-
-    def plan(self, options: IndexOptions | None = None) -> IndexPlan:
-        """Say what building an index will take."""
-        body = {"options": as_json(options or IndexOptions())}
-        return as_record(IndexPlan, self._transport.ask("POST", "/plan", body=body))  # type: ignore[no-any-return]
 
     def _documents(self, wanted: Filter) -> Iterator[Document]:
         for line in self._transport.lines("/export", filter_params(wanted)):

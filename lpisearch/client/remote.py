@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from lpisearch.client.apart import Apart
 from lpisearch.client.asking import Asking
 from lpisearch.client.holding import Holding
@@ -16,7 +14,8 @@ class RemoteLibrary(Asking, Holding, Working, Apart):
 
     Errors are those of the library too, and `ServerUnreachable` and `ServerRefused`. Several
     threads may use it at the same time. What looks after the file of the library, such as
-    `back_up`, is done where the library is.
+    `back_up`, is done where the library is. Files that are named to `similar`, `classify` and
+    `batch` are of this machine, those of `ingest` are the server's.
 
     Parameters
     ----------
@@ -38,12 +37,6 @@ class RemoteLibrary(Asking, Holding, Working, Apart):
 
     def __repr__(self) -> str:
         return f"RemoteLibrary({self.url!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connection of this thread; what is asked for afterwards opens another."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from lpisearch.calls.given import index_options, ingest_options
 from lpisearch.client.holding import as_json
 from lpisearch.client.reading import as_record
 from lpisearch.client.transport import error_of
@@ -15,6 +15,7 @@ from lpisearch.errors import ServerRefused
 from lpisearch.records import (
     DimensionReport,
     Filter,
+    IndexPlan,
     IndexReport,
     IngestReport,
     PredictionReport,
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 
     from lpisearch.client.transport import Transport
     from lpisearch.settings import DimensionOptions, IndexFields
+    from lpisearch.settings.evaluation import Wanted
     from lpisearch.settings.indexes import Setting
 
-    Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
     Told = Callable[[dict[str, Any]], None]
 
 _WISHES: dict[type, str] = {
@@ -65,9 +66,7 @@ class Working:
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> IngestReport:
         """Bring in documents of files and folders of the server, below a folder that it allows."""
-        wanted = options or IngestOptions()
-        if labels is not None:
-            wanted = replace(wanted, read=replace(wanted.read, labels=labels))
+        wanted = ingest_options(options, labels)
         body = {"paths": [os.fspath(path) for path in paths], "options": as_json(wanted)}
         return self._ingested(body, on_progress)
 
@@ -90,6 +89,11 @@ class Working:
 
         return as_record(IngestReport, self._done("ingest", body, told))  # type: ignore[no-any-return]
 
+    def plan(self, options: IndexOptions | None = None) -> IndexPlan:
+        """Say what building an index will take."""
+        body = {"options": as_json(options or IndexOptions())}
+        return as_record(IndexPlan, self._transport.ask("POST", "/plan", body=body))  # type: ignore[no-any-return]
+
     def index(
         self,
         method: str | None = None,
@@ -100,8 +104,7 @@ class Working:
         **given: Unpack[IndexFields],
     ) -> IndexReport:
         """Build a subspace index and put it in use; the one before stays in use until then."""
-        wanted = replace(options or IndexOptions(), **given)
-        body = {"options": as_json(replace(wanted, method=method or wanted.method))}
+        body = {"options": as_json(index_options(options, method, given))}
         begun = ""
 
         def told(seen: dict[str, Any]) -> None:

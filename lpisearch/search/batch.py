@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.indexes.scoring.engine import Scores
+from lpisearch.indexes.scoring.scores import Scores
 from lpisearch.records import Filter
 from lpisearch.search.notes import CHANGED, about_queries, about_words, unheard, why_no_index
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rounded

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.indexes.opening import Keys
-from lpisearch.indexes.scoring.engine import Scores
+from lpisearch.indexes.scoring.scores import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

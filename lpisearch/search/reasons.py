@@ -16,7 +16,7 @@ from lpisearch.search.rankings import Ranking, by_scores, by_table
 from lpisearch.terms.forms import MOST_CHARACTERS, surface_forms
 
 if TYPE_CHECKING:
-    from lpisearch.indexes.scoring.engine import UnitScores
+    from lpisearch.indexes.scoring.scores import UnitScores
     from lpisearch.records import Explanation
     from lpisearch.search.request import Request
     from lpisearch.search.view import View

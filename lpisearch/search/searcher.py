@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.compute.stretches import blas_alone
-from lpisearch.errors import BadOption, IndexNotFound, SubspaceError
-from lpisearch.indexes.scoring.engine import WAYS, Engine
-from lpisearch.messages import Message, call
+from lpisearch.errors import BadOption, SubspaceError
+from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.search.facets import OpenFacets
 from lpisearch.search.notes import unheard, why_no_index
+from lpisearch.search.refusals import check_labels, check_options, refuse_words_alone
 from lpisearch.search.request import request_of, words_of
 from lpisearch.search.view import View
 from lpisearch.search.word_sources import OpenWords
-from lpisearch.settings import RELEVANCE, SORTS, SearchOptions
-from lpisearch.wording import nearest
+from lpisearch.settings import RELEVANCE, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from lpisearch.indexes.opening import OpenIndex
     from lpisearch.indexes.session import Session
     from lpisearch.records import Answer, Document, Facets, Filter, Mark, Reason, Run
-    from lpisearch.storage import Snapshot
 
 DEFAULTS = SearchOptions()
 
@@ -273,69 +271,3 @@ class Searcher:
             engine = Engine(opened.index)
             self._engines[opened.entry.name] = opened, engine
         return engine
-
-
-def refuse_words_alone(view: View, options: SearchOptions) -> None:
-    """Refuse to answer by words where the index alone was to answer, and there is none.
-
-    A question may hold phrases, which can be found without an index; a batch and a document hold
-    nothing but what the index would have to place.
-
-    Raises
-    ------
-    IndexNotFound, IndexDamaged, IndexTooNew, IndexOutdated
-    """
-    if options.by != "semantic" or view.engine is not None:
-        return
-    raise view.reading.trouble or IndexNotFound(options.index, ())
-
-
-def check_options(options: SearchOptions) -> None:
-    """Refuse options that cannot work.
-
-    Raises
-    ------
-    BadOption
-    """
-    if options.by not in WAYS:
-        hint = nearest(options.by, WAYS)
-        raise BadOption("by", f"there is no way “{options.by}”{hint}", WAYS)
-    if options.sort not in SORTS:
-        hint = nearest(options.sort, SORTS)
-        raise BadOption("sort", f"hits cannot be sorted by “{options.sort}”{hint}", SORTS)
-    if options.k < 0:
-        raise BadOption("k", f"{options.k} is not a number of hits")
-    if options.offset < 0:
-        raise BadOption("offset", f"{options.offset} is not a number of hits")
-    weight = options.semantic_weight
-    if weight is not None and not 0 <= weight < float("inf"):
-        raise BadOption("semantic_weight", f"{weight} is not a number of at least 0")
-
-
-def _anew(_name: str, counts: Callable[[], dict[str, int]]) -> dict[str, int]:
-    return counts()
-
-
-def check_labels(
-    snapshot: Snapshot,
-    where: Filter,
-    remember: Callable[[str, Callable[[], dict[str, int]]], dict[str, int]] = _anew,
-) -> None:
-    """Refuse a label that no document has, and say which are near; `remember` knows the counts.
-
-    Raises
-    ------
-    BadOption
-    """
-    labels = snapshot.labels
-    for option, names, counts, said in (
-        ("label", where.labels, labels.counts, "no document has the label"),
-        ("predicted", where.predicted, labels.predicted_counts, "for none was predicted"),
-    ):
-        known = remember(f"every {option}", counts) if names else {}
-        for label in names:
-            if label not in known:
-                hint = nearest(label, known, 3)
-                error = BadOption(option, f"{said} “{label}”{hint}")
-                error.next_step = Message(call("status"), "  (shows the labels)")
-                raise error

@@ -9,65 +9,41 @@ between is in memory, of few questions and for a short time; no transaction stay
 from __future__ import annotations
 
 import secrets
-import time
-from collections import OrderedDict
-from dataclasses import dataclass, replace
-from threading import Lock
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
 from lpisearch.errors import ConversationLost, IndexNotFound, NotOfShards
-from lpisearch.indexes.scoring.steps import as_json, of_json
+from lpisearch.indexes.scoring.steps import of_json
 from lpisearch.records import Document, Filter
 from lpisearch.records.wire import hit_record, reason_record
+from lpisearch.search.conversations import Conversation, Conversations
 from lpisearch.search.hits import Traits, as_hits, select
 from lpisearch.search.likeness import like_words, moved_by_words
 from lpisearch.search.notes import about_words, why_none
 from lpisearch.search.passages import Passages
 from lpisearch.search.ranking import rank_of, rounded
-from lpisearch.search.rankings import Ranking, by_occurrences, by_scores, ranks_anything
 from lpisearch.search.request import plain_request_of, request_of
 from lpisearch.search.sorting import sort_key
 from lpisearch.settings import RELEVANCE, SearchOptions
 from lpisearch.terms.documents import document_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from lpisearch.indexes.scoring.engine import Engine, UnitScores
-    from lpisearch.indexes.scoring.steps import Said
     from lpisearch.indexes.session import Session
+    from lpisearch.search.rankings import Ranking
     from lpisearch.search.request import Request
     from lpisearch.search.searcher import Searcher
     from lpisearch.search.view import View
     from lpisearch.settings.asked import Asked
 
-MOST_CONVERSATIONS = 200
-_LEAST_CONVERSATIONS = 8
-_SECONDS = 60.0
-_MOST_BYTES = 1 << 30
-_BYTES = 24  # of the scores that are kept of each document and passage
 _NOT_SAID = (ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
-_NONE = np.empty(0, np.int64)
 _TEXT = 200_000  # characters that are compared, as for hits
-
-
-@dataclass(eq=False, slots=True)
-class _Conversation:
-    """What a shard knows of a question between two steps."""
-
-    asked: Asked
-    engine: Engine
-    request: Request
-    by: str
-    used: float
-    part: Generator[Said, Said, UnitScores] | None = None
-    scored: UnitScores | None = None
-    ranking: Ranking | None = None
 
 
 class ShardSide:
@@ -81,8 +57,7 @@ class ShardSide:
 
     def __init__(self, session: Session, searcher: Searcher) -> None:
         self._session, self._searcher = session, searcher
-        self._kept: OrderedDict[str, _Conversation] = OrderedDict()
-        self._lock = Lock()
+        self._talks = Conversations()
 
     def facts(self, index: str) -> dict[str, Any]:
         """Say of which build the shard is."""
@@ -108,16 +83,8 @@ class ShardSide:
             if view.engine is None:
                 raise view.reading.trouble or IndexNotFound(asked.options.index, ())
             request = _request(view, asked)
-            talk = _Conversation(asked, view.engine, request, asked.options.by, time.monotonic())
-            by, question, options = asked.options.by, request.question, asked.options
-            if request.occurrences and not ranks_anything(request, by):
-                talk.by, talk.ranking = "lexical", by_occurrences(request)
-            elif question is None or not ranks_anything(request, by):
-                talk.ranking = _nothing()
-            else:
-                feedback, weight = request.feedback, options.semantic_weight
-                talk.part = view.engine.scoring(question, by, feedback=feedback, weight=weight)
-            said = self._stepped(talk, None)
+            talk = Conversation.begin(view.engine, request, asked)
+            options, said = asked.options, talk.step(None)
             best = {} if said else _best(view, talk, options.offset + options.k)
             notes = {
                 "notes": list(request.notes),
@@ -127,29 +94,29 @@ class ShardSide:
                 "shard": dict(view.engine.index.manifest.shard),
             }
         name = secrets.token_hex(8)
-        self._keep(name, talk)
+        self._talks.keep(name, talk)
         return {"id": name, "by": talk.by, "said": said} | notes | best
 
     def step(self, name: str, heard: Mapping[str, Any]) -> dict[str, Any]:
         """Go on with what all shards have said; say the next, or which are the best."""
-        talk = self._talk(name)
+        talk = self._talks.find(name)
         options = talk.asked.options
         try:
-            said = self._stepped(talk, of_json(heard))
+            said = talk.step(of_json(heard))
         except _NOT_SAID as error:
             raise NotOfShards("it does not belong to this step") from error
         if said is not None:
             return {"said": said}
         with self._searcher.view(options, part=True) as view:
-            _check(view, talk)
+            talk.check(view)
             found = _best(view, talk, options.offset + options.k)
         if talk.asked.plain and not options.collapse:
-            self._drop(name)  # of a batch nothing more is asked
+            self._talks.drop(name)  # of a batch nothing more is asked
         return {"said": None} | found
 
     def best(self, name: str, most: int) -> dict[str, Any]:
         """Say which documents are the best: more than were said before."""
-        talk = self._talk(name)
+        talk = self._talks.find(name)
         with self._searcher.view(talk.asked.options, part=True) as view:
             return _best(view, talk, most)
 
@@ -157,12 +124,12 @@ class ShardSide:
         self, name: str, places: Sequence[int], bm25: Sequence[float], cosines: Sequence[float]
     ) -> dict[str, Any]:
         """Give the hits of some places, and how many documents are better than some by each leg."""
-        talk = self._talk(name)
-        ranking, options = _ranked(talk), replace(talk.asked.options, offset=0)
+        talk = self._talks.find(name)
+        ranking, options = talk.ranked(), replace(talk.asked.options, offset=0)
         if not all(0 <= place < len(ranking.rows) for place in places):
             raise NotOfShards("there is no such place")
         with self._searcher.view(options, part=True) as view:
-            _check(view, talk)
+            talk.check(view)
             rows = [int(ranking.rows[place]) for place in places]
             sections = view.snapshot.documents.sections(rows)
             passages = Passages(view, talk.request, ranking, sections)
@@ -171,7 +138,7 @@ class ShardSide:
                 explain = view.explainer(talk.request, passages, talk.asked.text)
             chosen = dict.fromkeys(places)
             hits = as_hits(view.snapshot, ranking, chosen, options, passages.of, explain=explain)
-            self._drop(name)
+            self._talks.drop(name)
             return {
                 "hits": [hit_record(hit) for hit in hits],
                 "bm25": _better(ranking, ranking.scores.bm25, bm25),
@@ -183,24 +150,25 @@ class ShardSide:
         """Say why a document of this shard stands where it does."""
         from lpisearch.search.reasons import reason_in
 
-        talk = self._talk(name)
+        talk = self._talks.find(name)
         with self._searcher.view(talk.asked.options, part=True) as view:
-            _check(view, talk)
+            talk.check(view)
             if talk.scored is None:
                 raise ConversationLost
             options, text = talk.asked.options, talk.asked.text
             found = reason_in(view, talk.request, talk.scored, document, options=options, text=text)
-            self._drop(name)
+            self._talks.drop(name)
             return reason_record(found)
 
     def tally(
         self, name: str = "", where: Filter | None = None, common: str | None = None
     ) -> dict[str, Any]:
         """Count what may be found, or what passes a filter; with `common` what lies below it."""
-        options = self._talk(name).asked.options if name else SearchOptions()
+        talk = self._talks.find(name) if name else None
+        options = talk.asked.options if talk else SearchOptions()
         with self._searcher.view(options, part=True) as view:
-            if name:
-                keys: NDArray[np.int64] | None = _findable(self._talk(name), options)
+            if talk:
+                keys: NDArray[np.int64] | None = talk.findable()
             else:
                 allowed = view.snapshot.lexical.allowed(where or Filter())
                 keys = None if allowed is None else np.array(sorted(allowed), np.int64)
@@ -219,43 +187,6 @@ class ShardSide:
                 "predicted": snapshot.labels.predicted_counts() if where.predicted else {},
             }
 
-    @staticmethod
-    def _stepped(talk: _Conversation, heard: Said | None) -> dict[str, Any] | None:
-        """Go on by a step; return what is said then, None where all is scored."""
-        if talk.part is None:
-            return None
-        try:
-            return as_json(next(talk.part) if heard is None else talk.part.send(heard))
-        except StopIteration as end:
-            talk.scored, talk.part = end.value, None
-        scores = talk.scored.scores
-        if talk.asked.plain:  # a batch ranks all documents
-            scores = replace(scores, evidence=None)
-        talk.ranking = by_scores(talk.engine, scores, talk.request, talk.by)
-        return None
-
-    def _keep(self, name: str, talk: _Conversation) -> None:
-        with self._lock:
-            old = time.monotonic() - _SECONDS
-            for each in [key for key, other in self._kept.items() if other.used < old]:
-                del self._kept[each]
-            room = _MOST_BYTES // (_BYTES * max(len(talk.engine.units.certainty), 1))
-            while len(self._kept) >= max(min(room, MOST_CONVERSATIONS), _LEAST_CONVERSATIONS):
-                self._kept.popitem(last=False)
-            self._kept[name] = talk
-
-    def _drop(self, name: str) -> None:
-        with self._lock:
-            self._kept.pop(name, None)
-
-    def _talk(self, name: str) -> _Conversation:
-        with self._lock:
-            talk = self._kept.get(name)
-        if talk is None:
-            raise ConversationLost
-        talk.used = time.monotonic()
-        return talk
-
 
 def _request(view: View, asked: Asked) -> Request:
     """Turn what was asked into what is looked for."""
@@ -273,38 +204,9 @@ def _request(view: View, asked: Asked) -> Request:
     return moved_by_words(view, request, wanted, unwanted, left_out)
 
 
-def _nothing() -> Ranking:
-    from lpisearch.indexes.scoring.engine import Scores
-
-    none = np.empty(0, np.float32)
-    return Ranking(_NONE, Scores(none, none, None, found=False))
-
-
-def _check(view: View, talk: _Conversation) -> None:
-    """Refuse to go on over another index than the one that was begun with."""
-    if view.engine is not talk.engine:
-        raise ConversationLost
-
-
-def _ranked(talk: _Conversation) -> Ranking:
-    if talk.ranking is None:
-        raise ConversationLost
-    return talk.ranking
-
-
-def _findable(talk: _Conversation, options: SearchOptions) -> NDArray[np.int64]:
-    """Return the keys of all that may be found, those that `collapse` hides too."""
-    ranking = _ranked(talk)
-    places = slice(None) if ranking.among is None else ranking.among
-    rows = ranking.rows[places]
-    if options.min_score is None:
-        return rows
-    return np.asarray(rows[rounded(ranking.scores.by[places]) >= options.min_score])
-
-
-def _best(view: View, talk: _Conversation, most: int) -> dict[str, Any]:
+def _best(view: View, talk: Conversation, most: int) -> dict[str, Any]:
     """Say of the best documents what is needed to put them between those of other shards."""
-    ranking, options = _ranked(talk), talk.asked.options
+    ranking, options = talk.ranked(), talk.asked.options
     wanted = replace(options, k=most, offset=0, collapse=False)
     chosen, changed = select(view.snapshot, ranking, wanted)
     rows = [int(ranking.rows[place]) for place in chosen]

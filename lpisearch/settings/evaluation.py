@@ -167,3 +167,7 @@ class SweepOptions:
     measure: str
     over: str
     values: tuple[Setting, ...]
+
+
+Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptions
+"""What one evaluation measures."""

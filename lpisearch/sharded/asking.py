@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lpisearch.calls.asking import Questions
 from lpisearch.errors import BadOption, DocumentNotFound
-from lpisearch.library import search_options
 from lpisearch.messages import Message, call
 from lpisearch.records import Answer, Document, Filter
 from lpisearch.search.facets import added
 from lpisearch.search.notes import CHANGED, about_queries, about_unknown
-from lpisearch.search.searcher import check_options
+from lpisearch.search.refusals import check_options, refuse_unknown_labels
 from lpisearch.settings import RELEVANCE, SORTS, SearchOptions
 from lpisearch.settings.asked import Asked
 from lpisearch.sharded.holding import Holding
 from lpisearch.sharded.talk import Talk, again, counted
-from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -31,65 +28,29 @@ _BEHIND = Message(
 )
 
 
-def _warned(said: str) -> None:
-    import warnings
-
-    warnings.warn(said, UserWarning, stacklevel=2)
-
-
-class Asking(Holding):
+class Asking(Holding, Questions):
     """Questions to all shards."""
 
     _builds: dict[str, str]
 
-    def search(
-        self,
-        text: str,
-        *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
-        sort: str | None = None,
-        explain: bool = False,
-        facets: bool = False,
-        like: Sequence[str] = (),
-        unlike: Sequence[str] = (),
-        options: SearchOptions | None = None,
+    def _search(
+        self, text: str, wanted: SearchOptions, like: Sequence[str], unlike: Sequence[str]
     ) -> Answer:
-        """Find documents by meaning and by words, best first."""
-        wanted = search_options(options, k, by, label, index, sort=sort, explain=explain)
-        wanted = replace(wanted, facets=facets or wanted.facets)
         check_options(wanted)
         return self._answer(self._question(text, wanted, like, unlike), wanted)
 
-    query = search
-
-    def similar(
-        self,
-        document: str | Path | Document,
-        *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
-        files: bool = True,
-        options: SearchOptions | None = None,
-    ) -> Answer:
-        """Find documents that are like one: of the library by id or path, any other, or a file."""
+    def _similar(self, document: str | Document, wanted: SearchOptions, *, files: bool) -> Answer:
         from lpisearch.ingest.inputs import first_document
 
-        wanted = search_options(options, k, by, label, index)
         check_options(wanted)
         if isinstance(document, Document):
             return self._answer(self._question_like(document, wanted), wanted)
-        name = os.fspath(document)
         try:
-            found = self._named(name)
+            found = self._named(document)
         except DocumentNotFound:
             if not files:
                 raise
-            return self._answer(self._question_like(first_document(name), wanted), wanted)
+            return self._answer(self._question_like(first_document(document), wanted), wanted)
         owner, said = found
 
         def asked(at: int) -> Asked:
@@ -131,17 +92,13 @@ class Asking(Holding):
         chosen = replace(options or SearchOptions(), where=Filter())
         return self._panel.any(lambda end: end.library.marks(text, *parts, options=chosen))
 
-    def batch(
+    def _batch(
         self,
-        queries: Iterable[tuple[str, str]] | Path,
-        *,
-        options: SearchOptions | None = None,
-        on_note: Callable[[str], None] = _warned,
+        queries: Iterable[tuple[str, str]],
+        wanted: SearchOptions,
+        on_note: Callable[[str], None],
     ) -> Generator[Run, None, None]:
-        """Answer many queries, given as (id, text) or by a file of them, one after the other."""
-        from lpisearch.readers.queries import read_queries
-
-        wanted = options or SearchOptions()
+        """Answer one after the other."""
         check_options(wanted)
         if wanted.sort != RELEVANCE:
             raise BadOption("sort", "the answers to many queries are sorted by their scores")
@@ -149,7 +106,7 @@ class Asking(Holding):
         remarks: list[tuple[str, str]] = []
         told: set[str] = set()
         number = 0
-        for name, text in read_queries(queries) if isinstance(queries, Path) else queries:
+        for name, text in queries:
             number += 1
             asked = Asked(text, _ranked(wanted), plain=True)
             talk = self._talk_about(asked, wanted)
@@ -244,16 +201,7 @@ class Asking(Holding):
         if not where.labels and not where.predicted:
             return
         known = self._panel.each(lambda _at, end: end.ask("known", where=where)).values()
-        for option, names, said in (
-            ("label", where.labels, "no document has the label"),
-            ("predicted", where.predicted, "for none was predicted"),
-        ):
-            counts = added(each[option] for each in known)
-            for label in names:
-                if label not in counts:
-                    error = BadOption(option, f"{said} “{label}”{nearest(label, counts, 3)}")
-                    error.next_step = Message(call("status"), "  (shows the labels)")
-                    raise error
+        refuse_unknown_labels(where, lambda option: added(each[option] for each in known))
 
 
 def _ranked(wanted: SearchOptions) -> SearchOptions:

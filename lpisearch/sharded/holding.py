@@ -14,7 +14,6 @@ from lpisearch.errors import (
     SeveralDocuments,
 )
 from lpisearch.messages import call
-from lpisearch.records import Document, Entry, Filter, Finding, PredictedLabel
 from lpisearch.search.facets import added
 from lpisearch.settings import ENTRY_SORTS
 from lpisearch.wording import nearest
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from lpisearch.records import Document, Entry, Filter, Finding, PredictedLabel
     from lpisearch.sharded.ends import End
     from lpisearch.sharded.panel import Panel
 
@@ -47,22 +47,9 @@ class Holding:
         """Go through all documents in the order of ingest."""
         return chain.from_iterable(iter(end.library) for end in self._panel.ends)
 
-    def entries(
-        self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
-    ) -> list[Entry]:
-        """List documents without their texts."""
-        chosen = wanted or Filter()
-        return self.listing(replace(chosen, path=path or chosen.path), sort=sort)[0]
-
-    def listing(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = -1,
-        offset: int = 0,
-        sort: str = "added",
+    def _listing(
+        self, wanted: Filter, limit: int, offset: int, sort: str
     ) -> tuple[list[Entry], int]:
-        """Return a page of the listing, and how many documents there are in all."""
         if sort not in ENTRY_SORTS:
             hint = nearest(sort, ENTRY_SORTS)
             raise BadOption("sort", f"documents cannot be sorted by “{sort}”{hint}", ENTRY_SORTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -103,21 +104,10 @@ class ShardedLibrary(Asking, Apart, Library):
         said = repr((sorted(states.items()), self._panel.absences))
         return sha256(said.encode()).hexdigest()
 
-    def classify(
-        self,
-        what: str | Path,
-        *,
-        k: int = 5,
-        classifier: str = "auto",
-        index: str = "default",
-        confidence: float = 0.5,
-    ) -> Classification:
-        """Judge a text, or the first document of a file; every shard knows the labels of all."""
-        return self._panel.any(
-            lambda end: end.library.classify(
-                what, k=k, classifier=classifier, index=index, confidence=confidence
-            )
-        )
+    def _classify(self, what: str | Path, options: ClassifyOptions) -> Classification:
+        """Ask any: every shard knows the labels of all."""
+        how = asdict(options)
+        return self._panel.any(lambda end: end.library.classify(what, **how))
 
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions

@@ -63,7 +63,7 @@ OWN_HEAD_BYTES = 4096
 
 def is_own_content(head: bytes) -> bool:
     """Tell from the beginning of a file whether a store wrote it: a library, a copy, a lock."""
-    from lpisearch.storage.sqlite.engine import is_library
+    from lpisearch.storage.sqlite.heads import is_library
     from lpisearch.storage.sqlite.lock import is_signature
 
     return is_library(head) or is_signature(head)

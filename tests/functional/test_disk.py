@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import LibraryUnwritable
-from lpisearch.storage.sqlite import engine
+from lpisearch.storage.sqlite.connecting import connect
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,14 +53,13 @@ def test_a_full_disk(
     """A disk that fills up during an ingest is stated, and finished batches are kept."""
     small, big = folder(_NOTES), folder({"big.jsonl": _big(3)}, "big")
     ingest(small)
-    connect = engine._connect
 
     def limited(path: Path, *, writable: bool) -> sqlite3.Connection:
         connection = connect(path, writable=writable)
         connection.execute(f"PRAGMA max_page_count = {1_500_000 // 4096}")
         return connection
 
-    monkeypatch.setattr(engine, "_connect", limited)
+    monkeypatch.setattr("lpisearch.storage.sqlite.engine.connect", limited)
     with pytest.raises(LibraryUnwritable, match=f"{library}: the disk is full"):
         ingest(big, batch_documents=2)
     monkeypatch.undo()
@@ -165,7 +164,7 @@ def test_unfinished_business_in_a_read_only_folder(
     root = folder(_NOTES)
     program("ingest", root)
     whole = library.read_bytes()
-    connection = engine._connect(library, writable=True)
+    connection = connect(library, writable=True)
     connection.execute("UPDATE documents SET title = 'late'")
     log = library.with_name("library.db-wal")
     kept = log.read_bytes()

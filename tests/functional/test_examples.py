@@ -16,12 +16,8 @@ from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ON_THE_SAMPLE_CORPUS = {
-    "lpisearch.library.Library.classify",
-    "lpisearch.library.Library.evaluate",
-    "lpisearch.library.Library.predict_labels",
-    "lpisearch.library.Library.topics",
-}
+_OF_A_LIBRARY = ("lpisearch.library.", "lpisearch.calls.")
+_ON_THE_SAMPLE_CORPUS = ("classify", "evaluate", "predict_labels", "topics")
 
 
 def _examples() -> Iterator[doctest.DocTest]:
@@ -64,13 +60,13 @@ def test_an_example_is_true(
     """What a docstring shows is what happens, in a folder with a few letters."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"lpisearch": lpisearch}
-    if example.name in _ON_THE_SAMPLE_CORPUS:
+    method = example.name.rpartition(".")[2] if example.name.startswith(_OF_A_LIBRARY) else ""
+    if method in _ON_THE_SAMPLE_CORPUS:
         names["library"] = sample
-    elif example.name == "lpisearch.library.Library.ingest":
-        _letters(tmp_path)
-        (tmp_path / "notes.db").unlink()
-    elif example.name.startswith("lpisearch.library.Library"):
+    elif method:
         names["library"] = _letters(tmp_path)
+    if method == "ingest":
+        (tmp_path / "notes.db").unlink()
     example.globs |= names
     lines: list[str] = []
     results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=lines.append)

@@ -26,7 +26,8 @@ _OF_THE_SHELL = re.compile(rf"\blpisearch ({'|'.join(VERBS)}|\{{)|--\w|^-\w$")
 
 # What looks like the command line's words below it, and why it is none.
 _ALLOWED = {
-    ("errors.py", "pip install --upgrade lpisearch"): "a program that is not ours",
+    ("errors/libraries.py", "pip install --upgrade lpisearch"): "a program that is not ours",
+    ("errors/indexes.py", "pip install --upgrade lpisearch"): "a program that is not ours",
     ("readers/process.py", "-m"): "Python's own",
     ("readers/process.py", "-P"): "Python's own",
     ("storage/sqlite/lock.py", "lpisearch {purpose}"): "the name of the program that holds a lock",
@@ -152,7 +153,8 @@ def test_every_field_is_named_so_in_python() -> None:
     """What an error calls a field is a parameter of the library or a field of its options."""
     options = [each for each in vars(settings).values() if is_dataclass(each)]
     known = {field.name for each in (*options, Filter) for field in fields(each)}
-    methods = [each for name, each in vars(Library).items() if name[0] != "_" and callable(each)]
+    methods = [getattr(Library, name) for name in dir(Library) if name[0] != "_"]
+    methods = [each for each in methods if callable(each)]
     methods.append(lpisearch.index_files)
     known |= {name for method in methods for name in signature(method).parameters}
     said = {

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.compute.stretches import largest, over_stretches
+from lpisearch.compute.stretches import over_stretches
 from lpisearch.indexes.scoring.calibration import Calibration
-from lpisearch.indexes.scoring.feedback import (
-    FeedbackWords,
-    first_count,
-    first_places,
-    moved_place,
-)
 from lpisearch.indexes.scoring.fusion import (
-    FEEDBACK_BOUND,
-    FEEDBACK_WEIGHT,
-    PLACE_BOUND,
     above_all,
-    bounded,
     standard_from,
     standard_of,
 )
+from lpisearch.indexes.scoring.hybrid import Hybrid
 from lpisearch.indexes.scoring.question import ask
-from lpisearch.indexes.scoring.steps import Border, First, Sums, in_step
+from lpisearch.indexes.scoring.scores import Scores, UnitScores
+from lpisearch.indexes.scoring.steps import Sums, in_step
 from lpisearch.indexes.scoring.units import Units
 
 if TYPE_CHECKING:
@@ -35,7 +26,6 @@ if TYPE_CHECKING:
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.scoring.fusion import Standard
-    from lpisearch.indexes.scoring.moments import Moments
     from lpisearch.indexes.scoring.question import Question
     from lpisearch.indexes.scoring.steps import Said
 
@@ -43,100 +33,6 @@ WAYS = ("hybrid", "semantic", "lexical")
 # So many scores are held at once while a batch is answered: 64 queries of 60,000 documents.
 _BATCH_SCORES = 4_000_000
 _BATCH_QUERIES = 64
-# In a larger library a question that was moved is compared with the best so far alone: with those,
-# or with a share of all, whichever are more.
-COMPARED_AGAIN = 20_000
-SHARE_AGAIN = 0.05
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Scores:
-    """What the legs give each document; a long one has the scores of its best passage.
-
-    Attributes
-    ----------
-    by
-        What the ranking is by.
-    bm25, cosines
-        Of the legs that were asked. The cosines are those of the question as it was put.
-    found
-        Whether the leg or legs found anything at all.
-    evidence
-        Whether a document has a word of the question, or a cosine that is special among all:
-        others are not worth showing. None if that was not asked.
-    units
-        What stands for each document, as a number in the engine's units; None where each document
-        stands for itself.
-    passages
-        The score of each passage, below all others where there is no evidence for it; None where
-        there are no passages.
-    """
-
-    by: NDArray[np.float32]
-    bm25: NDArray[np.float32] | None
-    cosines: NDArray[np.float32] | None
-    found: bool
-    evidence: NDArray[np.bool_] | None = None
-    units: NDArray[np.int64] | None = None
-    passages: NDArray[np.float32] | None = None
-
-    def of_documents(self, units: Units) -> Scores:
-        """Turn scores of all units into those of documents: long ones have their best passage's."""
-        if units.passages is None:
-            return self
-        best = units.best(self.by, self.bm25)
-        fused = self.bm25 is not None and self.cosines is not None
-        return Scores(
-            units.of_documents(self.by, best, fused=fused),
-            None if self.bm25 is None else units.chosen(self.bm25, best),
-            None if self.cosines is None else units.chosen(self.cosines, best),
-            self.found,
-            None if self.evidence is None else units.chosen(self.evidence, best),
-            best,
-            self._worth_showing(units.documents),
-        )
-
-    def _worth_showing(self, documents: int) -> NDArray[np.float32]:
-        own = self.by[documents:]
-        if self.evidence is None:
-            return own
-        return np.where(self.evidence[documents:], own, np.float32(-np.inf))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class HybridParts:
-    """What the hybrid score of each unit is the sum of, and the weight that is in `places`."""
-
-    words: NDArray[np.float32]
-    weight: np.float32
-    places: NDArray[np.float32]
-    feedback: NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class UnitScores:
-    """What the legs give documents as wholes and passages.
-
-    Attributes
-    ----------
-    scores
-        Of each unit, documents first.
-    hybrid, moved
-        How they came about, and what they were before the feedback; None but in hybrid.
-    """
-
-    scores: Scores
-    hybrid: _Hybrid | None = None
-    moved: NDArray[np.float32] | None = None
-
-    @property
-    def parts(self) -> HybridParts | None:
-        """What each hybrid score is the sum of."""
-        if self.hybrid is None or self.moved is None:
-            return None
-        words = self.hybrid.standard.of(self.hybrid.bm25)
-        feedback = self.scores.by - self.moved
-        return HybridParts(words, self.hybrid.weight, self.moved - words, feedback)
 
 
 class Engine:
@@ -285,127 +181,11 @@ class Engine:
         weight: float | None,
         units: Units,
         standard: Standard | None = None,
-    ) -> _Hybrid:
+    ) -> Hybrid:
         if weight is None:
             weight = self.calibration.weight(question.length)
         standard = standard or standard_of(bm25, units.documents)
-        return _Hybrid(question, bm25, standard, np.float32(weight * question.known), units)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Hybrid:
-    """The hybrid score of one question, step by step: `lpisearch.indexes.scoring.fusion` states it.
-
-    Attributes
-    ----------
-    bm25, standard
-        The BM25 of each unit, and how it is standardised.
-    weight
-        Of the subspace for this question.
-    """
-
-    question: Question
-    bm25: NDArray[np.float32]
-    standard: Standard
-    weight: np.float32
-    units: Units
-
-    def fused(
-        self, cosines: NDArray[np.float32], standard: Standard | None = None
-    ) -> NDArray[np.float32]:
-        """Add the places to the words."""
-        spread = standard or standard_of(cosines, self.units.documents)
-        scores = np.empty_like(self.bm25)
-
-        def fuse(part: slice) -> None:
-            scores[part] = self._fused(part, cosines[part], spread)
-
-        over_stretches(len(scores), fuse)
-        return scores
-
-    def moving(
-        self, fused: NDArray[np.float32], every: Sums, moments: Moments | None
-    ) -> Generator[Said, Any, NDArray[np.float32]]:
-        """Return the scores by the place that is moved towards the documents that come first.
-
-        In a large library it is compared with the best so far alone: others keep their scores.
-        """
-        first: First = yield self._first_vectors(fused, every.movers)
-        place = moved_place(self.question.vector, first)
-        count = max(COMPARED_AGAIN, int(SHARE_AGAIN * every.units))
-        if moments is None or count >= every.units:
-            cosines = self.units.cosines(place)
-            spread: Sums = yield self.units.sums(cosines)
-            return self.fused(cosines, standard_from(spread.legs[0]))
-        best = np.sort(largest(fused, count))
-        border: Border = yield Border.of(fused[best], count)
-        return self._compared_again(fused, best[fused[best] >= border.value], place, moments)
-
-    def telling(
-        self, fused: NDArray[np.float32], every: Sums
-    ) -> Generator[Said, Any, NDArray[np.float32]]:
-        """Add what the words of the documents that come first find."""
-        first: First = yield self._first_words(fused, every.movers)
-        bm25 = self.units.bm25(FeedbackWords.of_first(first, self.units))
-        spread: Sums = yield self.units.sums(bm25)
-        return self._with_words(fused, bm25, standard_from(spread.legs[0]))
-
-    def moved_place(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the question's place moved towards the documents that come first."""
-        return moved_place(self.question.vector, self._first_vectors(fused, self.units.movers))
-
-    def with_feedback(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Add what the words of the documents that come first find, in a library that is whole."""
-        first = self._first_words(fused, self.units.movers)
-        bm25 = self.units.bm25(FeedbackWords.of_first(first, self.units))
-        return self._with_words(fused, bm25, standard_of(bm25, self.units.documents))
-
-    def _compared_again(
-        self,
-        fused: NDArray[np.float32],
-        best: NDArray[np.int64],
-        place: NDArray[np.float32],
-        moments: Moments,
-    ) -> NDArray[np.float32]:
-        again = fused.copy()
-
-        def compare(part: slice) -> None:
-            some = best[part]
-            cosines = self.units.cosines_at(some, place)
-            again[some] = self._fused(some, cosines, moments.standard(place))
-
-        over_stretches(len(best), compare)
-        return again
-
-    def _fused(
-        self, some: slice | NDArray[np.int64], cosines: NDArray[np.float32], standard: Standard
-    ) -> NDArray[np.float32]:
-        places = self.units.certainty[some] * bounded(standard.of(cosines), PLACE_BOUND)
-        return self.standard.of(self.bm25[some]) + self.weight * places
-
-    def _with_words(
-        self, fused: NDArray[np.float32], bm25: NDArray[np.float32], standard: Standard
-    ) -> NDArray[np.float32]:
-        share = np.float32(self.question.known)
-        scores = np.empty_like(fused)
-
-        def add(part: slice) -> None:
-            said = bounded(standard.of(bm25[part]), FEEDBACK_BOUND)
-            scores[part] = fused[part] + share * (np.float32(FEEDBACK_WEIGHT) * said)
-
-        over_stretches(len(scores), add)
-        return scores
-
-    def _first_vectors(self, fused: NDArray[np.float32], movers: int) -> First:
-        first = self._first(fused, movers)
-        return First(first_count(movers), fused[first], [self.units.vectors_at(first)])
-
-    def _first_words(self, fused: NDArray[np.float32], movers: int) -> First:
-        first = self._first(fused, movers)
-        return First(first_count(movers), fused[first], [*self.units.telling_words(first)])
-
-    def _first(self, fused: NDArray[np.float32], movers: int) -> NDArray[np.int64]:
-        return first_places(fused, first_count(movers), self.units.long)
+        return Hybrid(question, bm25, standard, np.float32(weight * question.known), units)
 
 
 def _evidence(

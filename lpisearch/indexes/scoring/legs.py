@@ -13,8 +13,9 @@ from lpisearch.indexes.scoring.units import WHOLE_SHARE
 from lpisearch.records import Leg
 
 if TYPE_CHECKING:
-    from lpisearch.indexes.scoring.engine import Engine, UnitScores
+    from lpisearch.indexes.scoring.engine import Engine
     from lpisearch.indexes.scoring.question import Question
+    from lpisearch.indexes.scoring.scores import UnitScores
 
 
 def legs_of(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import text
 
 from lpisearch.storage.postgresql import schema
 from lpisearch.storage.postgresql.snapshot import PostgreSQLSnapshot, PostgreSQLTransaction
+from lpisearch.storage.sql.store import SQLStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpisearch.places import Address
     from lpisearch.storage.postgresql.engine import Database
 
@@ -22,13 +20,12 @@ _SIZE = text(
 )
 
 
-class PostgreSQLStore:
+class PostgreSQLStore(SQLStore[PostgreSQLSnapshot, PostgreSQLTransaction]):
     """A library in PostgreSQL; the methods are those of `contract.Store`."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database, PostgreSQLSnapshot, PostgreSQLTransaction)
         self.path = database.place
-        self.writable = database.writable
 
     @classmethod
     def open(cls, place: Address, *, writable: bool) -> Self:
@@ -39,28 +36,6 @@ class PostgreSQLStore:
     def create(cls, place: Address) -> Self:
         """Open a library for writing; make its tables first if there are none."""
         return cls(schema.create_library(place))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let the connections go."""
-        self._database.close()
-
-    @contextmanager
-    def reading(self) -> Iterator[PostgreSQLSnapshot]:
-        """Give a view of one unchanging state."""
-        with self._database.reading() as connection:
-            yield PostgreSQLSnapshot(connection)
-
-    @contextmanager
-    def writing(self, *, durable: bool = False) -> Iterator[PostgreSQLTransaction]:
-        """Give a transaction, kept when its block ends and undone when the block raises."""
-        with self._database.writing(durable=durable) as connection:
-            yield PostgreSQLTransaction(connection)
 
     def size_bytes(self) -> int:
         """Return the bytes of its tables and indexes on the server."""

@@ -74,11 +74,6 @@ Text = String(collation="C").with_variant(_Text(), "sqlite")
 Number = BigInteger().with_variant(_Number(), "sqlite")
 
 
-def _checksum() -> Column[bytes]:
-    """Return the column that `checksums` fills."""
-    return Column("checksum", LargeBinary, nullable=False, server_default=text("x''"))
-
-
 METADATA = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -89,131 +84,103 @@ METADATA = MetaData(
     }
 )
 
+
+def _table(name: str, *columns: Column[Any]) -> Table:
+    """Return a table; the last column is what `checksums` fills."""
+    checksum = Column("checksum", LargeBinary, nullable=False, server_default=text("x''"))
+    return Table(name, METADATA, *columns, checksum)
+
+
+def _filled(kind: Any, *names: str) -> list[Column[Any]]:
+    """Return columns that are never NULL."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def _of_document() -> Column[Any]:
+    """Return the key of the document that a row belongs to, and goes with."""
+    return Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True)
+
+
 # The files that documents came from. `size` and `mtime_ns` are those of the last run that read
 # the file to its end without a failure; they are -1 while a run is under way, so that an
 # interrupted file is read again.
-SOURCES = Table(
+SOURCES = _table(
     "sources",
-    METADATA,
     Column("id", NUMBER, primary_key=True, autoincrement=False),
     Column("path", Text, unique=True, nullable=False),
-    Column("root", Text, nullable=False),
-    Column("format", Text, nullable=False),
-    Column("size", Number, nullable=False),
-    Column("mtime_ns", Number, nullable=False),
-    Column("read_options", Text, nullable=False),
-    Column("read_at", Text, nullable=False),
-    _checksum(),
+    *_filled(Text, "root", "format"),
+    *_filled(Number, "size", "mtime_ns"),
+    *_filled(Text, "read_options", "read_at"),
 )
 
 # Files that could not be read to their ends without a failure, with what failed, so that the next
 # run neither reads them again nor says it all again. Not all of them are sources.
-FAILURES = Table(
+FAILURES = _table(
     "failures",
-    METADATA,
     Column("path", Text, primary_key=True),
-    Column("size", Number, nullable=False),
-    Column("mtime_ns", Number, nullable=False),
-    Column("read_options", Text, nullable=False),
-    Column("number", Number, nullable=False),
-    Column("troubles", JSON, nullable=False),
-    _checksum(),
+    *_filled(Number, "size", "mtime_ns"),
+    *_filled(Text, "read_options"),
+    *_filled(Number, "number"),
+    *_filled(JSON, "troubles"),
 )
 
 # `position` is the number of a document within its source, from 1; the negative of it once the
 # record is gone from the file. The text comes last but for the checksum, which is seldom read, so
 # that listing never pages through it.
-DOCUMENTS = Table(
+DOCUMENTS = _table(
     "documents",
-    METADATA,
     Column("id", NUMBER, primary_key=True, autoincrement=False),
     Column("external_id", Text, unique=True, nullable=False),
     Column("source_id", ForeignKey("sources.id", ondelete="CASCADE"), nullable=False),
-    Column("position", Number, nullable=False),
-    Column("content_hash", LargeBinary, nullable=False),
-    Column("split", Text, nullable=False),
-    Column("date", Text, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("media_type", Text, nullable=False),
-    Column("ingested_at", Text, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("metadata", JSON, nullable=False),
-    Column("text", Text, nullable=False),
-    _checksum(),
-    Index(None, "source_id", "position"),
+    *_filled(Number, "position"),
+    *_filled(LargeBinary, "content_hash"),
+    *_filled(Text, "split", "date", "path", "media_type", "ingested_at", "title"),
+    *_filled(JSON, "metadata"),
+    *_filled(Text, "text"),
 )
+Index(None, DOCUMENTS.c.source_id, DOCUMENTS.c.position)
 
 # The sections of each document that has any, as [[start, kind, name], …].
-SECTIONS = Table(
-    "document_sections",
-    METADATA,
-    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("sections", JSON, nullable=False),
-    _checksum(),
-)
+SECTIONS = _table("document_sections", _of_document(), *_filled(JSON, "sections"))
 
 # The labels of each document; `position` keeps the order of the source.
-LABELS = Table(
+LABELS = _table(
     "labels",
-    METADATA,
-    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    _of_document(),
     Column("name", Text, primary_key=True, index=True),
-    Column("position", Number, nullable=False),
-    _checksum(),
+    *_filled(Number, "position"),
 )
 
 # What people said of the labels of a document, so that it holds when the document is read again:
 # that it has a label, or has it not. `labels` is the outcome.
-LABEL_EDITS = Table(
+LABEL_EDITS = _table(
     "label_edits",
-    METADATA,
-    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    _of_document(),
     Column("name", Text, primary_key=True),
-    Column("added", Boolean, nullable=False),
-    _checksum(),
+    *_filled(Boolean, "added"),
 )
 
 # What a classifier says of a document; it goes when the document changes.
-PREDICTED_LABELS = Table(
+PREDICTED_LABELS = _table(
     "predicted_labels",
-    METADATA,
-    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    _of_document(),
     Column("name", Text, primary_key=True, index=True),
-    Column("confidence", SHARE, nullable=False),
-    Column("classifier", Text, nullable=False),
-    Column("predicted_at", Text, nullable=False),
-    _checksum(),
+    *_filled(SHARE, "confidence"),
+    *_filled(Text, "classifier", "predicted_at"),
 )
 
 # The tokens of each document, joined by spaces: what FTS5 indexes and the matrix counts. In a
 # table of its own, so that counting all tokens does not page through all texts.
-TOKENS = Table(
-    "document_tokens",
-    METADATA,
-    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("tokens", Text, nullable=False),
-    _checksum(),
-)
+TOKENS = _table("document_tokens", _of_document(), *_filled(Text, "tokens"))
 
 # Stored settings, such as those of the tokeniser.
-SETTINGS = Table(
-    "settings",
-    METADATA,
-    Column("name", Text, primary_key=True),
-    Column("value", JSON, nullable=False),
-    _checksum(),
-)
+SETTINGS = _table("settings", Column("name", Text, primary_key=True), *_filled(JSON, "value"))
 
 # The subspace indexes; the arrays of each are in a folder beside the database.
-INDEXES = Table(
+INDEXES = _table(
     "indexes",
-    METADATA,
     Column("name", Text, primary_key=True),
-    Column("method", Text, nullable=False),
-    Column("parameters", JSON, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("folder", Text, nullable=False),
-    Column("created_at", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    _checksum(),
+    *_filled(Text, "method"),
+    *_filled(JSON, "parameters"),
+    *_filled(Text, "fingerprint", "folder", "created_at", "state"),
 )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import LibraryUnwritable
 from lpisearch.files import mode_of, partial_beside, sync_folder
-from lpisearch.storage.sqlite.engine import connect_to_read, stated_errors
+from lpisearch.storage.sqlite.connecting import connect_to_read
+from lpisearch.storage.sqlite.stating import stated_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

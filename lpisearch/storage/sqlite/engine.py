@@ -1,4 +1,4 @@
-"""Open a library: connections, transactions, and SQLite's errors in the user's words.
+"""Open a library: its states and its transactions.
 
 A library opened for reading never waits for a writer and never changes a byte. One opened for
 writing begins each transaction at once (`BEGIN IMMEDIATE`), so that it cannot fail half-way
@@ -7,32 +7,19 @@ for want of the lock.
 
 from __future__ import annotations
 
-import os
-import shutil
-import sqlite3
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool, StaticPool
 
-from lpisearch.errors import (
-    LibraryDamaged,
-    LibraryError,
-    LibraryLocked,
-    LibraryUnwritable,
-    NotALibrary,
-    NotUnicode,
-    SeveralNames,
-)
-from lpisearch.storage.globs import glob_of
-from lpisearch.storage.sql.checksums import as_json, checksum
-from lpisearch.storage.sql.dialects import CHECKSUM_FUNCTION, PATH_FUNCTION
-from lpisearch.storage.sql.tables import UNREADABLE as _UNREADABLE
-from lpisearch.storage.sqlite.descriptors import Connection, close_when_idle
+from lpisearch.storage.sql.checksums import as_json
+from lpisearch.storage.sqlite.connecting import SYNCHRONOUS, connect, remove_empty_log
+from lpisearch.storage.sqlite.descriptors import Connection
+from lpisearch.storage.sqlite.heads import refuse_hard_links, refuse_other_files
 from lpisearch.storage.sqlite.marks import marking
+from lpisearch.storage.sqlite.stating import stated_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,28 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection as Transaction
 
-BUSY_SECONDS = 10
-# Measured: pages of 8 KiB and rarer checkpoints make an ingest a fifth faster than the defaults.
-_PAGE_BYTES = 8192
-_PAGE_CACHE_KIB = 64 * 1024
-_CHECKPOINT_PAGES = 8192
-# A power cut may cost the last batches, which the next ingest brings back; it never damages the
-# file.
-_SYNCHRONOUS = "NORMAL"
-_LOOKING_SECONDS = 20
 _STEPS = 10_000  # of SQLite, between two looks at the clock
-UNREADABLE = (sqlite3.DatabaseError, *_UNREADABLE)
-_SQLITE_MAGIC = b"SQLite format 3\x00"
-# What SQLite says where it cannot make the file that readers share.
-_WITHOUT_SHM = {
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-}
-_LEAST_FREE = 1 << 16
-APPLICATION_ID = int.from_bytes(b"lpis", "big")  # as migration 0001 writes it into the file
-_APPLICATION_AT = slice(68, 72)  # where SQLite keeps it in the header
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +55,12 @@ class Database:
         With `partial` the file is there, for now, and errors name the place that it is made for.
         """
         file = partial or path
-        _refuse_other_files(file)
+        refuse_other_files(file)
         if writable:
-            _refuse_hard_links(file)
+            refuse_hard_links(file)
         engine = create_engine(
             "sqlite://",
-            creator=lambda: _connect(file, writable=writable),
+            creator=lambda: connect(file, writable=writable),
             poolclass=StaticPool if writable else NullPool,
             json_serializer=as_json,
         )
@@ -112,7 +78,7 @@ class Database:
         """Release the file; the last who does so leaves nothing beside it."""
         self.engine.dispose()
         if not self.writable:
-            _remove_empty_log(self.path.absolute())
+            remove_empty_log(self.path.absolute())
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -140,7 +106,7 @@ class Database:
             power cut then takes none of them back.
         """
         with stated_errors(self.path):
-            self._synchronise("FULL" if durable else _SYNCHRONOUS)
+            self._synchronise("FULL" if durable else SYNCHRONOUS)
             with self.engine.begin() as connection, marking(connection):
                 yield connection
 
@@ -148,159 +114,3 @@ class Database:
         """Say how far commits are brought to disk; SQLite takes it between transactions alone."""
         with closing(self.engine.raw_connection()) as raw:
             raw.cursor().execute(f"PRAGMA synchronous = {level}")
-
-
-def is_library(head: bytes) -> bool:
-    """Tell from its header whether a file is a library, or a copy of one."""
-    return head.startswith(_SQLITE_MAGIC) and _states_ours(head)
-
-
-def _states_ours(head: bytes) -> bool:
-    return int.from_bytes(head[_APPLICATION_AT], "big") == APPLICATION_ID
-
-
-@contextmanager
-def stated_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite raises, and what damage in a cell leads to, into one of our errors.
-
-    An error that SQLite does not explain is a defect of this program, or damage that came to light
-    further on: a string that is none, JSON that is none. So the library is looked at, and where it
-    is not as it was written, that is said.
-    """
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise NotUnicode(error.object) from error
-    except UNREADABLE as error:
-        cause = error.orig if isinstance(error, DatabaseError) else error
-        stated = _stated(path, cause) or _damage(path)
-        if stated is None:
-            raise
-        raise stated from error
-
-
-def _damage(path: Path) -> LibraryError | None:
-    """Look for damage, for a short while."""
-    from lpisearch.storage.sqlite.health import first_damage
-
-    found = first_damage(path, _LOOKING_SECONDS)
-    return LibraryDamaged(path, found) if found else None
-
-
-def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
-    """Return the error to state, or None for one that says nothing of its cause."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    reason = str(error)
-    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return LibraryLocked(path, "another program")
-    if code == sqlite3.SQLITE_FULL:
-        return LibraryUnwritable(path, "the disk is full")
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
-        return LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
-    # FTS5 calls it a plain error where what it keeps of itself is damaged.
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or "invalid fts5" in reason:
-        return LibraryDamaged(path, reason)
-    return None
-
-
-def _is_full(path: Path) -> bool:
-    """Tell whether no room is left beside a file: SQLite calls that an input or output error."""
-    try:
-        return shutil.disk_usage(path.absolute().parent).free < _LEAST_FREE
-    except OSError:
-        return False
-
-
-def _refuse_other_files(path: Path) -> None:
-    if path.is_dir():
-        raise NotALibrary(path, "it is a folder")
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        try:
-            head = os.read(descriptor, _APPLICATION_AT.stop)
-        finally:
-            close_when_idle(descriptor)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise NotALibrary(path, f"it cannot be read ({error.strerror})") from error
-    if head and not head.startswith(_SQLITE_MAGIC):
-        if _states_ours(head):
-            raise LibraryDamaged(path, "its header is not as it was written")
-        raise NotALibrary(path, "it is not an SQLite database")
-
-
-def _refuse_hard_links(path: Path) -> None:
-    """Refuse to write a file of several names: SQLite would keep a log of changes for each."""
-    with suppress(OSError):
-        names = path.stat().st_nlink
-        if names > 1:
-            raise SeveralNames(path, names)
-
-
-def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
-    if writable:
-        connection = _open(f"{path.absolute().as_uri()}?mode=rwc")
-        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # heeded while the file is empty
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS}")
-        connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
-        return connection
-    return connect_to_read(path.absolute())
-
-
-def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open to read; where SQLite cannot make its -shm file, as on a full disk, as unchanging."""
-    uri = path.as_uri()
-    connection = _open(f"{uri}?mode=ro")
-    try:
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
-        connection.close()
-        if error.sqlite_errorcode & 0xFF not in _WITHOUT_SHM:
-            raise
-        _refuse_unmerged_log(path)
-        return _open(f"{uri}?mode=ro&immutable=1")
-    return connection
-
-
-def _remove_empty_log(path: Path) -> None:
-    """Let SQLite remove the -wal and -shm files that a reader has made, but may not remove.
-
-    It does so when the last connection that may write is closed, and knows of those of others. A
-    log with changes of a writer that was stopped is left for the next writer.
-    """
-    log, index = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "shm"))
-    with suppress(OSError, sqlite3.Error):
-        if index.exists() and not (log.exists() and log.stat().st_size):
-            address = f"{path.as_uri()}?mode=rw"
-            with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
-                connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-
-
-def _refuse_unmerged_log(path: Path) -> None:
-    """Refuse to pass over what a writer that was stopped left in the write-ahead log."""
-    log = path.with_name(f"{path.name}-wal")
-    if log.exists() and log.stat().st_size:
-        raise LibraryUnwritable(path, f"its last changes are in {log.name}, to be brought in first")
-
-
-def _open(uri: str) -> sqlite3.Connection:
-    # Autocommit off the driver: SQLAlchemy's "begin" event starts each transaction, DDL included.
-    connection = sqlite3.connect(
-        uri,
-        uri=True,
-        isolation_level=None,
-        timeout=BUSY_SECONDS,
-        check_same_thread=False,
-        factory=Connection,
-    )
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)
-    connection.create_function(CHECKSUM_FUNCTION, -1, checksum, deterministic=True)
-    return connection
-
-
-def _lies_at(pattern: str, path: str) -> bool:
-    return glob_of(pattern).means(path)

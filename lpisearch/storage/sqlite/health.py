@@ -21,7 +21,8 @@ from lpisearch.storage.sql.tables import (
     SOURCES,
 )
 from lpisearch.storage.sqlite import fulltext, schema
-from lpisearch.storage.sqlite.engine import UNREADABLE, Database
+from lpisearch.storage.sqlite.engine import Database
+from lpisearch.storage.sqlite.stating import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

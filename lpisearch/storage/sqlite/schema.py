@@ -23,7 +23,9 @@ from lpisearch.settings import real_path
 from lpisearch.storage.sql import migrating
 from lpisearch.storage.sql.checksums import SCHEMA, seal
 from lpisearch.storage.sql.migrating import HEAD, alembic_config, revision
-from lpisearch.storage.sqlite.engine import APPLICATION_ID, Database, stated_errors
+from lpisearch.storage.sqlite.engine import Database
+from lpisearch.storage.sqlite.heads import APPLICATION_ID
+from lpisearch.storage.sqlite.stating import stated_errors
 
 if TYPE_CHECKING:
     from pathlib import Path

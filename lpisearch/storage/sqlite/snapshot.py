@@ -1,4 +1,4 @@
-"""A snapshot of a library in SQLite."""
+"""A snapshot of a library in SQLite, and a transaction on it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lpisearch.storage.sql.snapshot import SQLSnapshot
+from lpisearch.storage.sql.transaction import SQLTransaction
 from lpisearch.storage.sqlite.marks import marked
 
 if TYPE_CHECKING:
+    from lpisearch.storage.sqlite.changes import SQLiteChanges
+    from lpisearch.storage.sqlite.health import SQLiteHealth
     from lpisearch.storage.sqlite.lexical import SQLiteLexical
 
 
@@ -25,3 +28,21 @@ class SQLiteSnapshot(SQLSnapshot):
     def state(self) -> str:
         """Return a mark of this state: two snapshots with the same mark hold the same."""
         return str(marked(self._connection))
+
+
+class SQLiteTransaction(SQLTransaction, SQLiteSnapshot):
+    """Changes that are kept together; the parts are those of `contract.Transaction`."""
+
+    @cached_property
+    def changes(self) -> SQLiteChanges:
+        """Writes of documents."""
+        from lpisearch.storage.sqlite.changes import SQLiteChanges
+
+        return SQLiteChanges(self._connection)
+
+    @cached_property
+    def health(self) -> SQLiteHealth:
+        """Damage, and its repair."""
+        from lpisearch.storage.sqlite.health import SQLiteHealth
+
+        return SQLiteHealth(self._connection)

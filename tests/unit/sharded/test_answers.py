@@ -11,7 +11,7 @@ import pytest
 import lpisearch
 from lpisearch import BadOption, Document, DocumentNotFound, Filter, SearchOptions
 from lpisearch.indexes import index as index_module
-from lpisearch.indexes.scoring import engine
+from lpisearch.indexes.scoring import hybrid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +138,7 @@ def test_large_libraries_are_ranked_alike(
 ) -> None:
     """Packed places, and a moved question that is compared with the best of all shards alone."""
     monkeypatch.setattr(index_module, "PACKED_FROM", 10)
-    monkeypatch.setattr(engine, "COMPARED_AGAIN", 12)
+    monkeypatch.setattr(hybrid, "COMPARED_AGAIN", 12)
     with lpisearch.open(tmp_path / "large.db") as whole:
         whole.ingest(made / "records.jsonl")
         whole.index(dims=6)

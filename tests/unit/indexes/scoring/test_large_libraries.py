@@ -12,7 +12,7 @@ from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import SubspaceIndex, place_arrays
 from lpisearch.indexes.opening import open_index
-from lpisearch.indexes.scoring import bm25, engine
+from lpisearch.indexes.scoring import bm25, fusion, hybrid
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.scoring.fusion import standard_of
 from lpisearch.settings import IndexOptions
@@ -72,7 +72,7 @@ def test_a_moved_question_is_compared_with_the_best_alone(
     index: SubspaceIndex, large: SubspaceIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that come first are the same, though the others keep their scores."""
-    monkeypatch.setattr(engine, "COMPARED_AGAIN", 120)
+    monkeypatch.setattr(hybrid, "COMPARED_AGAIN", 120)
     for question in QUESTIONS[:3]:
         scores = [
             each.scores(each.ask(question), "hybrid").by for each in (Engine(index), Engine(large))
@@ -105,3 +105,14 @@ def test_a_calibration_is_among_the_rivals_alone(
     found = contest._weighted.toarray()
     counts = index.postings.counts()
     assert np.array_equal(found > 0, counts.toarray().T[:, rivals] > 0)
+
+
+@pytest.mark.parametrize("constant", ["PLACE_BOUND", "FEEDBACK_WEIGHT", "FEEDBACK_BOUND"])
+def test_constants_are_those_of_the_fusion(
+    index: SubspaceIndex, constant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a benchmark tries in place of a constant is what the scores are made with."""
+    engine = Engine(index)
+    usual = engine.scores(engine.ask(QUESTIONS[0]), "hybrid").by
+    monkeypatch.setattr(fusion, constant, getattr(fusion, constant) / 4)
+    assert not np.array_equal(engine.scores(engine.ask(QUESTIONS[0]), "hybrid").by, usual)

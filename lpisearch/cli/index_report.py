@@ -1,0 +1,94 @@
+"""What an index takes and what was built, as it is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.cli.render import note, print_json, print_pairs, semantic_weight, size
+from lpisearch.records.wire import index_record
+
+if TYPE_CHECKING:
+    from lpisearch.records import IndexPlan, IndexReport
+
+
+def render_plan(plan: IndexPlan) -> None:
+    """Say what an index will take."""
+    note(
+        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms: "
+        f"needs about {plan.memory_mb:,.0f} MB and {plan.seconds:,.0f} s{_how(plan)}"
+    )
+
+
+def _how(plan: IndexPlan) -> str:
+    """Say that a build is kept in files: what is killed is not lost."""
+    return "; kept in files, a build that ends early is gone on with" if plan.in_files else ""
+
+
+def render_report(report: IndexReport, *, json: bool) -> None:
+    """Print what was built."""
+    if json:
+        print_json(index_record(report))
+        return
+    pairs: list[tuple[str, object]] = [
+        ("index", report.name),
+        ("method", report.method),
+        ("dimensions", report.dims),
+        ("α", "none" if report.alpha is None else f"{report.alpha:.4g}"),
+        ("documents", report.documents),
+        *([("passages", report.passages)] if report.passages else []),
+        ("terms", report.terms),
+        ("learned from", f"{report.learned_from:,} documents"),
+        ("graph", _graph(report)),
+        *([("gone on after", ", ".join(report.resumed))] if report.resumed else []),
+        ("semantic weight", semantic_weight(report.calibration)),
+        ("unknown words", f"{report.unknown_rate:.1%}"),
+        ("classifier", _classifier(report.classifier)),
+        *_chosen_classifier(report.classifier),
+        ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
+        *([("sent and received", _wire(report))] if report.wire else []),
+        ("peak memory", f"{report.peak_mb:,.0f} MB"),
+        ("size", size(report.size_bytes)),
+    ]
+    print_pairs(pairs)
+    for said in report.notes:
+        note(said)
+
+
+def _wire(report: IndexReport) -> str:
+    """Say how many bytes went to those who work, and came back."""
+    sent = sum(each["sent"] + each["shared"] for each in report.wire.values())
+    received = sum(each["received"] for each in report.wire.values())
+    return f"{size(int(sent))}, {size(int(received))}"
+
+
+def _graph(report: IndexReport) -> str:
+    if report.components is None:
+        return "none"
+    parts = "one connected part" if report.components == 1 else f"{report.components:,} parts"
+    return f"{parts}, {report.isolated:,} documents without a neighbour{_kept(report)}"
+
+
+def _kept(report: IndexReport) -> str:
+    """Say how much of the exact neighbours is there, where that is not all by its making."""
+    kept = report.graph_recall
+    if not kept or not kept["sample"]:
+        return ""
+    return f", {kept['edges']:.1%} of the nearest and {kept['weight']:.1%} of their weight"
+
+
+def _classifier(facts: dict[str, Any] | None) -> str:
+    if facts is None:
+        return "none"
+    if "reason" in facts:
+        return f"none: {facts['reason']}"
+    left_out = f", {facts['left_out']:,} too rare" if facts["left_out"] else ""
+    return f"{facts['labels']:,} labels{left_out}, learned from {facts['documents']:,} documents"
+
+
+def _chosen_classifier(facts: dict[str, Any] | None) -> list[tuple[str, object]]:
+    """Say which classifier "auto" means, and how much each had right of what was held out."""
+    if not facts or not facts.get("accuracy"):
+        return []
+    right = sorted(facts["accuracy"].items(), key=lambda each: -each[1])
+    said = ", ".join(f"{name} {share:.1%}" for name, share in right)
+    return [("classify by", f"{facts['chosen']}; right of {facts['judged']:,} held out: {said}")]

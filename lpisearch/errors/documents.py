@@ -1,0 +1,45 @@
+"""Documents that are not there, and files that cannot be read."""
+
+from __future__ import annotations
+
+from lpisearch.errors.base import LpiSearchError
+from lpisearch.messages import call
+from lpisearch.wording import printable
+
+
+class DocumentNotFound(LpiSearchError):
+    """No document has the id or path."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No document is called “{name}”.", call("entries"))
+
+
+class SeveralDocuments(LpiSearchError):
+    """The file of that path holds more than one document."""
+
+    def __init__(self, path: str, number: int) -> None:
+        super().__init__(
+            f"{path} holds {number:,} documents; name one by its id.",
+            call("entries", path=path),
+        )
+
+
+class NotUnicode(LpiSearchError):
+    """What was typed is not valid Unicode; no document and no file is called so."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"“{printable(text)}” is not valid Unicode, so nothing is called so.",
+            "check how it was typed or encoded",
+        )
+
+
+class NothingThere(LpiSearchError):
+    """A PATH names no file, no folder, and matches nothing."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is nothing at {name}.", "check the path, or put quotes around it")
+
+
+class ReaderError(LpiSearchError):
+    """One file could not be read. The message names the reason, the caller knows the file."""

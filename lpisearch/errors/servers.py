@@ -1,0 +1,28 @@
+"""Servers of a library that do not answer, or refuse."""
+
+from __future__ import annotations
+
+from lpisearch.errors.base import LpiSearchError
+
+
+class ServerUnreachable(LpiSearchError):
+    """No server of a library answers."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(
+            f"No library is served at {url}: {reason}.", "check the address, or start the server"
+        )
+
+
+class ServerRefused(LpiSearchError):
+    """A server refuses what it is asked, for a reason that is not the library's.
+
+    Attributes
+    ----------
+    status
+        Of HTTP.
+    """
+
+    def __init__(self, status: int, reason: str, next_step: str = "") -> None:
+        super().__init__(f"The server refused ({status}): {reason}", next_step)
+        self.status = status

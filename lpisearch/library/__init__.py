@@ -1,0 +1,29 @@
+"""The one front door: a library of documents that is open, and all that can be done with it.
+
+The command line, the web page and Python come in here. Each method imports its room when it is
+called, so that `import lpisearch` and `lpisearch --help` stay light.
+"""
+
+from __future__ import annotations
+
+from lpisearch.library.choices import (
+    DEFAULT_PATH,
+    classifier_names,
+    default_path,
+    graph_names,
+    method_names,
+    pairs_of,
+)
+from lpisearch.library.library import Library
+from lpisearch.library.working import index_files
+
+__all__ = [
+    "DEFAULT_PATH",
+    "Library",
+    "classifier_names",
+    "default_path",
+    "graph_names",
+    "index_files",
+    "method_names",
+    "pairs_of",
+]

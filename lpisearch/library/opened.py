@@ -1,0 +1,57 @@
+"""What of a library stays open, and is shared by all that is done with it."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lpisearch.indexes.session import Session
+    from lpisearch.places import Place
+    from lpisearch.search.searcher import Searcher
+    from lpisearch.search.shard import ShardSide
+
+
+class Opened:
+    """Database, tokenisers and indexes, each opened when it is first needed."""
+
+    def __init__(self, path: Place) -> None:
+        self.path = path
+        self._lock = RLock()
+        self._opened: Session | None = None
+        self._asked: Searcher | None = None
+        self._side: ShardSide | None = None
+
+    def close(self) -> None:
+        """Release the files. What is asked for afterwards opens them again."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._asked = self._side = None
+
+    @property
+    def _session(self) -> Session:
+        from lpisearch.indexes.session import Session
+
+        with self._lock:
+            if self._opened is None:
+                self._opened = Session(self.path)
+            return self._opened
+
+    def _searcher(self) -> Searcher:
+        from lpisearch.search.searcher import Searcher
+
+        with self._lock:
+            if self._asked is None:
+                self._asked = Searcher(self._session)
+            return self._asked
+
+    def as_shard(self) -> ShardSide:
+        """Return what answers for this library where it is one shard of another."""
+        from lpisearch.search.shard import ShardSide
+
+        searcher = self._searcher()
+        with self._lock:
+            if self._side is None:
+                self._side = ShardSide(self._session, searcher)
+            return self._side

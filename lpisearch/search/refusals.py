@@ -1,0 +1,94 @@
+"""What no question may ask: values that cannot work, labels that no document has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpisearch.errors import BadOption, IndexNotFound
+from lpisearch.indexes.scoring.engine import WAYS
+from lpisearch.messages import Message, call
+from lpisearch.settings import SORTS
+from lpisearch.wording import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lpisearch.records import Filter
+    from lpisearch.search.view import View
+    from lpisearch.settings import SearchOptions
+    from lpisearch.storage import Snapshot
+
+
+def refuse_words_alone(view: View, options: SearchOptions) -> None:
+    """Refuse to answer by words where the index alone was to answer, and there is none.
+
+    A question may hold phrases, which can be found without an index; a batch and a document hold
+    nothing but what the index would have to place.
+
+    Raises
+    ------
+    IndexNotFound, IndexDamaged, IndexTooNew, IndexOutdated
+    """
+    if options.by != "semantic" or view.engine is not None:
+        return
+    raise view.reading.trouble or IndexNotFound(options.index, ())
+
+
+def check_options(options: SearchOptions) -> None:
+    """Refuse options that cannot work.
+
+    Raises
+    ------
+    BadOption
+    """
+    if options.by not in WAYS:
+        hint = nearest(options.by, WAYS)
+        raise BadOption("by", f"there is no way “{options.by}”{hint}", WAYS)
+    if options.sort not in SORTS:
+        hint = nearest(options.sort, SORTS)
+        raise BadOption("sort", f"hits cannot be sorted by “{options.sort}”{hint}", SORTS)
+    if options.k < 0:
+        raise BadOption("k", f"{options.k} is not a number of hits")
+    if options.offset < 0:
+        raise BadOption("offset", f"{options.offset} is not a number of hits")
+    weight = options.semantic_weight
+    if weight is not None and not 0 <= weight < float("inf"):
+        raise BadOption("semantic_weight", f"{weight} is not a number of at least 0")
+
+
+def _anew(_name: str, counts: Callable[[], dict[str, int]]) -> dict[str, int]:
+    return counts()
+
+
+def check_labels(
+    snapshot: Snapshot,
+    where: Filter,
+    remember: Callable[[str, Callable[[], dict[str, int]]], dict[str, int]] = _anew,
+) -> None:
+    """Refuse a label that no document has, and say which are near; `remember` knows the counts.
+
+    Raises
+    ------
+    BadOption
+    """
+    counts = {"label": snapshot.labels.counts, "predicted": snapshot.labels.predicted_counts}
+    refuse_unknown_labels(where, lambda option: remember(f"every {option}", counts[option]))
+
+
+def refuse_unknown_labels(where: Filter, counts: Callable[[str], Mapping[str, int]]) -> None:
+    """Do the same; `counts` has the labels of "label", which are given, and of "predicted".
+
+    Raises
+    ------
+    BadOption
+    """
+    for option, names, said in (
+        ("label", where.labels, "no document has the label"),
+        ("predicted", where.predicted, "for none was predicted"),
+    ):
+        known = counts(option) if names else {}
+        for label in names:
+            if label not in known:
+                error = BadOption(option, f"{said} “{label}”{nearest(label, known, 3)}")
+                error.next_step = Message(call("status"), "  (shows the labels)")
+                raise error
