@@ -17,6 +17,7 @@ from lpisearch.settings import RELEVANCE, SORTS, SearchOptions
 from lpisearch.settings.asked import Asked
 from lpisearch.sharded.holding import Holding
 from lpisearch.sharded.talk import Talk, again, counted
+from lpisearch.wording import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -185,11 +186,9 @@ class Asking(Holding, Questions):
 
     def _state_notes(self, talk: Talk) -> list[str]:
         """Say which shards are away, and whether one is behind."""
-        away = talk.missing
-        are = "are" if len(away) > 1 else "is"
-        said = f"{', '.join(away)} {are} away: documents there are not in the answer"
+        away = without(talk.missing)
         behind = any(reply["behind"] for reply in talk.begun.values())
-        return [*([said] if away else []), *([_BEHIND] if behind else [])]
+        return [*([away] if away else []), *([_BEHIND] if behind else [])]
 
     def _check_labels(self, where: Filter) -> None:
         """Refuse a label that no document of any shard has.

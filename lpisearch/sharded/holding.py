@@ -65,6 +65,10 @@ class Holding:
         shown = entries[offset:] if limit < 0 else entries[offset : offset + limit]
         return shown, sum(total for _, total in found)
 
+    def away(self) -> tuple[str, ...]:
+        """Return the shards that do not answer: what is listed and counted is without theirs."""
+        return self._panel.missing(self._panel.here())
+
     def names(self, kind: str, beginning: str = "", most: int = 100) -> list[str]:
         """Return names that begin so: of "label", "index" or "document"."""
         found = self._panel.each(lambda _at, end: end.library.names(kind, beginning, most))

@@ -68,7 +68,9 @@ def documents(asked: Asked) -> dict[str, Any]:
     values = asked.values
     page = {"limit": values["limit"], "offset": values["offset"], "sort": values["sort"]}
     found, total = asked.library.listing(filter_of(values), **page)
-    return {"documents": [entry_record(entry) for entry in found], "total": total}
+    away = asked.library.away()
+    listed = {"documents": [entry_record(entry) for entry in found], "total": total}
+    return listed | ({"missing": away} if away else {})
 
 
 def document(asked: Asked) -> dict[str, Any]:

@@ -106,8 +106,9 @@ _WRITTEN: dict[str, Any] = {
             "notes": _TEXTS,
             "suggestions": _list(_object({"word": _TEXT, "nearest": _TEXTS})),
             "facets": ref("Facets"),
+            "missing": _TEXTS,
         },
-        optional=("facets",),
+        optional=("facets", "missing"),
     ),
     "Reason": _object(
         {
@@ -147,7 +148,10 @@ _WRITTEN: dict[str, Any] = {
         }
     ),
     "Entry": _object(_ENTRY | {"predicted": _list(ref("PredictedLabel"))}),
-    "Listing": _object({"documents": _list(ref("Entry")), "total": _INTEGER}),
+    "Listing": _object(
+        {"documents": _list(ref("Entry")), "total": _INTEGER, "missing": _TEXTS},
+        optional=("missing",),
+    ),
     "Document": _object(
         _ENTRY | {"text": _TEXT, "metadata": _ANY_OBJECT, "sections": _list(_ANY_OBJECT)},
         optional=("sections",),

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from starlette.testclient import TestClient
 
 import lpisearch
 from lpisearch import BadOption, DocumentNotFound, SearchOptions
@@ -14,6 +15,7 @@ from lpisearch.errors import ServerUnreachable, ShardsAway, ShardsUnusable
 from lpisearch.settings.serving import ServeSettings
 from lpisearch.sharded import connect_shards
 from lpisearch.sharded import panel as panel_module
+from lpisearch.web.app import create_app
 from tests.serving import served
 from tests.unit.sharded.test_answers import assert_same
 
@@ -92,6 +94,23 @@ def test_a_shard_that_is_away_is_named_until_it_is_back(
         with pytest.raises(DocumentNotFound, match=f"wait for {second}"):
             front.document("sea/30")
         front.close()
+
+
+def test_a_listing_says_who_is_away(made: Path) -> None:
+    """Documents of a shard that does not answer are not listed, and that is said everywhere."""
+    with lpisearch.open(made / "parts") as parts, served(parts.shard("1/3")) as first:
+        gone = "http://127.0.0.1:9"
+        with connect_shards([first, gone]) as front:
+            assert front.away() == ()  # nobody was asked yet
+            _, total = front.listing(limit=1)
+            assert 0 < total < len(parts)
+            assert front.away() == (gone,)
+            app = create_app(front)
+            with TestClient(app, "http://127.0.0.1:8077") as client:
+                assert client.get("/api/v1/documents").json()["missing"] == [gone]
+                assert f"{gone} is away" in client.get("/").text
+    with lpisearch.open(made / "parts") as parts:
+        assert parts.away() == parts.shard("1/3").away() == ()
 
 
 def test_nobody_waits_for_a_shard_that_hangs(made: Path) -> None:
