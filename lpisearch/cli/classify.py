@@ -117,6 +117,7 @@ def classify(
     else:
         _render_many(found)
     if found and all(each.failed for each in found):
+        _say_failed(found)
         raise typer.Exit(1)
 
 
@@ -168,14 +169,8 @@ class _Kept:
 
 def _render_one(found: Classification, confidence: float) -> None:
     if found.failed:
-        note(
-            Message(
-                f"Error: {found.input}: ",
-                found.note,
-                ". Next: name another file, or pipe its text in: -",
-            )
-        )
-    elif found.note:
+        return
+    if found.note:
         note(f"No label: {found.note}.")
     else:
         rows = [(each.label, _percent(each.share)) for each in found.labels]
@@ -184,6 +179,14 @@ def _render_one(found: Classification, confidence: float) -> None:
             note(f"Labels: {', '.join(found.decided)}.")
     if found.none_of_these:
         note(f"None of these: no label has a share of {_percent(confidence)} or more.")
+
+
+def _say_failed(found: list[Classification]) -> None:
+    """Say why no label was told of any."""
+    first, *others = found
+    them = f"none of {counted(len(found), 'file')} can be read: " if others else ""
+    following = ". Next: name another file, or pipe its text in: -"
+    note(Message(f"Error: {them}{first.input}: ", first.note, following))
 
 
 def _render_many(found: list[Classification]) -> None:

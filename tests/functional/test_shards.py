@@ -18,6 +18,7 @@ import lpisearch
 from lpisearch.errors import ShardsUnusable
 from lpisearch.evaluation import parse_measures, score_run
 from lpisearch.readers.queries import read_queries
+from lpisearch.search.notes import unheard
 from tests.serving import get_json, serving
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ def test_average_precision_is_that_of_the_whole(data: Path, tmp_path: Path, name
         with lpisearch.open(tmp_path / "parts") as parts:
             for by in ("hybrid", "semantic", "lexical"):
                 options = lpisearch.SearchOptions(by=by, k=1000)
-                runs = [list(each.batch(queries, options=options)) for each in (whole, parts)]
+                runs = [
+                    list(each.batch(queries, options=options, on_note=unheard))
+                    for each in (whole, parts)
+                ]
                 one, other = (
                     fmean(score_run(dict(run), judged, parse_measures(["AP"]))["AP"].values())
                     for run in runs
