@@ -324,9 +324,9 @@ def predicted(model: Model, largest: Case, options: argparse.Namespace) -> list[
         ("a worker, GB of memory", lambda case: f"{_worker_gigabytes(case):,.1f}"),
         ("results to the driver, GB", lambda case: f"{sum(received(case).values()) / 1e9:,.1f}"),
         ("shared arrays, MB a worker", lambda case: f"{shared(case) / 1e6:,.0f}"),
-        ("hours by the clock", lambda case: f"{_hours(model, case, options.workers, rate):,.1f}"),
-        ("– of which the driver", lambda case: f"{model.driver_seconds(case) / 3600:,.1f}"),
-        ("cost", lambda case: f"{_cost(model, case, options):,.0f}"),
+        ("hours by the clock", lambda case: f"{_hours(model, case, options.workers, rate):,.2f}"),
+        ("– of which the driver", lambda case: f"{model.driver_seconds(case) / 3600:,.2f}"),
+        ("cost", lambda case: f"{_cost(model, case, options):,.1f}"),
     ]
     return lines + [f"| {title} | " + " | ".join(map(say, columns)) + " |" for title, say in rows]
 
