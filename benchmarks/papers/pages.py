@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,22 @@ def write_table(folder: Path, paper: Paper, table: PaperTable, form: str, found:
     sections = dict(_SECTION.findall(page.read_text(encoding="utf-8"))) if page.exists() else {}
     sections[table.name] = section(table, form, found)
     page.write_text(page_text(paper, sections), encoding="utf-8")
+
+
+def draws_shown(folder: Path, table: PaperTable) -> int:
+    """Return how many draws the page of a table rests on, all its values together."""
+    path = folder / f"{table.name}.json"
+    if not path.exists():
+        return 0
+    report = json.loads(path.read_text(encoding="utf-8"))
+    return sum(row.get("draws") or 0 for each in report["tables"] for row in each["rows"])
+
+
+def draws_found(found: Findings) -> int:
+    """Return how many draws some findings rest on, all values together."""
+    tables = (*(each.details() for each in found.comparisons), *found.tables)
+    numbers = (row.get("draws") for each in tables for row in each.rows)
+    return sum(number for number in numbers if isinstance(number, int))
 
 
 def write_overview(folder: Path, papers: tuple[Paper, ...]) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,12 +14,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks.papers import __main__ as program
 from benchmarks.papers import datasets, measures, protocol
 from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import averaged, with_average
 from benchmarks.papers.curves import as_series, as_table, collected
-from benchmarks.papers.draws import read_draws, write_draws
+from benchmarks.papers.draws import kept_draws, read_draws, write_draws
 from benchmarks.papers.measures import Measure
 from benchmarks.papers.methods import Method
 from benchmarks.papers.pages import write_overview, write_table
@@ -179,6 +182,59 @@ def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
     write_draws(tmp_path, second)
     assert (tmp_path / "draws" / "tiny.jsonl.gz").read_bytes() == kept
     assert len(read_draws(tmp_path, ["tiny"])) == 8
+
+
+def test_draws_are_written_while_a_run_goes_on(tiny: Clustering, tmp_path: Path) -> None:
+    """What a run has measured lies beside the pages before it ends, as often as is asked for."""
+    known: list[int] = []
+
+    def count(_part: Part, _value: dict[str, Any]) -> None:
+        known.append(len(read_draws(tmp_path, ["tiny"])))
+
+    parts = [part for part in tiny.parts() if part.method.name == "terms"]
+    with kept_draws(tmp_path, every=0.0) as keeper:
+        for part in parts:
+            keeper.add(part, {"AC": 1.0})
+            count(part, {})
+    assert known == [1, 2, 3, 4]
+    with kept_draws(tmp_path) as keeper:
+        keeper.add(parts[0], {"AC": 2.0})
+        count(parts[0], {})
+    assert read_draws(tmp_path, ["tiny"])[str(parts[0])] == {"AC": 2}
+    assert list((tmp_path / "draws").iterdir()) == [tmp_path / "draws" / "tiny.jsonl.gz"]
+
+
+@pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_ended_leaves_its_draws(
+    tiny: Clustering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: signal.Signals
+) -> None:
+    """Ctrl-C and a kill leave what was measured beside the pages; the same command goes on."""
+    measured: list[str] = []
+
+    def ended(part: Part) -> dict[str, Any]:
+        measured.append(str(part))
+        if len(measured) == 3:
+            os.kill(os.getpid(), ends)
+        return {"AC": 50.0, "fit_s": 0.0}
+
+    table = PaperTable("tiny-full", "Table 1", lambda _form: tiny.parts(), _found)
+    paper = Paper("tiny", "A paper", "Nobody, nowhere", "As it comes.", (table,))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(measures.MEASURES, "clusters", Measure(ended))
+    monkeypatch.setattr(program, "PAPERS", (paper,))
+    monkeypatch.setattr(program, "chosen", list)
+    monkeypatch.setattr(program, "DATA", tmp_path)
+    words = ["tiny-full", "--full", "--keep", "--jobs", "1", "--into", str(tmp_path)]
+    assert program.main(words) == 130
+    assert len(read_draws(tmp_path, ["tiny"])) == 2
+    assert program.main(words) == 0
+    assert len(measured) == len(set(measured)) + 1 == 9
+    assert len(read_draws(tmp_path, ["tiny"])) == 8
+    # Pages rest on all of them, and stay when fewer are known.
+    page = (tmp_path / "tiny.md").read_text("utf-8")
+    (tmp_path / "draws" / "tiny.jsonl.gz").unlink()
+    assert program.main([*words, "--known"]) == 0
+    assert (tmp_path / "tiny.md").read_text("utf-8") == page
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
