@@ -115,7 +115,8 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--only", action="append", default=[], metavar="METHOD",
-        help="measure these methods alone, by their names in the registry (implies --keep)",
+        help="measure these methods alone, by their names in the registry, or with settings: "
+        "'lpfl n_selected=3000' (implies --keep)",
     )  # fmt: skip
     parser.add_argument(
         "--known", action="store_true", help="measure nothing: write pages from what is known"

@@ -73,7 +73,7 @@ class Extent(NamedTuple):
     jobs
         Processes; 0 measures nothing.
     methods
-        Of which parts are measured; () of all.
+        Of which parts are measured, by name or as "name setting=value …"; () of all.
     until
         On the clock of `time.monotonic`: no part begins after it.
     """
@@ -110,7 +110,7 @@ def run(
     for part, value in interrupted.items():
         keep(part, value)
     found = known_of(wanted, draws or {}) | interrupted
-    asked = (part for part in wanted if not extent.methods or part.method.name in extent.methods)
+    asked = (part for part in wanted if part.method.is_one_of(extent.methods))
     missing = [part for part in asked if part not in found] if extent.jobs else []
     cells.total = len(found) + len(missing)
     for name in dict.fromkeys(part.data for part in missing):

@@ -67,20 +67,9 @@ def test_ridge_regression_at_every_size(n: int, alpha: float) -> None:
     """The map is that of the normal equations as near as `regression_tolerance` asks."""
     X = naive.documents(n, 2200)
     y = np.arange(n) % 4
-    exact = naive.rlpi(X, naive_indicators(y), alpha)
+    exact = naive.rlpi(X, naive.indicators(y), alpha)
     found = RLPI(3, alpha=alpha, regression_tolerance=1e-7).fit(sparse.csr_array(X), y.tolist())
     assert degrees_between(found.components_.T, exact) < 1e-2
-
-
-def naive_indicators(y: Any) -> Any:
-    """Give class indicators orthogonal to the constant and to each other, by Gram and Schmidt."""
-    basis = [np.ones(len(y)) / np.sqrt(len(y))]
-    for label in np.unique(y)[:-1]:
-        v = (y == label) * 1.0
-        for before in basis:
-            v = v - before * (before @ v)
-        basis.append(v / np.linalg.norm(v))
-    return np.column_stack(basis[1:]) * np.sqrt(len(y))
 
 
 def test_a_regression_that_ends_early_says_so() -> None:

@@ -170,6 +170,15 @@ def test_a_run_of_some_methods_says_what_is_left(tiny: Clustering) -> None:
     assert Findings("Two draws.").with_left(0, 8).extent == "Two draws."
 
 
+def test_methods_are_named_with_some_of_their_settings() -> None:
+    """A name is for all settings of a method; with settings it is for those that have them."""
+    method = Method.of("lpfl", n_selected=3000, n_neighbors=5)
+    assert method.is_one_of([])
+    assert method.is_one_of(["terms", "lpfl"])
+    assert method.is_one_of(["lpfl n_selected=3000"])
+    assert not method.is_one_of(["lpfl n_selected=300", "lpfl init=random", "lpf"])
+
+
 def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
     """A later run adds to what an earlier one measured; the same draws are the same bytes."""
     first = protocol.run(tiny.parts(), Cells(), Extent(1, ["terms"]))

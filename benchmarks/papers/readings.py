@@ -1,0 +1,167 @@
+"""What the papers leave open of k-means and of LSI, each reading measured on the same draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from benchmarks.papers.datasets import load
+from lpisearch.evaluation import clustering_accuracy, mutual_information
+from lpisearch.evaluation.experiments.representations import TermWeights
+from lpisearch.projections.singular import truncated_svd
+from lpisearch.terms.weighting import normalise_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from benchmarks.papers.protocol import Part
+    from lpisearch.evaluation.experiments.collection import Collection
+
+    Floats = NDArray[np.float64]
+
+COUNTS, UNIT = "counts", "tf"
+PARTITION, COSINE = "partition", "cosine"
+STARTS = 10
+MOST_DIMS = 20
+_STEPS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one start of k-means came to; a smaller objective is better."""
+
+    objective: float
+    clusters: NDArray[np.intp]
+
+
+def measure_starts(part: Part) -> dict[str, Any]:
+    """Run k-means from each of several starts, and tell how good each end is.
+
+    The options are a weighting ("counts" are not at unit length), how centres are drawn, the
+    distance, and the number of starts.
+    """
+    scheme, init, distance, starts = part.options
+    collection = _drawn(part)
+    X = collection.counts if scheme == COUNTS else _weighted(collection, scheme)
+    labels = collection.single_labels
+    run = _by_cosine if distance == COSINE else _by_distance
+    found = [run(X, len(set(labels)), init, seed) for seed in range(starts)]
+    agreed = [agreement(labels, each.clusters) for each in found]
+    return {
+        "objective": [each.objective for each in found],
+        "AC": [each["AC"] for each in agreed],
+        "NMI": [each["NMI"] for each in agreed],
+        "documents": X.shape[0],
+        "terms": int(np.count_nonzero(np.bincount(X.indices) > 1)),
+    }
+
+
+def measure_lsi(part: Part) -> dict[str, Any]:
+    """Cluster documents in the leading singular directions by each reading of “LSI”."""
+    collection = _drawn(part)
+    labels = collection.single_labels
+    n_classes = len(set(labels))
+    X = _weighted(collection, UNIT)
+    rng = np.random.default_rng(0)
+    plain = truncated_svd(X, MOST_DIMS, rng=rng)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    centred = truncated_svd(X, n_classes, rng=rng, mean=mean)
+    weighed = truncated_svd(_weighted(collection, "tfidf"), n_classes, rng=rng)
+    U, scaled = plain.documents, plain.documents * plain.values
+    places = {
+        "c dimensions": scaled[:, :n_classes],
+        "c dimensions, rows at unit length": unit(scaled[:, :n_classes]),
+        "c dimensions, all of one scale": U[:, :n_classes],
+        "c dimensions, all of one scale, rows at unit length": unit(U[:, :n_classes]),
+        "c − 1 dimensions": scaled[:, : n_classes - 1],
+        "c dimensions without the first": scaled[:, 1 : n_classes + 1],
+        "2 c dimensions": scaled[:, : 2 * n_classes],
+        "c dimensions about the mean (PCA)": centred.documents * centred.values,
+        "c dimensions of tf-idf": weighed.documents * weighed.values,
+    }
+    found = {name: agreement(labels, _best(Z, n_classes)) for name, Z in places.items()}
+    by_dims = [
+        agreement(labels, _best(scaled[:, :dims], n_classes)) for dims in range(1, MOST_DIMS + 1)
+    ]
+    turned = [
+        agreement(labels, _best(unit(scaled[:, :dims]), n_classes))
+        for dims in range(2, MOST_DIMS + 1)
+    ]
+    best = f"the best of 1 … {MOST_DIMS} dimensions, by the labels"
+    found[best] = max(by_dims, key=_accuracy)
+    best = f"the best of 2 … {MOST_DIMS} dimensions, by the labels, rows at unit length"
+    found[best] = max(turned, key=_accuracy)
+    return {"readings": found}
+
+
+def agreement(labels: list[str], clusters: Any) -> dict[str, float]:
+    """Give AC and NMI in per cent."""
+    found = clusters.tolist()
+    return {
+        "AC": 100 * clustering_accuracy(labels, found),
+        "NMI": 100 * mutual_information(labels, found),
+    }
+
+
+def unit(Z: Any) -> Any:
+    """Bring rows to unit length; a row of zeros stays one."""
+    lengths = np.linalg.norm(Z, axis=1, keepdims=True)
+    return Z / np.where(lengths > 0, lengths, 1)
+
+
+def _accuracy(found: dict[str, float]) -> float:
+    return found["AC"]
+
+
+def _drawn(part: Part) -> Collection:
+    collection = load(part.data)
+    rows = np.flatnonzero(np.isin(np.array(collection.single_labels), part.subset))
+    return collection.of(rows)
+
+
+def _weighted(collection: Collection, scheme: str) -> csr_array:
+    return TermWeights.learn(collection, scheme).apply(collection.counts)
+
+
+def _best(Z: Any, n_clusters: int) -> NDArray[np.intp]:
+    model = KMeans(n_clusters, n_init=STARTS, random_state=0)
+    return np.asarray(model.fit(np.ascontiguousarray(Z)).labels_)
+
+
+def _by_distance(X: csr_array, n_clusters: int, init: str, seed: int) -> Found:
+    """Lloyd's steps by Euclidean distance; a cluster that is empty gets the farthest document."""
+    centres: Any = init
+    if init == PARTITION:
+        groups = np.random.default_rng(seed).permutation(np.arange(X.shape[0]) % n_clusters)
+        centres = _sums(X, groups, n_clusters) / np.bincount(groups)[:, np.newaxis]
+    model = KMeans(n_clusters, n_init=1, init=centres, random_state=seed, max_iter=_STEPS).fit(X)
+    return Found(float(model.inertia_), np.asarray(model.labels_))
+
+
+def _by_cosine(X: csr_array, n_clusters: int, init: str, seed: int) -> Found:
+    """Spherical k-means: centres at unit length, from random documents; an empty one stays put."""
+    del init  # random documents alone
+    X = normalise_rows(X)
+    rng = np.random.default_rng(seed)
+    centres = X[rng.choice(X.shape[0], n_clusters, replace=False)].toarray()
+    clusters = np.full(X.shape[0], -1)
+    for _ in range(_STEPS):
+        cosines = np.asarray(X @ centres.T)
+        before, clusters = clusters, cosines.argmax(axis=1)
+        if np.array_equal(before, clusters):
+            break
+        sums = unit(_sums(X, clusters, n_clusters))
+        empty = np.bincount(clusters, minlength=n_clusters) == 0
+        centres = np.where(empty[:, np.newaxis], centres, sums)
+    return Found(float(-cosines.max(axis=1).sum()), clusters)
+
+
+def _sums(X: csr_array, groups: NDArray[np.intp], n_groups: int) -> Any:
+    from scipy.sparse import csr_array
+
+    ones = (np.ones(len(groups), X.dtype), (groups, np.arange(len(groups))))
+    return np.asarray((csr_array(ones, shape=(n_groups, len(groups))) @ X).toarray())
