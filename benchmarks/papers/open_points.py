@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.papers.methods import Method
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import AVERAGE, Published
-from benchmarks.papers.readings import COSINE, COUNTS, PARTITION, UNIT
+from benchmarks.papers.readings import COSINE, COUNTS, PARTITION, SINGLE, UNIT
 from benchmarks.papers.tables import Findings
 from lpisearch.records import Table
 
@@ -61,6 +61,9 @@ READINGS = {
     "random documents, 1 start": Reading(_RANDOM, 1),
     "random documents, the best of 10 by the labels": Reading(_RANDOM, 10, "AC"),
     "a random partition, 10 starts": Reading((UNIT, PARTITION, EUCLIDEAN, 10), 10),
+    "random documents, 10 starts, then single documents moved": Reading(
+        (UNIT, "random", SINGLE, 10), 10
+    ),
     "cosines, centres at unit length, 10 starts": Reading((UNIT, "random", COSINE, 10), 10),
     "counts, not at unit length": Reading((COUNTS, "k-means++", EUCLIDEAN, 10), 10),
     "tf-idf": Reading(("tfidf", "k-means++", EUCLIDEAN, 10), 10),
@@ -221,7 +224,7 @@ def _means(form: str, results: Results) -> Table:
                     "error": round(ours, 1),
                     "difference": round(mean - printed, 1),
                     "error of the difference": round(error, 1),
-                    "in such errors": round((mean - printed) / error, 1),
+                    "in such errors": round((mean - printed) / error, 1) if error else None,
                     "draws": fewest,
                 }
             )
@@ -243,7 +246,7 @@ def _of_numbers(
     for number in CLASSES:
         parts = [Part("clusters", DATA, TERMS, subset) for subset in drawn(DATA, number, draws)]
         own = [results[part] for part in parts if what in results.get(part, {})]
-        if len(own) > 2:  # noqa: PLR2004 (a line and what is left of it)
+        if len(own) > 2:
             found.append(way(number, [each[what] for each in own],
                              [each["documents"] for each in own]))  # fmt: skip
             counts.append(len(own))

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 COUNTS, UNIT = "counts", "tf"
-PARTITION, COSINE = "partition", "cosine"
+PARTITION, COSINE, SINGLE = "partition", "cosine", "single moves"
 STARTS = 10
 MOST_DIMS = 20
 _STEPS = 300
+_ROUNDS = 30
+_LEAST_SAVED = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def measure_starts(part: Part) -> dict[str, Any]:
     collection = _drawn(part)
     X = collection.counts if scheme == COUNTS else _weighted(collection, scheme)
     labels = collection.single_labels
-    run = _by_cosine if distance == COSINE else _by_distance
+    run = {COSINE: _by_cosine, SINGLE: _by_single_moves}.get(distance, _by_distance)
     found = [run(X, len(set(labels)), init, seed) for seed in range(starts)]
     agreed = [agreement(labels, each.clusters) for each in found]
     return {
@@ -140,6 +142,53 @@ def _by_distance(X: csr_array, n_clusters: int, init: str, seed: int) -> Found:
         centres = _sums(X, groups, n_clusters) / np.bincount(groups)[:, np.newaxis]
     model = KMeans(n_clusters, n_init=1, init=centres, random_state=seed, max_iter=_STEPS).fit(X)
     return Found(float(model.inertia_), np.asarray(model.labels_))
+
+
+def _by_single_moves(X: csr_array, n_clusters: int, init: str, seed: int) -> Found:
+    """Lloyd's steps, then moves of single documents until none helps, as `kmeans` of Matlab did.
+
+    To leave a cluster of n documents saves n / (n − 1) of the squared distance, to enter one costs
+    n / (n + 1) of it.
+    """
+    clusters = _by_distance(X, n_clusters, init, seed).clusters.copy()
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    for _ in range(_ROUNDS):
+        sums = _sums(X, clusters, n_clusters).astype(np.float64)
+        sizes = np.bincount(clusters, minlength=n_clusters).astype(float)
+        wanted = _saved(np.asarray(X @ sums.T), squares, clusters, sums, sizes).max(axis=1)
+        movable = np.flatnonzero(wanted > _LEAST_SAVED)
+        moved = 0
+        for row in movable[np.argsort(-wanted[movable])]:
+            terms = slice(X.indptr[row], X.indptr[row + 1])
+            at, weights = X.indices[terms], X.data[terms]
+            products = (sums[:, at] @ weights)[np.newaxis]
+            saved = _saved(products, squares[[row]], clusters[[row]], sums, sizes)[0]
+            target, own = int(saved.argmax()), int(clusters[row])
+            if saved[target] > _LEAST_SAVED:
+                sums[own, at] -= weights
+                sums[target, at] += weights
+                sizes[own], sizes[target] = sizes[own] - 1, sizes[target] + 1
+                clusters[row] = target
+                moved += 1
+        if not moved:
+            break
+    lengths = np.square(sums).sum(axis=1) / np.maximum(sizes, 1)
+    return Found(float(squares.sum() - lengths.sum()), clusters)
+
+
+def _saved(
+    products: Floats, squares: Floats, clusters: NDArray[np.intp], sums: Floats, sizes: Floats
+) -> Floats:
+    """Give what the objective loses when documents move to each cluster; 0 for their own."""
+    n = np.maximum(sizes, 1)
+    lengths = np.square(sums).sum(axis=1)
+    distances = squares[:, np.newaxis] - 2 * products / n + lengths / n**2
+    rows = np.arange(len(clusters))
+    own = sizes[clusters]
+    left = np.where(own > 1, distances[rows, clusters] * own / np.maximum(own - 1, 1), 0.0)
+    saved: Floats = left[:, np.newaxis] - distances * sizes / (sizes + 1)
+    saved[rows, clusters] = 0
+    return saved
 
 
 def _by_cosine(X: csr_array, n_clusters: int, init: str, seed: int) -> Found:
