@@ -261,6 +261,23 @@ def test_the_first_draw_of_everything_comes_before_the_second(tiny: Clustering) 
     assert len(half) == 4
 
 
+def test_settings_are_compared_on_the_draws_that_they_share(tiny: Clustering) -> None:
+    """One more draw of a run that was cut short makes no setting the best; few draws are said."""
+    del tiny  # the collection alone
+    methods = tuple(Method.of("lpfl", n_selected=m) for m in (10, 20, 30))
+    experiment = Clustering("tiny", (2,), 4, {"LPFL": methods})
+    parts = experiment.parts()
+    found = dict(zip(parts[:4], ({"AC": value} for value in (60.0, 60.0, 60.0, 99.0)), strict=True))
+    found |= dict(zip(parts[4:7], ({"AC": value} for value in (70.0, 60.0, 60.0)), strict=True))
+    found[parts[8]] = {"AC": 100.0}
+    assert experiment.best(found, 2, "LPFL") == methods[1]
+    assert experiment.by_draw(found, 2, "LPFL").keys() == {part.subset for part in parts[4:7]}
+    said = experiment.notes(found)
+    assert "LPFL: of 3 settings, those measured so far are 10, 20." in said
+    assert "LPFL, best setting by number of classes: 2: 20." in said
+    assert experiment.best({}, 2, "LPFL") == methods[0]
+
+
 def test_curves_say_how_far_draws_spread_and_how_many_there_are() -> None:
     """A row has means, deviations and the fewest draws; what holds everywhere is a note."""
     curves = collected([("A", 1.0, 90.0), ("A", 1.0, 94.0), ("A", 2.0, 80.0), ("B", 1.0, 50.0)])
