@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-COUNTS, UNIT = "counts", "tf"
+UNIT = "tf"
 PARTITION, COSINE, SINGLE = "partition", "cosine", "single moves"
 STARTS = 10
-MOST_DIMS = 20
 _STEPS = 300
 _ROUNDS = 30
 _LEAST_SAVED = 1e-6
@@ -43,12 +42,11 @@ class Found:
 def measure_starts(part: Part) -> dict[str, Any]:
     """Run k-means from each of several starts, and tell how good each end is.
 
-    The options are a weighting ("counts" are not at unit length), how centres are drawn, the
-    distance, and the number of starts.
+    The options are a weighting, how centres are drawn, the distance, and the number of starts.
     """
     scheme, init, distance, starts = part.options
     collection = _drawn(part)
-    X = collection.counts if scheme == COUNTS else _weighted(collection, scheme)
+    X = _weighted(collection, scheme)
     labels = collection.single_labels
     run = {COSINE: _by_cosine, SINGLE: _by_single_moves}.get(distance, _by_distance)
     found = [run(X, len(set(labels)), init, seed) for seed in range(starts)]
@@ -63,13 +61,17 @@ def measure_starts(part: Part) -> dict[str, Any]:
 
 
 def measure_lsi(part: Part) -> dict[str, Any]:
-    """Cluster documents in the leading singular directions by each reading of “LSI”."""
+    """Cluster documents in the leading singular directions by each reading of “LSI”.
+
+    The options are the numbers of dimensions of which the best is taken.
+    """
     collection = _drawn(part)
     labels = collection.single_labels
     n_classes = len(set(labels))
     X = _weighted(collection, UNIT)
     rng = np.random.default_rng(0)
-    plain = truncated_svd(X, MOST_DIMS, rng=rng)
+    most = max(*part.options, 2 * n_classes)
+    plain = truncated_svd(X, most, rng=rng)
     mean = np.asarray(X.mean(axis=0)).ravel()
     centred = truncated_svd(X, n_classes, rng=rng, mean=mean)
     weighed = truncated_svd(_weighted(collection, "tfidf"), n_classes, rng=rng)
@@ -78,7 +80,6 @@ def measure_lsi(part: Part) -> dict[str, Any]:
         "c dimensions": scaled[:, :n_classes],
         "c dimensions, rows at unit length": unit(scaled[:, :n_classes]),
         "c dimensions, all of one scale": U[:, :n_classes],
-        "c dimensions, all of one scale, rows at unit length": unit(U[:, :n_classes]),
         "c − 1 dimensions": scaled[:, : n_classes - 1],
         "c dimensions without the first": scaled[:, 1 : n_classes + 1],
         "2 c dimensions": scaled[:, : 2 * n_classes],
@@ -86,17 +87,11 @@ def measure_lsi(part: Part) -> dict[str, Any]:
         "c dimensions of tf-idf": weighed.documents * weighed.values,
     }
     found = {name: agreement(labels, _best(Z, n_classes)) for name, Z in places.items()}
-    by_dims = [
-        agreement(labels, _best(scaled[:, :dims], n_classes)) for dims in range(1, MOST_DIMS + 1)
-    ]
-    turned = [
-        agreement(labels, _best(unit(scaled[:, :dims]), n_classes))
-        for dims in range(2, MOST_DIMS + 1)
-    ]
-    best = f"the best of 1 … {MOST_DIMS} dimensions, by the labels"
-    found[best] = max(by_dims, key=_accuracy)
-    best = f"the best of 2 … {MOST_DIMS} dimensions, by the labels, rows at unit length"
-    found[best] = max(turned, key=_accuracy)
+    tried = [agreement(labels, _best(scaled[:, :dims], n_classes)) for dims in part.options]
+    turned = [agreement(labels, _best(unit(scaled[:, :dims]), n_classes)) for dims in part.options]
+    said = f"the best of {min(part.options)} … {max(part.options)} dimensions, by the labels"
+    found[said] = max(tried, key=_accuracy)
+    found[f"{said}, rows at unit length"] = max(turned, key=_accuracy)
     return {"readings": found}
 
 
