@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.papers.catalogue import PAPERS, chosen
 from benchmarks.papers.datasets import DATA
 from benchmarks.papers.draws import kept_draws, read_draws
-from benchmarks.papers.pages import draws_found, draws_shown, write_overview, write_table
+from benchmarks.papers.pages import behind_page, write_overview, write_table
 from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
 from lpisearch.evaluation.experiments.cells import Cells, kept_cells
@@ -84,11 +84,12 @@ def reproduce(asked: Asked, folder: Path, cells: Cells, extent: Extent) -> None:
         found = table.findings(asked.form, results)
         wanted = dict.fromkeys(part for part in parts[table.name] if part.method.is_known)
         left = sum(part not in results for part in wanted)
-        if not asked.anew and draws_shown(folder, table) > draws_found(found):
+        found = found.with_left(left, len(wanted))
+        if not asked.anew and behind_page(folder, table, asked.form, len(wanted)) > found.measured:
             print(f"{table.name}: its page rests on more draws than are kept, and stays as it is.",
                   file=sys.stderr)  # fmt: skip
             continue
-        write_table(folder, paper, table, asked.form, found.with_left(left, len(wanted)))
+        write_table(folder, paper, table, asked.form, found)
     write_overview(folder, PAPERS)
 
 

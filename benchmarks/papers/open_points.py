@@ -224,8 +224,8 @@ def _means(form: str, results: Results) -> Table:
                     "paper": round(printed, 1),
                     "measured": round(mean, 1),
                     "error": round(ours, 1),
-                    "difference": round(mean - printed, 1),
-                    "error of the difference": round(error, 1),
+                    "measured − paper": round(mean - printed, 1),
+                    "error of that": round(error, 1),
                     "in such errors": round((mean - printed) / error, 1) if error else None,
                     "draws": fewest,
                 }

@@ -286,6 +286,7 @@ def test_curves_say_how_far_draws_spread_and_how_many_there_are() -> None:
     assert table.rows[1] == {"p": "2", "A": 80, "A ±": None, "draws": 1}
     assert table.notes == ("B: 50.00 (1 draws)",)
     assert [series.y for series in as_series(curves)] == [(92, 80), (50,)]
+    assert as_table("curves", "Curves", "p", curves | {"C": {}}) == table
 
 
 @pytest.mark.data
