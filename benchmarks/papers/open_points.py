@@ -117,7 +117,13 @@ def _many(form: str) -> int:
 
 
 def _subsets(draws: int) -> list[tuple[int, tuple[str, ...]]]:
-    return [(number, subset) for number in CLASSES for subset in drawn(DATA, number, draws)]
+    return [(number, subset) for number in CLASSES for subset in _sets(number, draws)]
+
+
+def _sets(number: int, draws: int) -> list[tuple[str, ...]]:
+    """Draw sets of classes, first those of the tables: of few classes more draws are others."""
+    first = drawn(DATA, number, PAPER_DRAWS)
+    return list(dict.fromkeys([*first, *drawn(DATA, number, max(draws, PAPER_DRAWS))]))[:draws]
 
 
 def _printed(table: str, column: str) -> dict[str, float]:
@@ -246,7 +252,7 @@ def _of_numbers(
     """Return mean, its error and that of the paper's 50 draws for each number of classes."""
     found, counts = [], []
     for number in CLASSES:
-        parts = [Part("clusters", DATA, TERMS, subset) for subset in drawn(DATA, number, draws)]
+        parts = [Part("clusters", DATA, TERMS, subset) for subset in _sets(number, draws)]
         own = [results[part] for part in parts if what in results.get(part, {})]
         if len(own) > 2:
             found.append(way(number, [each[what] for each in own],

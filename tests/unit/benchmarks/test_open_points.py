@@ -76,6 +76,16 @@ def test_every_reading_of_lsi_has_an_accuracy() -> None:
 
 
 @pytest.mark.usefixtures("easy")
+def test_more_draws_begin_with_those_of_the_tables() -> None:
+    """However many there are, no set comes twice, and the first are the first of fewer."""
+    for number in (2, 5):
+        sets = open_points._sets(number, 30)
+        assert len(set(sets)) == len(sets) == 30
+        assert sets[:2] == open_points._sets(number, 2)
+        assert sets[:3] == list(protocol.drawn("tdt2", number, 3))
+
+
+@pytest.mark.usefixtures("easy")
 def test_readings_are_set_beside_the_papers() -> None:
     """A row for each reading, with its difference from the paper and from what is done here."""
     parts = open_points.baseline_parts("short") + open_points.lsi_parts("short")
