@@ -133,7 +133,7 @@ class Clustering:
         for label, methods in self.columns.items():
             if not methods[0].is_known:
                 notes.append(f"{label}: the method is missing here.")
-            elif len(methods) > 1:
+            elif len(methods) > 1 and any(self._all(results, label)):
                 said = self._best(results, label)
                 notes.append(f"{label}, best setting by number of classes: {said}.")
                 notes += self._few(results, label)
