@@ -1,6 +1,6 @@
 """How to choose what labels of some documents count: rules beside each other on the same maps.
 
-Run: python -m benchmarks.label_strength [--collections tdt2,…] [--draws 3]
+Run: python -m benchmarks.label_strength [--collections tdt2,…] [--shares 0.2,…] [--draws 3]
 
 Tasks are those of `benchmarks.semi_supervised`. Every strength is judged on the 2,000 other
 documents, and each rule chooses from what is held out of the labelled ones: the strength nearest to
@@ -67,15 +67,17 @@ def main() -> None:
     """Print the gain of each rule by collection, and the worst cell (share and collection)."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--collections", default=",".join(COLLECTIONS))
+    parser.add_argument("--shares", default=",".join(map(str, SHARES)), help="of labels")
     parser.add_argument("--draws", type=int, default=3)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    shares = [float(share) for share in options.shares.split(",")]
     judged: list[Judged] = []
     names = options.collections.split(",")
     for name in names:
         task = task_of(name)
         blind = RLPI(alpha="auto").fit(task.X, affinity=task.W)
-        for share in SHARES:
+        for share in shares:
             own = [_judged(name, task, blind, share, draw) for draw in range(options.draws)]
             judged += own
             means = np.mean([each.accuracy for each in own], axis=0)
@@ -87,9 +89,9 @@ def main() -> None:
         cells = {
             (name, share): fmean(each.gain(rule) for each in judged if each[:2] == (name, share))
             for name in names
-            for share in SHARES
+            for share in shares
         }
-        gains = [fmean(cells[name, share] for share in SHARES) for name in names]
+        gains = [fmean(cells[name, share] for share in shares) for name in names]
         worst = min(cells, key=lambda cell: cells[cell])
         print(f"| {rule[0]} | {rule[1]} |", " | ".join(f"{gain:+.2f}" for gain in gains),
               f"| {cells[worst]:+.2f} ({worst[0]}, {worst[1]:.0%}) |")  # fmt: skip
