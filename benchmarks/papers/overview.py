@@ -115,7 +115,8 @@ def _is_per_cent(name: str) -> bool:
 def _averages(known: dict[str, Any]) -> Iterator[dict[str, Cell]]:
     for report in _AVERAGED:
         for (row, column), found in _cells(known.get(report), f"{report}-AC").items():
-            if row == AVERAGE and found["paper"] is not None:
+            # One draw is no average: it may be of some numbers of classes alone.
+            if row == AVERAGE and found["paper"] is not None and found.get("draws") != 1:
                 error = found.get("measured_spread")
                 yield {
                     "table": report,
