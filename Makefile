@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-cluster test-postgres test-slow test-web torture coverage check format docs bench results papers audit clean
+.PHONY: help demo test test-cluster test-postgres test-papers test-slow test-web torture coverage check format docs bench results papers audit clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,10 @@ test: $(VENV)/.installed-dev   ## run the test suite
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
+
+# Dense versions written from the papers beside every method, at up to 5,000 documents: some minutes.
+test-papers: $(VENV)/.installed-dev   ## compare every method with the papers' equations at every size
+	$(BIN)/python -m pytest --timeout 1800 tests/papers
 
 # The server, its API and its pages; in a real browser where there is one (apt-get install chromium).
 test-web: $(VENV)/.installed-dev   ## test what `lpisearch serve` serves, in a browser too

@@ -55,7 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in options.collections.split(","):
-        task = _task(name)
+        task = task_of(name)
         blind = RLPI(alpha="auto").fit(task.X, affinity=task.W)
         for share in SHARES:
             rows = [_row(task, blind, share, draw, manifold=options.manifold)
@@ -65,7 +65,8 @@ def main() -> None:
             print(f"{name:10} {share:4.0%}  {said}", flush=True)
 
 
-def _task(name: str) -> Task:
+def task_of(name: str) -> Task:
+    """Draw documents of a collection to learn from and to judge."""
     collection = load(name) if name in DATASETS else read_texts(name)
     rng = np.random.default_rng(1)
     rows = rng.permutation(len(collection))[: LEARNED + JUDGED]
@@ -78,7 +79,7 @@ def _task(name: str) -> Task:
 
 
 def _row(task: Task, blind: RLPI, share: float, draw: int, *, manifold: bool) -> dict[str, float]:
-    rows = _labelled_rows(task.labels, share, draw)
+    rows = labelled_rows(task.labels, share, draw)
     some: list[Any] = [None] * len(task.labels)
     for row in rows:
         some[row] = task.labels[row]
@@ -86,15 +87,15 @@ def _row(task: Task, blind: RLPI, share: float, draw: int, *, manifold: bool) ->
     alone = RLPI(alpha="auto").fit(task.X[rows], task.labels[rows].tolist())
     blend = RLPI(alpha="auto", graph="blend").fit(task.X, some)
     maps = {"neighbours": blind, "labels": alone, "one graph": blend, "both": both}
-    found = {name: _right(task, rows, each.embed) for name, each in maps.items()}
+    found = {name: share_right(task, rows, each.embed) for name, each in maps.items()}
     found["strength"] = min(float(both.label_strength_ or 0), 8.0)
     for beta in BETAS if manifold else ():
         A = _manifold(task, some, beta)
-        found[f"β {beta}"] = _right(task, rows, lambda X, A=A: X @ A)
+        found[f"β {beta}"] = share_right(task, rows, lambda X, A=A: X @ A)
     return found
 
 
-def _labelled_rows(labels: NDArray[np.str_], share: float, draw: int) -> NDArray[np.intp]:
+def labelled_rows(labels: NDArray[np.str_], share: float, draw: int) -> NDArray[np.intp]:
     """Draw a share of each class, at least one document."""
     rng = np.random.default_rng(draw)
     found = []
@@ -104,7 +105,7 @@ def _labelled_rows(labels: NDArray[np.str_], share: float, draw: int) -> NDArray
     return np.sort(np.concatenate(found))
 
 
-def _right(task: Task, rows: NDArray[np.intp], places: Any) -> float:
+def share_right(task: Task, rows: NDArray[np.intp], places: Any) -> float:
     """Return the share of the judged documents whose nearest centre is their class."""
     shares, names = memberships(task.labels[rows].tolist(), len(rows))
     centres = unit_rows(np.asarray(shares.T @ unit_rows(np.asarray(places(task.X[rows])))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from itertools import chain
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.papers.catalogue import PAPERS, chosen
 from benchmarks.papers.datasets import DATA
-from benchmarks.papers.draws import read_draws, write_draws
-from benchmarks.papers.pages import write_overview, write_table
+from benchmarks.papers.draws import kept_draws, read_draws
+from benchmarks.papers.pages import behind_page, write_overview, write_table
 from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
 from lpisearch.evaluation.experiments.cells import Cells, kept_cells
@@ -42,6 +43,7 @@ def main(words: list[str] | None = None) -> int:
     some = options.known or options.only or options.minutes is not None
     options.keep = options.keep or bool(some)
     signature = {"papers": names, "form": options.form, "keep": options.keep}
+    earlier = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with kept_cells(signature, _progress_line()) as cells:
             asked = Asked(names, options.form, not options.keep)
@@ -49,8 +51,14 @@ def main(words: list[str] | None = None) -> int:
             extent = Extent(0 if options.known else options.jobs, options.only, until)
             reproduce(asked, options.into, cells, extent)
     except KeyboardInterrupt:
-        print("\nInterrupted. The same command goes on from here.", file=sys.stderr)
+        print(
+            "\nInterrupted. What was measured is kept. The same command goes on from here; with "
+            "--known it writes the pages.",
+            file=sys.stderr,
+        )
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
     print(f"\n{options.into} in {time.perf_counter() - began:.0f} s", file=sys.stderr)
     return 0
 
@@ -70,14 +78,24 @@ def reproduce(asked: Asked, folder: Path, cells: Cells, extent: Extent) -> None:
     parts = {table.name: table.parts(asked.form) for _, table in tables}
     every = list(chain.from_iterable(parts.values()))
     draws = {} if asked.anew else read_draws(folder, (part.data for part in every))
-    results = run(every, cells, extent, draws)
-    write_draws(folder, results)
+    with kept_draws(folder) as keeper:
+        results = run(every, cells, extent, draws, keeper.add)
     for paper, table in tables:
         found = table.findings(asked.form, results)
         wanted = dict.fromkeys(part for part in parts[table.name] if part.method.is_known)
         left = sum(part not in results for part in wanted)
-        write_table(folder, paper, table, asked.form, found.with_left(left, len(wanted)))
+        found = found.with_left(left, len(wanted))
+        if not asked.anew and behind_page(folder, table, asked.form, len(wanted)) > found.measured:
+            print(f"{table.name}: its page rests on more draws than are kept, and stays as it is.",
+                  file=sys.stderr)  # fmt: skip
+            continue
+        write_table(folder, paper, table, asked.form, found)
     write_overview(folder, PAPERS)
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    """End as by Ctrl-C: what was measured is written down."""
+    raise KeyboardInterrupt
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -98,7 +116,8 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--only", action="append", default=[], metavar="METHOD",
-        help="measure these methods alone, by their names in the registry (implies --keep)",
+        help="measure these methods alone, by their names in the registry, or with settings: "
+        "'lpfl n_selected=3000' (implies --keep)",
     )  # fmt: skip
     parser.add_argument(
         "--known", action="store_true", help="measure nothing: write pages from what is known"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -83,20 +82,30 @@ class Clustering:
         return self._of(results, number, label, self.best(results, number, label))
 
     def best(self, results: Results, number: int, label: str) -> Method:
-        """Return the setting that has the best mean accuracy, of those with most draws."""
+        """Return the setting that has the best mean accuracy, of those with most draws.
 
-        def draws_and_accuracy(method: Method) -> tuple[int, float]:
-            made = sum(part in results for part in self._parts(number, label, method))
-            own = self._of(results, number, label, method)
-            return made, fmean(each["AC"] for each in own) if own else -1.0
+        A run that was cut short leaves some with one draw less: what all of these have counts.
+        """
+        settings = self.settings(number, label)
+        made = {each: self._made(results, number, label, each) for each in settings}
+        most = max(made.values())
+        known = {
+            each: own
+            for each in settings
+            if made[each] >= most - 1 and (own := self._accuracies(results, number, label, each))
+        }
+        if not known:
+            return settings[0]
+        shared = set.intersection(*map(set, known.values()))
 
-        return max(self.settings(number, label), key=draws_and_accuracy)
+        def mean(method: Method) -> float:
+            return fmean(known[method][draw] for draw in shared or known[method])
+
+        return max(known, key=mean)
 
     def by_draw(self, results: Results, number: int, label: str) -> dict[tuple[Any, ...], float]:
         """Return the accuracy of a column in each draw."""
-        parts = self._parts(number, label, self.best(results, number, label))
-        known = ((part.subset, results.get(part, {})) for part in parts)
-        return {subset: found["AC"] for subset, found in known if "AC" in found}
+        return self._accuracies(results, number, label, self.best(results, number, label))
 
     def compared(self, results: Results, published: Published, what: str, name: str) -> Comparison:
         """Put the values of the paper beside those found here."""
@@ -124,9 +133,10 @@ class Clustering:
         for label, methods in self.columns.items():
             if not methods[0].is_known:
                 notes.append(f"{label}: the method is missing here.")
-            elif len(methods) > 1:
+            elif len(methods) > 1 and any(self._all(results, label)):
                 said = self._best(results, label)
                 notes.append(f"{label}, best setting by number of classes: {said}.")
+                notes += self._few(results, label)
             failed = [each["error"] for each in self._all(results, label) if "error" in each]
             if failed:
                 notes.append(f"{label}: {len(failed)} measurements were impossible ({failed[0]})")
@@ -156,6 +166,36 @@ class Clustering:
         sets = drawn(self.data, number, self.own_draws.get(label, self.draws))
         return [Part("clusters", self.data, method, subset) for subset in sets]
 
+    def _accuracies(
+        self, results: Results, number: int, label: str, method: Method
+    ) -> dict[tuple[Any, ...], float]:
+        parts = self._parts(number, label, method)
+        known = ((part.subset, results.get(part, {})) for part in parts)
+        return {subset: found["AC"] for subset, found in known if "AC" in found}
+
+    def _made(self, results: Results, number: int, label: str, method: Method) -> int:
+        return sum(part in results for part in self._parts(number, label, method))
+
+    def _few(self, results: Results, label: str) -> list[str]:
+        """Say that some settings were measured in hardly any draws, so that others were chosen."""
+        made = {
+            method: sum(self._made(results, number, label, method) for number in self.classes)
+            for method in self.columns[label]
+        }
+        many = [method for method in made if 2 * made[method] >= max(made.values())]
+        if len(many) == len(made):
+            return []
+        said = ", ".join(self._setting(label, method) for method in many)
+        return [f"{label}: of {len(made)} settings, those measured so far are {said}."]
+
+    def _setting(self, label: str, method: Method) -> str:
+        """Say what tells a setting from the others of a column."""
+        return " ".join(
+            str(value)
+            for name, value in method.arguments
+            if len({dict(each.arguments)[name] for each in self.columns[label]}) > 1
+        )
+
     def _of(
         self, results: Results, number: int, label: str, method: Method
     ) -> list[dict[str, Any]]:
@@ -170,14 +210,7 @@ class Clustering:
         return [results[part] for part in parts if part in results]
 
     def _best(self, results: Results, label: str) -> str:
-        best = partial(self.best, results, label=label)
-        varied = {number: dict(best(number).arguments) for number in self.classes}
-        names = [
-            name
-            for name in next(iter(varied.values()))
-            if len({dict(method.arguments)[name] for method in self.columns[label]}) > 1
-        ]
         return ", ".join(
-            f"{number}: {' '.join(str(own[name]) for name in names)}"
-            for number, own in varied.items()
+            f"{number}: {self._setting(label, self.best(results, number, label))}"
+            for number in self.classes
         )

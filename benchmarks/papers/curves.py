@@ -47,6 +47,7 @@ def as_table(name: str, title: str, corner: str, curves: Curves, digits: int = 2
     The draws are those of the curve that has fewest there. A curve of one point, where others
     have more, is a note.
     """
+    curves = {label: own for label, own in curves.items() if own}
     lines = {label: own for label, own in curves.items() if len(own) > 1} or curves
     rows: list[dict[str, Cell]] = []
     for x in dict.fromkeys(x for own in lines.values() for x in own):

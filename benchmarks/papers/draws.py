@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.files import whole_file
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from benchmarks.papers.protocol import Part, Results
@@ -19,6 +23,48 @@ if TYPE_CHECKING:
 FOLDER = "draws"
 # Of a measurement; enough for every figure that a page shows.
 _DIGITS = 7
+EVERY_SECONDS = 60.0
+
+
+class Keeper:
+    """Writes measurements down while a run goes on.
+
+    What is written again each time is all of the run, so that of two runs at once neither loses
+    what it measured to the other.
+
+    Parameters
+    ----------
+    folder
+        Of the pages.
+    every
+        Seconds between two writings.
+    """
+
+    def __init__(self, folder: Path, every: float = EVERY_SECONDS) -> None:
+        self._folder, self._every = folder, every
+        self._found: dict[Part, dict[str, Any]] = {}
+        self._last = time.monotonic()
+
+    def add(self, part: Part, value: dict[str, Any]) -> None:
+        """Take a measurement, and write all if it is time."""
+        self._found[part] = value
+        if time.monotonic() - self._last >= self._every:
+            self.write()
+
+    def write(self) -> None:
+        """Write down what there is."""
+        write_draws(self._folder, self._found)
+        self._last = time.monotonic()
+
+
+@contextmanager
+def kept_draws(folder: Path, every: float = EVERY_SECONDS) -> Iterator[Keeper]:
+    """Keep the measurements of a run, however it ends: done, interrupted, or by an error."""
+    keeper = Keeper(folder, every)
+    try:
+        yield keeper
+    finally:
+        keeper.write()
 
 
 def read_draws(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -50,7 +96,8 @@ def write_draws(folder: Path, results: Results) -> None:
         lines = sorted((read_draws(folder, [name]) | found).items())
         text = "".join(f"{json.dumps(_rounded(line), ensure_ascii=False)}\n" for line in lines)
         # Without the time: the same measurements are the same bytes.
-        path.write_bytes(gzip.compress(text.encode(), mtime=0))
+        with whole_file(path) as stream:
+            stream.write(gzip.compress(text.encode(), mtime=0))
 
 
 def known_of(parts: Iterable[Part], draws: Mapping[str, Any]) -> dict[Part, dict[str, Any]]:

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.papers.categorisation import measure_categories
 from benchmarks.papers.datasets import load
 from benchmarks.papers.methods import learn
+from benchmarks.papers.readings import measure_lsi, measure_starts
 from lpisearch.evaluation import (
     average_accuracy,
     cluster_documents,
@@ -132,6 +133,8 @@ MEASURES: dict[str, Measure] = {
     "eigenvalues": Measure(eigenvalues),
     "convergence": Measure(convergence),
     "categories": Measure(measure_categories, whole=True),
+    "starts": Measure(measure_starts),
+    "lsi-readings": Measure(measure_lsi),
 }
 
 

@@ -59,6 +59,14 @@ class Method:
         """Whether the registry has it."""
         return self.name == TERMS or self.name in METHODS
 
+    def is_one_of(self, names: Sequence[str]) -> bool:
+        """Whether it is named, alone or with some of its settings; () names all."""
+        own = str(self).split()
+        asked = [name.split() for name in names]
+        return not asked or any(
+            own[0] == name[0] and set(name[1:]) <= set(own[1:]) for name in asked
+        )
+
     def __str__(self) -> str:
         settings = [f"{name}={value}" for name, value in self.arguments]
         return " ".join([self.name, *settings, *([self.init] if self.init != "k-means++" else [])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from benchmarks.papers.tables import Findings, Paper, PaperTable
 
+_MADE = re.compile(r"([\d,]+) of [\d,]+ measurements")
 _SECTION = re.compile(r"<!-- (\S+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
@@ -24,7 +26,7 @@ def write_table(folder: Path, paper: Paper, table: PaperTable, form: str, found:
     report = Report(
         title=f"{paper.name}: {table.title}",
         command=f"python -m benchmarks.papers {table.name} --{form}",
-        parameters={"form": form, "extent": found.extent},
+        parameters={"form": form, "extent": found.extent, "measured": found.measured},
         versions=library_versions(),
         tables=(*(each.details() for each in found.comparisons), *found.tables),
         figures=found.figures,
@@ -36,6 +38,20 @@ def write_table(folder: Path, paper: Paper, table: PaperTable, form: str, found:
     sections = dict(_SECTION.findall(page.read_text(encoding="utf-8"))) if page.exists() else {}
     sections[table.name] = section(table, form, found)
     page.write_text(page_text(paper, sections), encoding="utf-8")
+
+
+def behind_page(folder: Path, table: PaperTable, form: str, parts: int) -> int:
+    """Return how many of the measurements that a form takes the page of a table rests on."""
+    path = folder / f"{table.name}.json"
+    if not path.exists():
+        return 0
+    parameters = json.loads(path.read_text(encoding="utf-8"))["parameters"]
+    if parameters["form"] != form:
+        return 0
+    # Pages of before say it in words alone: where they do not, they have all.
+    said = _MADE.search(parameters["extent"])
+    made = int(said[1].replace(",", "")) if said else parts
+    return int(parameters.get("measured", made))
 
 
 def write_overview(folder: Path, papers: tuple[Paper, ...]) -> None:

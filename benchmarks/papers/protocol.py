@@ -73,7 +73,7 @@ class Extent(NamedTuple):
     jobs
         Processes; 0 measures nothing.
     methods
-        Of which parts are measured; () of all.
+        Of which parts are measured, by name or as "name setting=value …"; () of all.
     until
         On the clock of `time.monotonic`: no part begins after it.
     """
@@ -84,7 +84,11 @@ class Extent(NamedTuple):
 
 
 def run(
-    parts: Iterable[Part], cells: Cells, extent: Extent, draws: Mapping[str, Any] | None = None
+    parts: Iterable[Part],
+    cells: Cells,
+    extent: Extent,
+    draws: Mapping[str, Any] | None = None,
+    keep: Callable[[Part, dict[str, Any]], None] = lambda _part, _value: None,
 ) -> Results:
     """Compute the parts that are not there yet; each is written down when it is done.
 
@@ -98,17 +102,22 @@ def run(
         What is measured, and how long.
     draws
         What earlier runs left, by the names of parts.
+    keep
+        Told each measurement of this run, or of one that was interrupted.
     """
     wanted = in_order(part for part in dict.fromkeys(parts) if part.method.is_known)
-    found = known_of(wanted, draws or {})
-    found |= {part: cells.value(str(part), dict) for part in wanted if cells.has(str(part))}
-    asked = (part for part in wanted if not extent.methods or part.method.name in extent.methods)
+    interrupted = {part: cells.value(str(part), dict) for part in wanted if cells.has(str(part))}
+    for part, value in interrupted.items():
+        keep(part, value)
+    found = known_of(wanted, draws or {}) | interrupted
+    asked = (part for part in wanted if part.method.is_one_of(extent.methods))
     missing = [part for part in asked if part not in found] if extent.jobs else []
     cells.total = len(found) + len(missing)
     for name in dict.fromkeys(part.data for part in missing):
         load(name)  # before the processes part, so that it is read once
     for part, value in _computed(missing, extent.jobs) if missing else ():
         found[part] = cells.value(str(part), value)
+        keep(part, found[part])
         if time.monotonic() > extent.until:
             break
     return found

@@ -9,6 +9,7 @@ from benchmarks.papers.categories import Categories
 from benchmarks.papers.clustering import WHOLE, Clustering
 from benchmarks.papers.comparison import Comparison
 from benchmarks.papers.methods import Method
+from benchmarks.papers.open_points import baseline_found, baseline_parts
 from benchmarks.papers.prose import Prose
 from benchmarks.papers.published import AVERAGE, Published, Value
 from benchmarks.papers.tables import Findings, Paper, PaperTable
@@ -210,6 +211,12 @@ PAPER = Paper(
             "Table 3: processing time on TDT2",
             lambda form: clustering(form).parts(),
             times_found,
+        ),
+        _table(
+            "rlpi-2007-baseline",
+            "Table 2, Baseline: what the text leaves open",
+            baseline_parts,
+            baseline_found,
         ),
         _table(
             "rlpi-2007-4",

@@ -10,6 +10,7 @@ from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import Comparison, averaged, with_average
 from benchmarks.papers.curves import as_series, as_table, collected
 from benchmarks.papers.methods import Method
+from benchmarks.papers.open_points import lsi_found, lsi_parts
 from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import Published
@@ -202,6 +203,13 @@ PAPER = Paper(
                 _PROSE.of(f"spg-2008-{number}"),
             )
             for number, data in TABLES.items()
+        ),
+        PaperTable(
+            "spg-2008-lsi",
+            "Table 3, LSI: what the text leaves open",
+            lsi_parts,
+            lsi_found,
+            _PROSE.of("spg-2008-lsi"),
         ),
         PaperTable(
             "spg-2008-figures",

@@ -33,22 +33,25 @@ class Findings:
         What the paper has no number for, or only a curve.
     figures
         Curves.
+    measured
+        How many measurements it rests on, of those that the form takes.
     """
 
     extent: str
     comparisons: tuple[Comparison, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
+    measured: int = 0
 
     def with_left(self, left: int, parts: int) -> Findings:
         """Say how much was not measured yet; each cell says its own count of draws."""
         if not left:
-            return self
+            return replace(self, measured=parts)
         said = (
             f"{self.extent} **Not complete**: {parts - left:,} of {parts:,} measurements were "
             "made, the first draws of everything; the count of draws stands beside each value."
         )
-        return replace(self, extent=said)
+        return replace(self, extent=said, measured=parts - left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,16 +58,24 @@ def choose_label_strength(known: Labelled, alpha: float, rng: np.random.Generato
     alpha
         Strength of the ridge for the labels.
     """
+    right = held_out(known, alpha, rng)
+    return strength_of(right) if right.shape[1] else STRENGTHS[_USUAL]
+
+
+def held_out(known: Labelled, alpha: float, rng: np.random.Generator) -> Floats:
+    """Give a row for each strength: 1 for each labelled document that is right when held out."""
     drawn = np.sort(rng.permutation(known.X.shape[0])[:MOST_DOCUMENTS])
     some = Labelled(known.X[drawn], known.shares[drawn], known.places[drawn])
     fold = rng.permutation(len(drawn)) % FOLDS
     judged = [_judged_right(some, fold != number, alpha) for number in range(FOLDS)]
-    right = np.concatenate([each for each in judged if each is not None] or [_NOTHING], axis=1)
-    if not right.shape[1]:
-        return STRENGTHS[_USUAL]
+    return np.concatenate([each for each in judged if each is not None] or [_NOTHING], axis=1)
+
+
+def strength_of(right: Floats, clear: float = CLEAR) -> float:
+    """Take the strength nearest to 1 that is not worse than the best by so many standard errors."""
     losses = right[right.mean(axis=1).argmax()] - right
     errors = losses.std(axis=1) / np.sqrt(right.shape[1])
-    good = np.flatnonzero(losses.mean(axis=1) <= CLEAR * errors)
+    good = np.flatnonzero(losses.mean(axis=1) <= clear * errors)
     away = np.abs(good - _USUAL) + losses.mean(axis=1)[good] / 2
     return STRENGTHS[int(good[away.argmin()])]
 

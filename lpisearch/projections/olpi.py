@@ -77,7 +77,8 @@ class OLPI(GraphProjection):
     graph in k parts has k such directions, one constant on each part; they come first.
 
     *Isolated documents.* No edge sees a direction on which only documents without a neighbour
-    differ from zero: f is 0 / 0. Such directions come last, with eigenvalue 0.
+    differ from zero: f is 0 / 0. Such directions come last, with eigenvalue 0. Where no document
+    has a neighbour there is nothing to learn from, and `fit` says so, as that of the others does.
 
     References
     ----------
@@ -136,9 +137,9 @@ class OLPI(GraphProjection):
         )
         placed = perf_counter()
         affinity_gram, degree_gram = graph_grams(space.documents, W)
-        found = orthogonal_directions(
-            affinity_gram, degree_gram, space.scales, min(self.n_components, len(space.scales))
-        )
+        # Without any edge the directions would be those of LSI, each of weight 0.
+        wanted = 0 if W.n_isolated == X.shape[0] else min(self.n_components, len(space.scales))
+        found = orthogonal_directions(affinity_gram, degree_gram, space.scales, wanted)
         components = space.to_terms(found.vectors).astype(X.dtype)
         self._keep(components, found.values, self.n_components)
         self.seconds_ = {

@@ -49,12 +49,65 @@ def rlpi(X: Any, Y: Any, alpha: float) -> Any:
     return np.linalg.solve(X.T @ X + alpha * np.eye(X.shape[1]), X.T @ Y)
 
 
-def lpi(X: Any, W: Any, count: int, space: int | None = None) -> tuple[Any, Any]:
+def terms_space(X: Any) -> Any:
+    """Give the right singular vectors as columns, largest singular value first, to the rank."""
+    _, scales, Vt = np.linalg.svd(X, full_matrices=False)
+    return Vt[scales > 1e-10 * scales[0]].T
+
+
+def lsi(X: Any, count: int) -> tuple[Any, Any]:
+    """Find the largest eigenvalues of X Xᵀ and the documents' places, up to scale."""
+    last = len(X) - 1
+    values, U = linalg.eigh(X @ X.T, subset_by_index=(last - count + 1, last))
+    return values[::-1], U[:, ::-1]
+
+
+def kernel_ridge(K: Any, Y: Any, alpha: float, chosen: Any = None) -> Any:
+    """Give the places K C, for (K + αI) C = Y; with a coefficient for some documents alone."""
+    if chosen is None:
+        return K @ np.linalg.solve(K + alpha * np.eye(len(K)), Y)
+    some, own = K[:, chosen], K[np.ix_(chosen, chosen)]
+    return some @ np.linalg.solve(some.T @ some + alpha * own, some.T @ Y)
+
+
+def indicators(y: Any) -> Any:
+    """Give class indicators orthogonal to the constant and to each other, by Gram and Schmidt."""
+    basis = [np.ones(len(y)) / np.sqrt(len(y))]
+    for label in np.unique(y)[:-1]:
+        v = (y == label) * 1.0
+        for before in basis:
+            v = v - before * (before @ v)
+        basis.append(v / np.linalg.norm(v))
+    return np.column_stack(basis[1:]) * np.sqrt(len(y))
+
+
+def laplacian_scores(X: Any, W: Any) -> Any:
+    """Give fᵀ L f / fᵀ D f of each term, about its mean by degrees; a term of none comes last."""
+    d = W.sum(axis=1)
+    F = X - (d @ X) / d.sum()
+    weight = d @ F**2
+    some = weight > 0
+    scores = np.full(X.shape[1], np.inf)
+    scores[some] = 1 - np.einsum("ij,ij->j", F[:, some], W @ F[:, some]) / weight[some]
+    return scores
+
+
+def lpp(X: Any, W: Any, count: int, V: Any) -> tuple[Any, Any]:
+    """Solve Zᵀ W Z a = λ Zᵀ D Z a in a space V, Z the documents about their mean."""
+    Z, d = (X - X.mean(axis=0)) @ V, W.sum(axis=1)
+    last = V.shape[1] - 1
+    values, b = linalg.eigh(
+        Z.T @ W @ Z, Z.T @ (d[:, np.newaxis] * Z), subset_by_index=(last - count + 1, last)
+    )
+    return values[::-1], V @ b[:, ::-1]
+
+
+def lpi(X: Any, W: Any, count: int, space: int | None = None, V: Any = None) -> tuple[Any, Any]:
     """Solve Zᵀ W Z b = λ Zᵀ D Z b in the leading part of the SVD space, a = V b.
 
     What is nearest to the constant is taken out by looking on its complement only.
     """
-    V = np.linalg.svd(X, full_matrices=False)[2][:space].T
+    V = (terms_space(X) if V is None else V)[:, :space]
     Z, d = X @ V, W.sum(axis=1)
     complement = linalg.null_space((d @ Z)[np.newaxis])
     Z, V = Z @ complement, V @ complement
@@ -62,9 +115,9 @@ def lpi(X: Any, W: Any, count: int, space: int | None = None) -> tuple[Any, Any]
     return values[::-1][:count], (V @ b[:, ::-1])[:, :count]
 
 
-def olpi(X: Any, W: Any, count: int, space: int | None = None) -> Any:
+def olpi(X: Any, W: Any, count: int, space: int | None = None, V: Any = None) -> Any:
     """Minimise aᵀ Xᵀ L X a / aᵀ Xᵀ D X a on the complement of what there is, one by one."""
-    V = np.linalg.svd(X, full_matrices=False)[2][:space].T
+    V = (terms_space(X) if V is None else V)[:, :space]
     Z, D = X @ V, np.diag(W.sum(axis=1))
     A, B = Z.T @ W @ Z, Z.T @ D @ Z
     taken = np.zeros((Z.shape[1], 0))

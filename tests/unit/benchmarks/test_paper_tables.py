@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,12 +14,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks.papers import __main__ as program
 from benchmarks.papers import datasets, measures, protocol
 from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import averaged, with_average
 from benchmarks.papers.curves import as_series, as_table, collected
-from benchmarks.papers.draws import read_draws, write_draws
+from benchmarks.papers.draws import kept_draws, read_draws, write_draws
 from benchmarks.papers.measures import Measure
 from benchmarks.papers.methods import Method
 from benchmarks.papers.pages import write_overview, write_table
@@ -167,6 +170,15 @@ def test_a_run_of_some_methods_says_what_is_left(tiny: Clustering) -> None:
     assert Findings("Two draws.").with_left(0, 8).extent == "Two draws."
 
 
+def test_methods_are_named_with_some_of_their_settings() -> None:
+    """A name is for all settings of a method; with settings it is for those that have them."""
+    method = Method.of("lpfl", n_selected=3000, n_neighbors=5)
+    assert method.is_one_of([])
+    assert method.is_one_of(["terms", "lpfl"])
+    assert method.is_one_of(["lpfl n_selected=3000"])
+    assert not method.is_one_of(["lpfl n_selected=300", "lpfl init=random", "lpf"])
+
+
 def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
     """A later run adds to what an earlier one measured; the same draws are the same bytes."""
     first = protocol.run(tiny.parts(), Cells(), Extent(1, ["terms"]))
@@ -179,6 +191,59 @@ def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
     write_draws(tmp_path, second)
     assert (tmp_path / "draws" / "tiny.jsonl.gz").read_bytes() == kept
     assert len(read_draws(tmp_path, ["tiny"])) == 8
+
+
+def test_draws_are_written_while_a_run_goes_on(tiny: Clustering, tmp_path: Path) -> None:
+    """What a run has measured lies beside the pages before it ends, as often as is asked for."""
+    known: list[int] = []
+
+    def count(_part: Part, _value: dict[str, Any]) -> None:
+        known.append(len(read_draws(tmp_path, ["tiny"])))
+
+    parts = [part for part in tiny.parts() if part.method.name == "terms"]
+    with kept_draws(tmp_path, every=0.0) as keeper:
+        for part in parts:
+            keeper.add(part, {"AC": 1.0})
+            count(part, {})
+    assert known == [1, 2, 3, 4]
+    with kept_draws(tmp_path) as keeper:
+        keeper.add(parts[0], {"AC": 2.0})
+        count(parts[0], {})
+    assert read_draws(tmp_path, ["tiny"])[str(parts[0])] == {"AC": 2}
+    assert list((tmp_path / "draws").iterdir()) == [tmp_path / "draws" / "tiny.jsonl.gz"]
+
+
+@pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_ended_leaves_its_draws(
+    tiny: Clustering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: signal.Signals
+) -> None:
+    """Ctrl-C and a kill leave what was measured beside the pages; the same command goes on."""
+    measured: list[str] = []
+
+    def ended(part: Part) -> dict[str, Any]:
+        measured.append(str(part))
+        if len(measured) == 3:
+            os.kill(os.getpid(), ends)
+        return {"AC": 50.0, "fit_s": 0.0}
+
+    table = PaperTable("tiny-full", "Table 1", lambda _form: tiny.parts(), _found)
+    paper = Paper("tiny", "A paper", "Nobody, nowhere", "As it comes.", (table,))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(measures.MEASURES, "clusters", Measure(ended))
+    monkeypatch.setattr(program, "PAPERS", (paper,))
+    monkeypatch.setattr(program, "chosen", list)
+    monkeypatch.setattr(program, "DATA", tmp_path)
+    words = ["tiny-full", "--full", "--keep", "--jobs", "1", "--into", str(tmp_path)]
+    assert program.main(words) == 130
+    assert len(read_draws(tmp_path, ["tiny"])) == 2
+    assert program.main(words) == 0
+    assert len(measured) == len(set(measured)) + 1 == 9
+    assert len(read_draws(tmp_path, ["tiny"])) == 8
+    # Pages rest on all of them, and stay when fewer are known.
+    page = (tmp_path / "tiny.md").read_text("utf-8")
+    (tmp_path / "draws" / "tiny.jsonl.gz").unlink()
+    assert program.main([*words, "--known"]) == 0
+    assert (tmp_path / "tiny.md").read_text("utf-8") == page
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -196,6 +261,23 @@ def test_the_first_draw_of_everything_comes_before_the_second(tiny: Clustering) 
     assert len(half) == 4
 
 
+def test_settings_are_compared_on_the_draws_that_they_share(tiny: Clustering) -> None:
+    """One more draw of a run that was cut short makes no setting the best; few draws are said."""
+    del tiny  # the collection alone
+    methods = tuple(Method.of("lpfl", n_selected=m) for m in (10, 20, 30))
+    experiment = Clustering("tiny", (2,), 4, {"LPFL": methods})
+    parts = experiment.parts()
+    found = dict(zip(parts[:4], ({"AC": value} for value in (60.0, 60.0, 60.0, 99.0)), strict=True))
+    found |= dict(zip(parts[4:7], ({"AC": value} for value in (70.0, 60.0, 60.0)), strict=True))
+    found[parts[8]] = {"AC": 100.0}
+    assert experiment.best(found, 2, "LPFL") == methods[1]
+    assert experiment.by_draw(found, 2, "LPFL").keys() == {part.subset for part in parts[4:7]}
+    said = experiment.notes(found)
+    assert "LPFL: of 3 settings, those measured so far are 10, 20." in said
+    assert "LPFL, best setting by number of classes: 2: 20." in said
+    assert experiment.best({}, 2, "LPFL") == methods[0]
+
+
 def test_curves_say_how_far_draws_spread_and_how_many_there_are() -> None:
     """A row has means, deviations and the fewest draws; what holds everywhere is a note."""
     curves = collected([("A", 1.0, 90.0), ("A", 1.0, 94.0), ("A", 2.0, 80.0), ("B", 1.0, 50.0)])
@@ -204,6 +286,7 @@ def test_curves_say_how_far_draws_spread_and_how_many_there_are() -> None:
     assert table.rows[1] == {"p": "2", "A": 80, "A ±": None, "draws": 1}
     assert table.notes == ("B: 50.00 (1 draws)",)
     assert [series.y for series in as_series(curves)] == [(92, 80), (50,)]
+    assert as_table("curves", "Curves", "p", curves | {"C": {}}) == table
 
 
 @pytest.mark.data

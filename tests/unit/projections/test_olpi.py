@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -115,6 +115,13 @@ def test_isolated_documents_come_last_and_disturb_no_other_direction() -> None:
     np.testing.assert_array_equal(olpi.eigenvalues_[40:], 0)
     np.testing.assert_allclose(olpi.components_[:40, 120:], 0, atol=1e-12)
     np.testing.assert_array_equal(olpi.scales_[40:], 0)
+
+
+@pytest.mark.parametrize("labels", [None, list("abcd")])
+def test_documents_without_any_neighbour_are_refused(labels: Any) -> None:
+    """Where no edge says anything, there is no dimension, and the reason is said, as by LPI."""
+    with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+        OLPI(2).fit(np.eye(4), labels)
 
 
 def test_sparse_and_dense_documents_give_the_same_map() -> None:
