@@ -1,6 +1,6 @@
 """Average precision on the public collections, as `lpisearch index` and `query` give it.
 
-Run `python benchmarks/retrieval.py [COLLECTION …]`; no word runs all, and then all of them but the
+Run `python -m benchmarks.retrieval [COLLECTION …]`; no word runs all, and then all of them but the
 two in other languages once more as one library. LPISEARCH_DATA names the folder of collections.
 
 Each is ingested and indexed by default options in a folder that is thrown away. A relevant
