@@ -55,7 +55,9 @@ def _easy() -> Collection:
 
 
 @pytest.mark.usefixtures("easy")
-@pytest.mark.parametrize("options", {reading.options for reading in READINGS.values()}, ids=str)
+@pytest.mark.parametrize(
+    "options", dict.fromkeys(reading.options for reading in READINGS.values()), ids=str
+)
 def test_every_way_to_cluster_finds_what_is_plain(options: tuple[str, str, str, int]) -> None:
     """Two classes without a common word are told apart, whatever the starts and distances."""
     found = measured(Part("starts", "tdt2", TERMS, ("0", "7"), options))
