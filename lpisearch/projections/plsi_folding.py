@@ -92,12 +92,15 @@ def _mixed(block: _Block, prior: Floats, beta: float) -> Floats:
 def _step(block: _Block, shares: Floats, prior: Floats, beta: float) -> tuple[Floats, Floats]:
     """Give the shares after one step of EM, and the log-likelihoods of those before it."""
     tempered = shares if beta == 1 else shares**beta * prior
-    densities = np.matmul(block.table, tempered[:, :, np.newaxis])[:, :, 0]
+    with np.errstate(invalid="ignore"):  # NumPy says so now and then of numbers that are all sound
+        densities = np.matmul(block.table, tempered[:, :, np.newaxis])[:, :, 0]
     known = densities > 0
     ratios = np.divide(block.weights, densities, out=np.zeros_like(densities), where=known)
     logarithms = np.log(densities, out=np.zeros_like(densities), where=known)
     likelihoods = np.einsum("ij,ij->i", block.weights, logarithms)
-    return _mixtures(tempered * np.matmul(ratios[:, np.newaxis], block.table)[:, 0]), likelihoods
+    with np.errstate(invalid="ignore"):
+        counts = np.matmul(ratios[:, np.newaxis], block.table)[:, 0]
+    return _mixtures(tempered * counts), likelihoods
 
 
 def _leap(shares: Floats, first: Floats, second: Floats) -> Floats:

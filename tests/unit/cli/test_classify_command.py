@@ -125,8 +125,10 @@ def test_stated_errors(cli: Cli, folder: Callable[..., Path]) -> None:
     assert "did you mean svm?" in _error(cli("classify", "x", "--classifier", "svn"), 2)
     assert "-k: 0 is not" in _error(cli("classify", "x", "-k", "0"), 2)
     assert "no index “other”" in _error(cli("classify", "x", "--index", "other"))
-    (found,) = _value(cli("classify", root / "a.bin", "--json"), status=1)
-    assert found["note"] == "not a document that lpisearch can read"
+    done = cli("classify", root / "a.bin", "--json")
+    assert done.exit_code == 1
+    assert "not a document that lpisearch can read. Next: " in done.stderr
+    assert json.loads(done.stdout)[0]["note"] == "not a document that lpisearch can read"
 
 
 @pytest.mark.usefixtures("shelf")
