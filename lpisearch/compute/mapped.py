@@ -5,8 +5,21 @@ from __future__ import annotations
 import mmap
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
+
+
+def mapped(path: Path) -> NDArray[Any]:
+    """Map the array of a file into memory, to be read."""
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:  # an array without entries cannot be mapped
+        array = np.load(path, allow_pickle=False)
+    return array
 
 
 def let_go(array: NDArray[Any]) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.errors import BadOption
 from lpisearch.indexes.checking import with_typed_settings
+from lpisearch.indexes.corpus import corpus_of
 from lpisearch.indexes.counting import HASH_BYTES
 from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex
 from lpisearch.indexes.learn import fit_subspace, library_versions
@@ -17,14 +17,12 @@ from lpisearch.indexes.partitions import Partitions
 from lpisearch.indexes.places import IndexPlace, choose_place
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.projecting import Samples
-from lpisearch.indexes.resuming import labels_to_learn, workspace_of
+from lpisearch.indexes.resuming import workspace_of
 from lpisearch.indexes.spreading import check_spread, spread_of
 from lpisearch.indexes.stages import Stages, peak_megabytes
-from lpisearch.indexes.steps import Corpus
 from lpisearch.indexes.workspace import Kept, MemoryWorkspace
 from lpisearch.records import BuiltIndex, IndexReport
-from lpisearch.storage import TOKENISER, IndexEntry, fingerprint, open_store, writer_lock
-from lpisearch.wording import quoted
+from lpisearch.storage import IndexEntry, fingerprint, open_store, writer_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,11 +30,11 @@ if TYPE_CHECKING:
 
     from lpisearch.indexes.learn import Fitted
     from lpisearch.indexes.manifest import Manifest
+    from lpisearch.indexes.steps import Corpus
     from lpisearch.indexes.workspace import Room, Workspace
     from lpisearch.places import Place
-    from lpisearch.records import TokenShard
     from lpisearch.settings import IndexOptions, IndexSpec
-    from lpisearch.storage import Snapshot, Store
+    from lpisearch.storage import Store
 
 
 def build_index(
@@ -211,51 +209,6 @@ def put_in_use(
     sweep(place.folder, used)
     note_written(folder)  # after the sweep: files that two folders had in common change by it
     return folder
-
-
-def corpus_of(
-    snapshot: Snapshot, spec: IndexSpec, stages: Stages, partitions: Partitions | None = None
-) -> Corpus:
-    """Return the documents that a build learns from.
-
-    Raises
-    ------
-    BadOption
-    """
-    from lpisearch.classifiers.training import check_train
-
-    labels = labels_to_learn(snapshot, spec)
-    if spec.labels == "use" and not labels:
-        raise BadOption("labels", "no document has a label to use")
-    splits = snapshot.labels.splits_by_key(spec.where)
-    check_train(spec.train, set(splits.values()))
-    pairs, ids = _pairs(spec, snapshot)
-
-    def shards() -> Iterator[TokenShard]:
-        number, _ = snapshot.corpus.count_and_sum(spec.where)
-        done = 0
-        for shard in snapshot.corpus.shards(spec.where):
-            yield shard
-            done += len(shard.keys)
-            stages.on_step(done, number)
-
-    tokeniser = snapshot.settings.get(TOKENISER) or {}
-    return Corpus(shards(), labels, splits, tokeniser, snapshot, pairs, ids, partitions=partitions)
-
-
-def _pairs(
-    spec: IndexSpec, snapshot: Snapshot
-) -> tuple[list[tuple[str, int, int]], dict[int, str]]:
-    """Find the documents of the pairs: their keys, and which id each key has."""
-    if not spec.pairs:
-        return [], {}
-    keys = {name: key for key, name in snapshot.documents.ids().items()}
-    named = [name for pair in spec.pairs for name in pair[1:]]
-    unknown = [name for name in dict.fromkeys(named) if name not in keys]
-    if unknown:
-        raise BadOption("pairs", f"no document is called {quoted(unknown[:3])}")
-    found = [(kind, keys[first], keys[second]) for kind, first, second in spec.pairs]
-    return found, {keys[name]: name for name in named}
 
 
 def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:

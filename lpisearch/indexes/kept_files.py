@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.compute.mapped import let_go
+from lpisearch.compute.mapped import let_go, mapped
 from lpisearch.compute.row_targets import RowsInFile
 from lpisearch.compute.shards import Shards, ShardsDamaged, ShardWriter
 from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, NothingToIndex
@@ -183,19 +183,11 @@ def _read_step(folder: Path, *, verify: bool = True) -> Kept | None:
             path = folder / name
             if path.stat().st_size != size or file_digest(path) != digest:
                 return None
-        arrays = {path.stem: _mapped(path) for path in folder.glob("*.npy")}
+        arrays = {path.stem: mapped(path) for path in folder.glob("*.npy")}
         rows = Shards.open(folder / _ROWS) if (folder / _ROWS).is_dir() else None
     except (OSError, ValueError, TypeError, KeyError, ShardsDamaged):
         return None
     return Kept(arrays, said["facts"], rows)
-
-
-def _mapped(path: Path) -> Array:
-    try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:  # an array without entries cannot be mapped
-        array = np.load(path, allow_pickle=False)
-    return array
 
 
 def _read_json(path: Path) -> dict[str, Any]:

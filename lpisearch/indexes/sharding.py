@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lpisearch.compute.mapped import mapped
 from lpisearch.indexes.folder import publish
 from lpisearch.indexes.index import FREQUENCIES, SubspaceIndex
 from lpisearch.indexes.kept_files import file_digest
@@ -115,7 +116,7 @@ class Shared:
 
     def arrays(self) -> dict[str, Array]:
         """Map the arrays into memory."""
-        return {name: _mapped(path) for name, path in self.files.items()}
+        return {name: mapped(path) for name, path in self.files.items()}
 
 
 def write_shard(library: Path, shared: Shared, number: int, own: Mapping[str, Array]) -> Path:
@@ -235,11 +236,3 @@ def _entries(places: Array, begin: int, end: int, at_once: int = 4_000_000) -> I
     for at in range(0, len(places), at_once):
         some = places[at : at + at_once]
         yield at + np.flatnonzero((some >= begin) & (some < end))
-
-
-def _mapped(path: Path) -> Array:
-    try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:  # an array without entries cannot be mapped
-        array = np.load(path, allow_pickle=False)
-    return array

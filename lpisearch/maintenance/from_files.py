@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 from lpisearch.compute.spread import map_parts
 from lpisearch.errors import NothingToIndex, ShardsUnusable
 from lpisearch.files import ANYONE, whole_file
-from lpisearch.indexes.build import as_report, corpus_of, fit_corpus
+from lpisearch.indexes.build import as_report, fit_corpus
 from lpisearch.indexes.checking import check_options, with_typed_settings
+from lpisearch.indexes.corpus import corpus_of
 from lpisearch.indexes.folder import open_folder, publish
 from lpisearch.indexes.index import SubspaceIndex
 from lpisearch.indexes.kept_files import in_files
