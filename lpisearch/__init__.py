@@ -1,4 +1,4 @@
-"""Semantic document search and classification on a plain CPU.
+"""Semantic document search and classification on an ordinary CPU.
 
 >>> import lpisearch
 >>> library = lpisearch.open("notes.db")

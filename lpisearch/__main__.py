@@ -1,4 +1,4 @@
-"""Run the command line by `python -m lpisearch`."""
+"""Run the command line with `python -m lpisearch`."""
 
 from lpisearch.cli import main
 

@@ -1,4 +1,4 @@
-"""Write files whole: under another name beside their place, brought to disk, then moved in.
+"""Write files atomically: to a temporary name, synced, then renamed.
 
 A reader finds the file of before or the new one, a kill or a full disk leaves the one of before.
 Nothing is written through a link that somebody planted, and what a kill leaves behind is removed

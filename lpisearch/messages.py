@@ -1,4 +1,4 @@
-"""Texts that name options and calls, which each face says in its own words.
+"""Messages that refer to options and calls, rendered differently by each interface.
 
 An error or a note may name a field ("dims") or the call to make next (index it anew). Python says
 `dims` and `library.index()`, the command line `--dims` and `lpisearch index`. A `Message` holds

@@ -1,4 +1,4 @@
-"""Where a library is: a file, or a database of a server. What is said of it holds no password."""
+"""Library locations: a file or a server database, shown without passwords."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The version of the program, where every room can know it."""
+"""The program version."""
 
 VERSION = "0.2.0"

@@ -1,4 +1,4 @@
-"""How things are said in notes and errors: numbers, names, guesses, why the system refused."""
+"""Text helpers for notes and errors: numbers, names, suggestions, system errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def without(shards: Sequence[str]) -> str:
     if not shards:
         return ""
     are = "are" if len(shards) > 1 else "is"
-    return f"{', '.join(shards)} {are} away: documents there are not in the answer"
+    return f"{', '.join(shards)} {are} unavailable: documents there are missing from the results"
 
 
 def are(number: int, thing: str, things: str = "") -> str:
@@ -109,7 +109,7 @@ def nearest(word: str, choices: Iterable[str], most: int = 1) -> str:
 def system_reason(error: OSError) -> str:
     """Say in plain words why the system refused a file."""
     known: dict[type[OSError], str] = {
-        FileNotFoundError: "it vanished, or is a link to nothing",
+        FileNotFoundError: "no such file (deleted, or a broken link)",
         PermissionError: "permission denied",
     }
     return known.get(type(error), error.strerror or str(error))

@@ -1,1 +1,1 @@
-"""What calls of a library mean, whatever its kind: one here, in shards, or served."""
+"""Methods common to all kinds of library: local, sharded and remote."""

@@ -1,4 +1,4 @@
-"""Questions that many arguments ask: each kind of library answers them by its options."""
+"""Search methods that turn keyword arguments into options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that are given by name, as the options that they stand for."""
+"""Merge keyword arguments into option objects."""
 
 from __future__ import annotations
 

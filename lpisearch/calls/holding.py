@@ -1,4 +1,4 @@
-"""What every library holds, as its listing has it; and that it is closed after a `with` block."""
+"""Listing methods and the context manager that every library shares."""
 
 from __future__ import annotations
 

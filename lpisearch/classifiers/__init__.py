@@ -1,1 +1,1 @@
-"""Labelled documents to classifiers, and classifiers to shares of labels."""
+"""Train classifiers on labelled documents and predict label probabilities."""

@@ -1,4 +1,4 @@
-"""Scores to shares of labels that are as often right as they say.
+"""Calibrate classifier scores into label probabilities.
 
 The scores of one or more classifiers are each multiplied by a weight and added, and become shares
 by exp(score) over the sum of these. With one classifier the weight is an inverse temperature.

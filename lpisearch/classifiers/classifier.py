@@ -1,4 +1,4 @@
-"""A text to shares of labels, by what `lpisearch index` learned from the labelled documents.
+"""Predict label probabilities for a text with a classifier stored in an index.
 
 In go the weights of a text's terms (a row of X, as sparse columns), out come shares that sum to 1.
 NumPy alone is needed. These parts lie beside each other in the index:

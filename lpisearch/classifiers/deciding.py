@@ -1,4 +1,4 @@
-"""From shares of labels to the labels that a document is given: one, or several.
+"""Choose one or several labels from label probabilities.
 
 The label with the largest share is taken, and every other one with at least a certain share. That
 share is one number for all labels, learned from documents that were held out: the one under which

@@ -1,4 +1,4 @@
-"""Training documents to fitted classifiers, with what was right of documents held out.
+"""Fit classifiers and measure their held-out accuracy.
 
 Every classifier is fitted to all training documents. How its scores become shares, and which one
 is the best, comes from documents that it had not seen: it is fitted again without them. That is

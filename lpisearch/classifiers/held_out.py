@@ -1,4 +1,4 @@
-"""Which training documents are held out, so that classifiers are judged by what is new to them.
+"""Choose the training documents that are held out to measure classifiers.
 
 Near-duplicates of a document are held out with it: judged by copies of what it has learned, the
 classifier that remembers would seem the best, and all would seem surer than they are.

@@ -1,4 +1,4 @@
-"""How much a classifier is learned from, so that an index is built in reasonable time."""
+"""Limits on classifier training data that keep index builds fast."""
 
 from __future__ import annotations
 

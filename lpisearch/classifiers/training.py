@@ -1,4 +1,4 @@
-"""Labelled documents to a classifier: what `lpisearch index` learns for `lpisearch classify`.
+"""Train the classifiers that `lpisearch index` stores for `lpisearch classify`.
 
 In goes the weighted matrix of the library (documents as ROWS; the papers write them as columns)
 with labels and splits; out come arrays for the index. No database and no files.
@@ -91,7 +91,7 @@ def learn_classifier(
     """
     if options.train == NONE or not any(labels):
         return Learned({}, None)
-    with stage("learning labels"):
+    with stage("training classifiers"):
         chosen = _training_documents(X, labels, splits, options, limits)
         if isinstance(chosen, str):
             return Learned({}, {"reason": chosen})
@@ -100,7 +100,7 @@ def learn_classifier(
                 X[chosen.rows], chosen.members, chosen.names, options.seed, limits
             )
         except ValueError as error:  # such as labels that always come together
-            return Learned({}, {"reason": f"the labels cannot be told apart ({error})"})
+            return Learned({}, {"reason": f"the labels cannot be distinguished ({error})"})
     facts |= {
         "labels": len(chosen.names),
         "documents": len(chosen.rows),
@@ -153,9 +153,9 @@ def _has_labelled(labels: Sequence[Sequence[str]], splits: Sequence[str], split:
 
 def _too_few(sizes: Counter[str]) -> str:
     if not sizes:
-        return "no labelled document with a known word is in that split"
+        return "that split contains no labelled document with known words"
     if len(sizes) == 1:
-        return f"all labelled documents have the one label “{next(iter(sizes))}”"
+        return f"all labelled documents have the same label, “{next(iter(sizes))}”"
     return f"fewer than two of the {len(sizes)} labels have {LEAST_DOCUMENTS} documents or more"
 
 

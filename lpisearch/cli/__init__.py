@@ -1,11 +1,11 @@
-"""The command line: each verb parses its options, calls one workflow, and renders the result."""
+"""The command line: each command parses options, calls one workflow and prints the result."""
 
 from __future__ import annotations
 
 import sys
 
 INTERRUPTED = 130
-STOPPED = "\nStopped. What was finished is kept; run the same command again."
+STOPPED = "\nInterrupted. Completed work is saved; run the same command to continue."
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def _end(error: BaseException) -> None:
     try:
         from lpisearch.cli.failures import stated, was_interrupted
     except MemoryError:
-        sys.stderr.write("Error: There is not enough memory to begin.\n")
+        sys.stderr.write("Error: Not enough memory to start.\n")
         raise SystemExit(1) from None
     if was_interrupted(error):
         sys.stderr.write(f"{STOPPED}\n")

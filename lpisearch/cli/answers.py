@@ -1,4 +1,4 @@
-"""The last answer, remembered for the person who asked: what `lpisearch open 3` means by 3.
+"""Remember the last search results, so that `lpisearch open 3` knows result 3.
 
 Only places are kept, neither the question nor a word of the documents, in the folder for such state
 of the system. What cannot be kept is not missed before it is asked for.
@@ -69,14 +69,16 @@ def recall(number: int, library: AnyPlace | None = None) -> Place:
         kept = json.loads(_file().read_bytes())
         asked, hits = str(kept["library"]), kept["hits"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise LpiSearchError("There is no answer to open a hit of.", _ASK) from None
+        raise LpiSearchError("There is no earlier search to open a result from.", _ASK) from None
     if library is not None and str(library.absolute()) != asked:
-        raise LpiSearchError(f"The last answer was of {asked}, not of {library}.", _ASK)
+        raise LpiSearchError(f"The last search was in {asked}, not in {library}.", _ASK)
     try:
         return Place(**hits[str(number)])
     except KeyError:
-        have = f"those from {min(map(int, hits))} to {max(map(int, hits))}" if hits else "nothing"
-        raise LpiSearchError(f"The last answer has no hit {number}: it has {have}.", _ASK) from None
+        have = f"results {min(map(int, hits))} to {max(map(int, hits))}" if hits else "nothing"
+        raise LpiSearchError(
+            f"The last search has no result {number}; it returned {have}.", _ASK
+        ) from None
 
 
 def _file() -> Path:

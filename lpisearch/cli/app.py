@@ -1,4 +1,4 @@
-"""The program: global options, the list of verbs, and the one place where errors become text."""
+"""The root command: global options, the list of commands, and error output."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def _end(error: BaseException, ctx: Any) -> NoReturn:
     known = stated(error, verb_under_way(ctx))
     if known is None:
         note(
-            f"Error: something unexpected happened ({type(error).__name__}: {_short(str(error))}). "
-            "Next: run the same command as lpisearch … --debug, and report what it prints"
+            f"Error: Unexpected failure ({type(error).__name__}: {_short(str(error))}). Next: "
+            "run the command again with --debug and report the output"
         )
         raise SystemExit(UNEXPECTED) from None
     if isinstance(known, BadOption) and ctx is not None:
@@ -152,10 +152,10 @@ def lpisearch(
         bool,
         typer.Option(
             "--version",
-            help="Print the version.",
+            help="Print the version and exit.",
             callback=_print_version,
             is_eager=True,
         ),
     ] = False,
 ) -> None:
-    """Search and classify your documents by meaning, on a plain CPU."""
+    """Search and classify your documents by meaning, on an ordinary computer."""

@@ -1,4 +1,4 @@
-"""`lpisearch classify`: the labels that texts and files should have."""
+"""`lpisearch classify`: predict labels for texts and files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lpisearch.records import Classification, Filter
     from lpisearch.settings import ClassifyOptions
 
-_KEPT = "Documents of the library"
+_KEPT = "Documents in the library"
 NONE_OF_THESE = "none of these"
 _SHOWN_BESIDE = 3
 
@@ -40,8 +40,8 @@ def classify(
         list[str] | None,
         typer.Argument(
             metavar="TEXT|FILE",
-            help="Files, folders and globs that exist, or else the words of a text; "
-            "- reads standard input. With --write and --undo, documents by id or path.",
+            help="Files, folders or globs; anything else is taken as text. - reads standard "
+            "input. With --write or --undo, document ids or paths.",
         ),
     ] = None,
     classifier: Annotated[
@@ -49,35 +49,39 @@ def classify(
         typer.Option(
             metavar="NAME",
             autocompletion=completion.classifiers,
-            help="auto (the best on what was held out while indexing), centroid, knn, map-svm, "
-            "svm, svm+centroid or svm+map-svm.",
+            help="auto (the one with the best held-out accuracy), centroid, knn, map-svm, svm, "
+            "svm+centroid or svm+map-svm.",
         ),
     ] = "auto",
-    k: Annotated[int, typer.Option("-k", metavar="N", help="How many labels.")] = 5,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of labels to show.")] = 5,
     index: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Which index to use.", autocompletion=completion.indexes),
+        typer.Option(metavar="NAME", help="Index to use.", autocompletion=completion.indexes),
     ] = "default",
     confidence: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="The answer is “none of these” below this share."),
+        typer.Option(
+            metavar="SHARE", help="Answer “none of these” if no label is at least this probable."
+        ),
     ] = 0.5,
     write: Annotated[
         bool,
         typer.Option(
             "--write",
-            help="Keep what is predicted for documents of the library that have no label.",
+            help="Save predicted labels for documents in the library that have none.",
             rich_help_panel=_KEPT,
         ),
     ] = False,
     undo: Annotated[
         bool,
-        typer.Option("--undo", help="Let predicted labels go again.", rich_help_panel=_KEPT),
+        typer.Option("--undo", help="Remove predicted labels.", rich_help_panel=_KEPT),
     ] = False,
     labelled: Annotated[
         bool,
         typer.Option(
-            "--labelled", help="Predict for documents with labels too.", rich_help_panel=_KEPT
+            "--labelled",
+            help="Also predict for documents that already have labels.",
+            rich_help_panel=_KEPT,
         ),
     ] = False,
     label: Labels = None,
@@ -89,10 +93,9 @@ def classify(
     where: Where = None,
     json: Json = False,
 ) -> None:
-    """Label texts by what `index` learned from the labelled documents.
+    """Predict labels for text or files, as `index` learned them from labelled documents.
 
-    With --write, documents of the library are labelled: their predicted labels are kept apart from
-    those that people gave, and shown with a question mark.
+    With --write, predicted labels are saved for documents in the library. They are kept apart from labels given by hand and shown with a question mark.
     """
     from lpisearch.settings import ClassifyOptions
 
@@ -101,14 +104,14 @@ def classify(
         wanted = filter_of(label, path, split, since, until, where, predicted)
         kept = _Kept(context.obj.library, what or [], wanted, json)
         if write and undo:
-            raise BadOption(("write", "undo"), "only one of them at a time")
+            raise BadOption(("write", "undo"), "cannot be used together")
         if undo:
             kept.undo()
         else:
             kept.write(options, labelled=labelled)
         return
     if not what:
-        raise typer.BadParameter("what to label?", param_hint="TEXT|FILE")
+        raise typer.BadParameter("give a text or a file to classify", param_hint="TEXT|FILE")
     found = list(context.obj.library.classify_each(what, options))
     if json:
         print_json([classification_record(each) for each in found])
@@ -146,16 +149,18 @@ class _Kept:
         judged = f"{report.predicted:,} of {counted(report.documents, 'document')}"
         if not report.documents:
             more = () if labelled else (" Next: ", call("classify"), " --write --labelled")
-            note(Message("Every document that is meant has labels; nothing was predicted.", *more))
+            note(
+                Message("All matching documents already have labels; nothing was predicted.", *more)
+            )
             return
         rest = {
-            "for {:,} none was probable enough": report.none_of_these,
-            "{:,} have no word that tells anything": report.unknown,
-            "{:,} have what would be predicted, or it was taken away from them": (
+            "{:,} had no label above the confidence threshold": report.none_of_these,
+            "{:,} had no known words": report.unknown,
+            "{:,} already had the predicted label, or had it rejected": (
                 report.documents - report.predicted - report.none_of_these - report.unknown
             ),
         }
-        said = [f"{judged} got a label by {report.classifier}"]
+        said = [f"{judged} labelled by {report.classifier}"]
         said += [text.format(number) for text, number in rest.items() if number]
         note(f"{'; '.join(said)}.")
 
@@ -164,7 +169,7 @@ class _Kept:
         if self.json:
             print_json({"documents": number})
         else:
-            say(f"Predicted labels of {counted(number, 'document')} are gone.")
+            say(f"Removed predicted labels from {counted(number, 'document')}.")
 
 
 def _render_one(found: Classification, confidence: float) -> None:
@@ -174,18 +179,18 @@ def _render_one(found: Classification, confidence: float) -> None:
         note(f"No label: {found.note}.")
     else:
         rows = [(each.label, _percent(each.share)) for each in found.labels]
-        print_table(("label", "share"), rows)
+        print_table(("label", "probability"), rows)
         if len(found.decided) > 1:
             note(f"Labels: {', '.join(found.decided)}.")
     if found.none_of_these:
-        note(f"None of these: no label has a share of {_percent(confidence)} or more.")
+        note(f"None of these: no label reached {_percent(confidence)}.")
 
 
 def _say_failed(found: list[Classification]) -> None:
     """Say why no label was told of any."""
     first, *others = found
-    them = f"none of {counted(len(found), 'file')} can be read: " if others else ""
-    following = ". Next: name another file, or pipe its text in: -"
+    them = f"none of {counted(len(found), 'file')} could be read: " if others else ""
+    following = ". Next: give another file, or pipe the text to standard input with -"
     note(Message(f"Error: {them}{first.input}: ", first.note, following))
 
 
@@ -201,7 +206,7 @@ def _render_many(found: list[Classification]) -> None:
             share = ", ".join(_percent(one.share) for one in taken)
         beside = ", ".join(f"{other.label} {_percent(other.share)}" for other in others)
         rows.append((each.input, label, share, beside, each.note))
-    print_table(("input", "label", "share", "or", "note"), rows)
+    print_table(("input", "label", "probability", "other labels", "note"), rows)
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""What every verb does alike: its help in groups with examples, and errors that point at it.
+"""Base classes of all commands: grouped help, examples and usage errors.
 
 Each verb takes the options that hold everywhere (`invocation`). A wrong value is answered with the
 help of the verb that refused it.

@@ -1,4 +1,4 @@
-"""What the shell proposes for values: names of methods, labels, indexes and documents.
+"""Shell completion for methods, labels, indexes and documents.
 
 It is asked at every press of a key: nothing is imported but what is needed, and whatever goes
 wrong proposes nothing.

@@ -1,4 +1,4 @@
-"""`lpisearch config`: what is set, where from, and how to set it."""
+"""`lpisearch config`: show and change settings."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ if TYPE_CHECKING:
 app = typer.Typer(
     cls=VerbGroup,
     add_completion=False,
-    help="Show what is set, and from where.",
+    help="Show each setting and where it comes from.",
     invoke_without_command=True,
 )
 
 _KEY = typer.Argument(
     metavar="KEY",
-    help="As “lpisearch config” lists them: k, index.method, …",
+    help="Setting, as listed by “lpisearch config”: k, index.method, …",
     autocompletion=completion.keys,
 )
 Beside = Annotated[
-    bool, typer.Option("--beside", help="For this library, in lpisearch.toml beside it.")
+    bool, typer.Option("--beside", help="For this library only, in lpisearch.toml next to it.")
 ]
 
 
 @app.callback()
 def config(context: typer.Context, json: Json = False) -> None:
-    """Show what is set, and from where.
+    """Show each setting and where it comes from.
 
-    What is typed with a verb goes before the environment, that before lpisearch.toml beside the
-    library, that before your own file, and that before what the program has by itself. Globs of
-    “exclude” are added up.
+    Command-line options override the environment, then lpisearch.toml next to the library, then your user config file, then the defaults. “exclude” patterns from all of them are combined.
     """
     if context.invoked_subcommand is not None:
         return
@@ -53,14 +51,16 @@ def config(context: typer.Context, json: Json = False) -> None:
 
 @app.command("path", cls=VerbCommand)
 def path(context: typer.Context, json: Json = False) -> None:
-    """Show where the files of settings are, or would be."""
+    """Show the paths of the config files."""
     from lpisearch.settings.preferences import file_beside, own_file
 
-    files = {"your own": own_file(), "beside the library": file_beside(_library(context))}
+    files = {"user": own_file(), "next to the library": file_beside(_library(context))}
     if json:
         print_json([str(file) for file in files.values()])
         return
-    missing = {name: "" if file.exists() else "  (not there yet)" for name, file in files.items()}
+    missing = {
+        name: "" if file.exists() else "  (does not exist yet)" for name, file in files.items()
+    }
     print_pairs([(name, f"{file}{missing[name]}") for name, file in files.items()])
 
 
@@ -69,11 +69,11 @@ def set_(
     context: typer.Context,
     key: Annotated[str, _KEY],
     values: Annotated[
-        list[str], typer.Argument(metavar="VALUE", help="Several, where a list is meant.")
+        list[str], typer.Argument(metavar="VALUE", help="New value; several for a list.")
     ],
     beside: Beside = False,
 ) -> None:
-    """Set a value, in your own file or beside the library."""
+    """Change a setting, in your user config file or for this library."""
     from lpisearch.settings.preference_files import set_preference
 
     file = _file(context, beside=beside)
@@ -83,7 +83,7 @@ def set_(
 
 @app.command("unset", cls=VerbCommand)
 def unset(context: typer.Context, key: Annotated[str, _KEY], beside: Beside = False) -> None:
-    """Remove a value; what goes after it holds again."""
+    """Remove a setting; the next source applies."""
     from lpisearch.settings.preference_files import unset_preference
 
     file = _file(context, beside=beside)
@@ -113,7 +113,7 @@ def _library_row(context: typer.Context) -> tuple[str, Any, str]:
     elif standing is not None and value == standing.value:
         origin = standing.origin
     else:
-        origin = "this folder" if isinstance(value, Path) and value.exists() else ""
+        origin = "current folder" if isinstance(value, Path) and value.exists() else ""
     return "library", str(value), origin
 
 

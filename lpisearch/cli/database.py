@@ -1,4 +1,4 @@
-"""`lpisearch db`: the schema of the library, copies of it, and its tokens."""
+"""`lpisearch db`: upgrade, check, back up and split the library."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ app = typer.Typer(
     cls=VerbGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Upgrade, check and copy the library.",
+    help="Upgrade, check, back up and split the library.",
 )
 
 
 @app.command(cls=VerbCommand)
 def upgrade(context: typer.Context, json: Json = False) -> None:
-    """Bring an older library to this program's schema (any other command does so by itself)."""
+    """Upgrade an older library to the current schema (any other command does this too)."""
     done = context.obj.library.upgrade()
     if json:
         print_json(done)
         return
-    say(f"{done['library']} has schema {done['schema']}.")
+    say(f"{done['library']} is at schema {done['schema']}.")
     if done["copy"]:
-        say(f"The library as it was is kept in {done['copy']}.")
+        say(f"A copy of the old library is in {done['copy']}.")
 
 
 @app.command(cls=VerbCommand)
 def check(context: typer.Context, json: Json = False) -> None:
-    """Compare the tables with what this program expects."""
+    """Compare the database tables with the expected schema."""
     differences = context.obj.library.schema_differences()
     if json:
         print_json({"ok": not differences, "differences": differences})
     elif not differences:
-        say("The tables are as this program expects.")
+        say("The tables match the expected schema.")
     else:
         say("\n".join(differences))
     if differences:
@@ -51,12 +51,12 @@ def backup(
     target: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="The copy; a dated name beside the library if not given."
+            metavar="FILE", help="Backup file (default: a dated name next to the library)."
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Copy the library, even while it is being written."""
+    """Back up the library, even while it is in use."""
     copy = context.obj.library.back_up(target)
     if json:
         print_json({"copy": str(copy)})
@@ -67,30 +67,32 @@ def backup(
 @app.command(cls=VerbCommand)
 def split(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder, not there yet.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to create.")],
     shards: Annotated[
-        int, typer.Option("--shards", metavar="N", min=1, help="How many libraries in it.")
+        int, typer.Option("--shards", metavar="N", min=1, help="Number of shards (parts).")
     ] = 2,
     json: Json = False,
 ) -> None:
-    """Write the library with its indexes as shards, which one or several servers open."""
+    """Split the library and its indexes into shards, for one or several servers."""
     with stage_line() as line:
         done = context.obj.library.split(folder, shards, on_stage=line.stage)
     if json:
         print_json(done)
         return
     counts = ", ".join(f"{number:,}" for number in done["documents"])
-    say(f"{done['folder']} has {done['shards']} shards of {counts} documents.")
+    say(f"Wrote {done['folder']}: {done['shards']} shards with {counts} documents.")
 
 
 @app.command(cls=VerbCommand)
 def vector(
     context: typer.Context,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="A question, as for query.")],
-    index: Annotated[str, typer.Option(metavar="NAME", help="The index.")] = "default",
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="A query, as for `lpisearch query`.")
+    ],
+    index: Annotated[str, typer.Option(metavar="NAME", help="Index to use.")] = "default",
     json: Json = False,
 ) -> None:
-    """Print the vector of a question, as pgvector takes it."""
+    """Print the vector of a query in pgvector syntax."""
     found = [
         round(float(each), 7) for each in context.obj.library.vector(" ".join(text), index=index)
     ]
@@ -104,13 +106,13 @@ def vector(
 def retokenise(
     context: typer.Context,
     language: Annotated[
-        str, typer.Option(metavar="auto|NAME", help="The new language; the old one if not given.")
+        str, typer.Option(metavar="auto|NAME", help="New language (default: the current one).")
     ] = "",
     json: Json = False,
 ) -> None:
-    """Cut the words of all documents anew, perhaps in another language."""
+    """Split all documents into words again, for example in another language."""
     number = context.obj.library.retokenise(language)
     if json:
         print_json({"documents": number})
     else:
-        say(f"{number:,} documents.")
+        say(f"Documents split into words again: {number:,}.")

@@ -1,4 +1,4 @@
-"""`lpisearch demo`: the main job on the sample corpus, each step as a person would type it."""
+"""`lpisearch demo`: run the main commands on the sample corpus."""
 
 from __future__ import annotations
 
@@ -18,29 +18,37 @@ from lpisearch.settings import shipped_folder
 _INGEST = ("ingest",)
 _EVALUATE = ("evaluate",)
 _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Bring in a folder of documents; the names of its folders become labels.", _INGEST),
-    ("A second time, nothing is read again.", _INGEST),
-    ("Learn from the documents which words belong together.", ("index",)),
+    ("Add a folder of documents; its subfolder names become labels.", _INGEST),
+    ("Run it again: unchanged files are skipped.", _INGEST),
+    ("Build the index: learn which words belong together.", ("index",)),
     (
-        "Ask in your own words: a hit need not have them.",
+        "Search in your own words; results need not contain them.",
         ("query", "why does my bread stay flat", "-k", "3"),
     ),
-    ("By meaning alone, and why.", ("query", "leaven", "-k", "1", "--by", "semantic", "--explain")),
-    ("What is like this letter?", ("similar", "sailing/letter-from-a-lightship.odt", "-k", "3")),
-    ("Which label would a new text have?", ("classify", "my chain slips on the smallest sprocket")),
-    ("What is all this about?", ("topics",)),
-    ("How good is it, beside plain words and LSI?", _EVALUATE),
-    ("Is everything sound?", ("doctor",)),
+    (
+        "Search by meaning alone, and explain the result.",
+        ("query", "leaven", "-k", "1", "--by", "semantic", "--explain"),
+    ),
+    (
+        "Find documents similar to this letter.",
+        ("similar", "sailing/letter-from-a-lightship.odt", "-k", "3"),
+    ),
+    ("Predict a label for a new text.", ("classify", "my chain slips on the smallest sprocket")),
+    ("List the topics in the collection.", ("topics",)),
+    ("Measure quality, compared with plain words and LSI.", _EVALUATE),
+    ("Check the library for damage.", ("doctor",)),
 )
 
 
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="FOLDER", help="Keep the demo library here; else it is removed."),
+        typer.Argument(
+            metavar="FOLDER", help="Keep the demo library in this folder (default: delete it)."
+        ),
     ] = None,
 ) -> None:
-    """Walk through the program on the sample corpus."""
+    """Take a tour with the sample documents."""
     corpus = shipped_folder("sample_corpus")
     more: dict[tuple[str, ...], tuple[str, ...]] = {
         _INGEST: (str(corpus / "documents"), "--labels", "folder"),
@@ -56,7 +64,7 @@ def demo(
         library = folder / "demo.db"
         for purpose, verb in _STEPS:
             _step(library, purpose, [*verb, *more.get(verb, ())])
-    say("\nNow with your own documents:  lpisearch ingest FOLDER", bold=True)
+    say("\nNow try your own documents:  lpisearch ingest FOLDER", bold=True)
 
 
 def _step(library: Path, purpose: str, verb: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`lpisearch doctor`: is the library sound, and what to do if not."""
+"""`lpisearch doctor`: check the library for damage and repair it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lpisearch.records.wire import findings_record
 def doctor(
     context: typer.Context,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what can be mended from the documents.")
+        bool, typer.Option("--repair", help="Repair what can be rebuilt from the documents.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Look for damage in the library, and say what to do about it."""
+    """Check the library for damage and suggest repairs."""
     with stage_line() as line:
         findings = context.obj.library.examine(repair=repair, on_stage=line.stage)
     sound = all(finding.ok for finding in findings)
@@ -27,9 +27,9 @@ def doctor(
         print_json(findings_record(findings))
     else:
         rows = [("ok" if one.ok else "BAD", one.check, one.detail) for one in findings]
-        print_table(("", "check", "found"), rows)
+        print_table(("", "check", "result"), rows)
         for finding in findings:
             if finding.next_step:
-                note(Message(f"{finding.check}: next: ", finding.next_step))
+                note(Message(f"{finding.check}. Next: ", finding.next_step))
     if not sound:
         raise typer.Exit(1)

@@ -46,20 +46,23 @@ def list_(
     path: PathGlob = "",
     split: Split = "",
     limit: Annotated[
-        int, typer.Option("-n", "--limit", metavar="N", min=0, help="How many; 0 = all.")
+        int,
+        typer.Option(
+            "-n", "--limit", metavar="N", min=0, help="Number of documents to list (0: all)."
+        ),
     ] = 0,
     offset: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many to pass over first.")
+        int, typer.Option(metavar="N", min=0, help="Skip the first N documents.")
     ] = 0,
     sort: Annotated[
         str,
         typer.Option(
-            metavar="added|date|oldest|title|path|id", help="In which order; date is newest first."
+            metavar="added|date|oldest|title|path|id", help="Sort order (date: newest first)."
         ),
     ] = "added",
     json: Json = False,
     fail_if_none: Annotated[
-        bool, typer.Option("--fail-if-none", help="Exit with status 1 if there are none.")
+        bool, typer.Option("--fail-if-none", help="Exit with status 1 if no documents match.")
     ] = False,
 ) -> None:
     """List documents."""
@@ -93,7 +96,7 @@ def show(
         str,
         typer.Argument(
             metavar="DOCUMENT",
-            help="Its id, or the path of its file.",
+            help="Document id or file path.",
             autocompletion=completion.documents,
         ),
     ],
@@ -126,34 +129,37 @@ def delete(
     documents: Annotated[
         list[str],
         typer.Argument(
-            metavar="DOCUMENT", help="Ids or paths.", autocompletion=completion.documents
+            metavar="DOCUMENT",
+            help="Document ids or file paths.",
+            autocompletion=completion.documents,
         ),
     ],
     json: Json = False,
 ) -> None:
-    """Remove documents from the library. Their files stay; a changed file brings them back."""
+    """Remove documents from the library. Files stay on disk; changed files are added again."""
     number = context.obj.library.delete(*documents)
     if json:
         print_json({"removed": number})
     else:
-        say(f"Removed {number:,}.")
+        say(f"Documents removed: {number:,}.")
 
 
 @app.command(cls=VerbCommand)
 def export(
     context: typer.Context,
     target: Annotated[
-        str, typer.Argument(metavar="FILE", help="A .jsonl file; - writes to standard output.")
+        str,
+        typer.Argument(metavar="FILE", help="Output file (.jsonl); - writes to standard output."),
     ] = "-",
     label: Labels = None,
     path: PathGlob = "",
     split: Split = "",
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that is no export.")
+        bool, typer.Option("--force", help="Overwrite the file even if it is not an export.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write documents as JSON Lines; ingesting them gives the same library."""
+    """Export documents as JSON Lines; ingesting the file recreates the library."""
     library = context.obj.library
     wanted = filter_of(label, path, split)
     if target != "-":

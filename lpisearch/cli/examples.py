@@ -1,4 +1,4 @@
-"""Commands for each verb, as its help shows them; a test holds that they can be typed."""
+"""Examples shown in the help of each command; a test checks that they parse."""
 
 from __future__ import annotations
 
@@ -10,134 +10,140 @@ if TYPE_CHECKING:
 # By verb: what for, and what is typed after "lpisearch".
 EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "ingest": (
-        ("A folder; the names of its folders become labels", "ingest notes --labels folder"),
-        ("Mails and tables, into a library of their own", "ingest mail.mbox *.csv --db work.db"),
-        ("Take in what changed, and let go what is gone", "ingest notes --prune"),
+        ("Add a folder; its subfolder names become labels", "ingest notes --labels folder"),
+        ("Add mail and tables to a separate library", "ingest mail.mbox *.csv --db work.db"),
+        ("Update changed files and remove deleted ones", "ingest notes --prune"),
     ),
     "index": (
-        ("All as the documents suggest it", "index"),
-        ("Another method, beside the usual index", "index --method lsi --dims 200 --name lsi"),
-        ("Of some documents only", 'index --name mail --where "path=mail"'),
+        ("Use the defaults", "index"),
+        ("Build a second index with another method", "index --method lsi --dims 200 --name lsi"),
+        ("Index only some documents", 'index --name mail --where "path=mail"'),
     ),
     "query": (
-        ("In your own words", "query why does my bread stay flat"),
-        ("A phrase that must occur, a word that must not", "query '\"rye bread\" -yeast'"),
+        ("Search in your own words", "query why does my bread stay flat"),
+        ("Require a phrase and exclude a word", "query '\"rye bread\" -yeast'"),
         (
-            "Below one folder, since a month, and why",
+            "Search one folder from a month onwards, with explanations",
             "query tax --path 2024 --since 2024-05 --explain",
         ),
-        ("In the title, or one of two words; newest first", "query 'title:tax OR fee' --sort date"),
-        ("Question after question", "query"),
+        (
+            "Search titles, or for another word; newest first",
+            "query 'title:tax OR fee' --sort date",
+        ),
+        ("Search interactively", "query"),
     ),
     "similar": (
-        ("To a document of the library, by id or path", "similar letters/june.txt"),
-        ("To any other file", "similar ~/Downloads/offer.pdf -k 3"),
+        ("Similar to a document in the library, by id or path", "similar letters/june.txt"),
+        ("Similar to any other file", "similar ~/Downloads/offer.pdf -k 3"),
     ),
     "open": (
-        ("The third hit of the last answer", "open 3"),
-        ("A document", "open letters/june.txt"),
+        ("Open the third result of the last search", "open 3"),
+        ("Open a document by path", "open letters/june.txt"),
     ),
     "classify": (
-        ("A text", 'classify "my chain slips on the smallest sprocket"'),
-        ("Files, with the shares of three labels", "classify inbox/*.eml -k 3"),
-        ("Keep what is predicted for documents without labels", "classify --write --path inbox"),
-        ("Let it go again", "classify --undo --path inbox"),
+        ("Classify a text", 'classify "my chain slips on the smallest sprocket"'),
+        ("Classify files, showing three labels each", "classify inbox/*.eml -k 3"),
+        ("Save predicted labels for unlabelled documents", "classify --write --path inbox"),
+        ("Remove them again", "classify --undo --path inbox"),
     ),
     "label": (
-        ("One label comes, another goes", "label letters/june.txt notes.md +family -draft"),
-        ("All below a folder", "label --path invoices +money"),
-        ("Accept what was predicted", "label --predicted sailing +sailing"),
+        ("Add one label, remove another", "label letters/june.txt notes.md +family -draft"),
+        ("Label every document in a folder", "label --path invoices +money"),
+        ("Accept a predicted label", "label --predicted sailing +sailing"),
     ),
     "topics": (
-        ("As many as there are", "topics"),
-        ("Twelve, with more words to each", "topics -n 12 --terms 15"),
-        ("The dimensions of a sparse map", "topics --method spg"),
+        ("Choose the number of topics automatically", "topics"),
+        ("Show twelve topics with more words each", "topics -n 12 --terms 15"),
+        ("Show the dimensions of a sparse model", "topics --method spg"),
     ),
     "evaluate": (
-        ("All that the labels allow", "evaluate"),
+        ("Run every evaluation the labels allow", "evaluate"),
         (
-            "Ranking too, as a page with plots",
+            "Evaluate ranking too, and write an HTML report",
             "evaluate --queries q.tsv --qrels q.qrels --report page",
         ),
     ),
     "evaluate similarity": (
-        ("Pairs of documents, among those with frequent words", "evaluate similarity --words 20"),
+        (
+            "Average over the documents with each of 20 frequent words",
+            "evaluate similarity --words 20",
+        ),
     ),
     "evaluate classify": (
-        ("Learning from 5 and 20 % of the documents", "evaluate classify --train 5%,20%"),
-        ("Some representations", "evaluate classify --methods terms,lsi,rlpi"),
+        ("Train on 5% and 20% of the documents", "evaluate classify --train 5%,20%"),
+        ("Compare selected methods", "evaluate classify --methods terms,lsi,rlpi"),
     ),
     "evaluate cluster": (
         (
-            "Two to ten classes at a time, 20 draws each",
+            "Cluster two to ten classes, 20 random draws each",
             "evaluate cluster --classes 2..10 --draws 20",
         ),
     ),
     "evaluate retrieval": (
         (
-            "All ways to rank",
+            "Compare all ranking modes",
             "evaluate retrieval --queries q.tsv --qrels q.qrels",
         ),
     ),
     "evaluate sweep": (
         (
-            "Accuracy along the number of dimensions",
+            "Plot accuracy against the number of dimensions",
             "evaluate sweep classify --values 10,20,50,100",
         ),
         (
-            "Clusters along the neighbours",
+            "Plot clustering quality against the number of neighbours",
             "evaluate sweep cluster --over neighbours --values 5,15,30",
         ),
     ),
     "evaluate spectrum": (
-        ("The eigenvalues that a choice of dimensions is made by", "evaluate spectrum"),
+        ("Show the eigenvalues used to choose the dimensions", "evaluate spectrum"),
     ),
     "serve": (
-        ("In the browser, on this machine alone", "serve --open"),
-        ("The sample corpus, with nothing else", "serve --demo"),
-        ("Files below a folder may be brought in", "serve --root ~/notes"),
+        ("Open in the browser, on this machine only", "serve --open"),
+        ("Serve the sample documents only", "serve --demo"),
+        ("Allow adding files from a folder", "serve --root ~/notes"),
         (
-            "To others, who show the token of LPISEARCH_TOKEN and change nothing",
+            "Serve read-only to others, who need the token in LPISEARCH_TOKEN",
             "serve --host 0.0.0.0 --name notes.example --read-only",
         ),
     ),
     "status": (
-        ("What this folder's library holds", "status"),
-        ("For a script", "status --json"),
+        ("Show the library in this folder", "status"),
+        ("Print JSON for a script", "status --json"),
     ),
     "docs list": (
-        ("The first twenty of a label", "docs list --label sailing -n 20"),
-        ("Below a folder", 'docs list --path "code docs"'),
+        ("List the first 20 documents with a label", "docs list --label sailing -n 20"),
+        ("List documents in a folder", 'docs list --path "code docs"'),
     ),
-    "docs show": (("Its text and what is known of it", "docs show letters/june.txt"),),
-    "docs delete": (("Out of the library; the file stays", "docs delete letters/june.txt"),),
+    "docs show": (("Show the text and details of a document", "docs show letters/june.txt"),),
+    "docs delete": (("Remove a document; its file stays on disk", "docs delete letters/june.txt"),),
     "docs export": (
-        ("All, to be ingested elsewhere", "docs export all.jsonl"),
-        ("Some, to another program", "docs export --label sailing | jq .title"),
+        ("Export everything, to ingest elsewhere", "docs export all.jsonl"),
+        ("Pipe some documents to another program", "docs export --label sailing | jq .title"),
     ),
     "doctor": (
-        ("Look", "doctor"),
-        ("Look, and mend what can be mended", "doctor --repair"),
+        ("Check the library", "doctor"),
+        ("Check the library and repair it", "doctor --repair"),
     ),
-    "db upgrade": (("Before others open it to read", "db upgrade"),),
-    "db check": (("Compare the tables", "db check"),),
+    "db upgrade": (("Upgrade before others open it read-only", "db upgrade"),),
+    "db check": (("Check the schema", "db check"),),
     "db backup": (
-        ("A dated copy beside it", "db backup"),
-        ("Elsewhere", "db backup /backup/notes.db"),
+        ("Write a dated copy next to the library", "db backup"),
+        ("Write the copy somewhere else", "db backup /backup/notes.db"),
     ),
     "db split": (
-        ("In four shards", "db split /data/notes --shards 4"),
-        ("Of another library", "db split /data/mail --db mail.db"),
+        ("Split into four shards", "db split /data/notes --shards 4"),
+        ("Split another library", "db split /data/mail --db mail.db"),
     ),
-    "db vector": (("For a question in SQL", "db vector morning swim"),),
-    "db retokenise": (("In another language", "db retokenise --language german"),),
-    "config": (("What holds, and from where", "config"),),
-    "config path": (("The two files", "config path"),),
+    "db vector": (("Get a query vector for SQL", "db vector morning swim"),),
+    "db retokenise": (("Switch to another language", "db retokenise --language german"),),
+    "config": (("Show all settings and their sources", "config"),),
+    "config path": (("Show both config files", "config path"),),
     "config set": (
-        ("A library for every folder", "config set library ~/notes/all.db"),
-        ("Twenty hits where -k is not given", "config set k 20"),
-        ("For this library only", "config set index.method olpi --beside"),
+        ("Use one library from every folder", "config set library ~/notes/all.db"),
+        ("Show 20 results by default", "config set k 20"),
+        ("Change a setting for this library only", "config set index.method olpi --beside"),
     ),
-    "config unset": (("Back to what it was", "config unset k"),),
-    "demo": (("And keep its library", "demo ~/lpisearch-demo"),),
+    "config unset": (("Go back to the default", "config unset k"),),
+    "demo": (("Keep the demo library", "demo ~/lpisearch-demo"),),
 }

@@ -1,4 +1,4 @@
-"""Words with a minus on the command line: they belong to what is said, and are no options."""
+"""Treat words with a minus sign as query text, not as options."""
 
 from __future__ import annotations
 

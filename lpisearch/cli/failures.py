@@ -1,4 +1,4 @@
-"""What to state of what went wrong, whichever verb was under way: the one place for all of them.
+"""Turn any exception into an error message for the user.
 
 An error of the library states itself. What the system refuses (a full disk, a closed stream, no
 memory, no more files) is stated with what became of the work. All else is a defect of the program.
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 # What stands once a verb has something to print; other verbs change nothing.
 _DONE: Mapping[str, str] = {
-    "ingest": "The documents are stored; only the report could not be printed",
-    "index": "The index is built and in use; only the report could not be printed",
-    "evaluate": "Finished parts are kept, and the same command goes on from there",
-    "docs delete": "The documents are removed; only the report could not be printed",
-    "docs export": "What was printed is not all",
-    "doctor": "The library was examined; only the findings could not be printed",
-    "db upgrade": "The library has the new schema; only the report could not be printed",
-    "db backup": "The copy is written; only the report could not be printed",
-    "db split": "The shards are written; only the report could not be printed",
-    "db retokenise": "The tokens are made anew; only the report could not be printed",
-    "config set": "The setting is written; only the report could not be printed",
-    "config unset": "The setting is gone; only the report could not be printed",
-    "open": "The file was opened; only the report could not be printed",
-    "label": "The labels are stored; only the report could not be printed",
+    "ingest": "The documents were saved, but the report could not be printed",
+    "index": "The index was built and is in use, but the report could not be printed",
+    "evaluate": "Completed parts are saved; run the same command to continue",
+    "docs delete": "The documents were removed, but the report could not be printed",
+    "docs export": "The output is incomplete",
+    "doctor": "The library was checked, but the findings could not be printed",
+    "db upgrade": "The library was upgraded, but the report could not be printed",
+    "db backup": "The backup was written, but the report could not be printed",
+    "db split": "The shards were written, but the report could not be printed",
+    "db retokenise": "The documents were split into words again, but the report could not be printed",
+    "config set": "The setting was saved, but the report could not be printed",
+    "config unset": "The setting was removed, but the report could not be printed",
+    "open": "The file was opened, but the report could not be printed",
+    "label": "The labels were saved, but the report could not be printed",
 }
 _UNCHANGED = "Nothing was changed"
-_KEPT = "What was finished before is kept"
+_KEPT = "Completed work is saved"
 _AGAIN = "then run the same command again"
 _SHORT_OF = {errno.ENOMEM: "memory", errno.EMFILE: "files", errno.ENFILE: "files"}
 _SCARCE = {
     "memory": (
-        f"There is not enough memory. {_KEPT}.",
+        f"Not enough memory. {_KEPT}.",
         f"close other programs or raise the limit (ulimit -v), {_AGAIN}",
     ),
     "files": (
-        f"More files would have to be open than the system allows. {_KEPT}.",
-        f"raise the limit, as by ulimit -n 1024, {_AGAIN}",
+        f"Too many open files. {_KEPT}.",
+        f"raise the limit, for example with ulimit -n 1024, {_AGAIN}",
     ),
 }
 
@@ -62,8 +62,8 @@ def stated(error: BaseException, verb: str) -> LpiSearchError | None:
     """
     own = _own(error, verb)
     if own is not None and _is_adrift():
-        own.what = f"{own.what} The working folder is gone."
-        own.next_step = f"change to a folder that is there (cd), {_AGAIN}"
+        own.what = f"{own.what} The current folder no longer exists."
+        own.next_step = f"change to an existing folder (cd), {_AGAIN}"
     return own
 
 
@@ -81,8 +81,8 @@ def _own(error: BaseException, verb: str) -> LpiSearchError | None:
         return error
     if isinstance(error, OutputFailed):
         return LpiSearchError(
-            f"Standard output cannot be written: {error}. {_state(verb)}.",
-            f"give it a place that takes it, {_AGAIN}",
+            f"Cannot write to standard output: {error}. {_state(verb)}.",
+            f"redirect the output elsewhere, {_AGAIN}",
         )
     if lacking := _lacking(error):
         return LpiSearchError(*_SCARCE[lacking])
@@ -94,11 +94,11 @@ def _refused(error: BaseException) -> LpiSearchError | None:
     if isinstance(error, UnicodeEncodeError):
         return NotUnicode(error.object)
     if isinstance(error, ValueError) and "embedded null" in str(error):
-        return LpiSearchError("No file has a name with a zero byte.", "check the path")
+        return LpiSearchError("File names cannot contain a NUL byte.", "check the path")
     if isinstance(error, OSError):
-        place = f" {os.fsdecode(error.filename)}" if error.filename else ""
+        place = f" at {os.fsdecode(error.filename)}" if error.filename else ""
         return LpiSearchError(
-            f"The system refused{place}: {system_reason(error)}. {_KEPT}.",
+            f"File error{place}: {system_reason(error)}. {_KEPT}.",
             f"free some space or check the permissions, {_AGAIN}",
         )
     return None

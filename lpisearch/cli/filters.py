@@ -1,4 +1,4 @@
-"""The options that say which documents are meant."""
+"""Options that filter documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lpisearch.cli import completion
 if TYPE_CHECKING:
     from lpisearch.records import Filter
 
-DOCUMENTS = "Which documents"
+DOCUMENTS = "Filters"
 """Their heading."""
 
 Labels = Annotated[
@@ -20,7 +20,7 @@ Labels = Annotated[
     typer.Option(
         "--label",
         metavar="LABEL",
-        help="Only this label (repeatable).",
+        help="Only documents with this label (repeatable).",
         rich_help_panel=DOCUMENTS,
         autocompletion=completion.labels,
     ),
@@ -30,7 +30,7 @@ Predicted = Annotated[
     typer.Option(
         "--predicted",
         metavar="LABEL",
-        help="Only with this label predicted; with --label, either (repeatable).",
+        help="Only documents with this predicted label; with --label, either may match (repeatable).",
         rich_help_panel=DOCUMENTS,
     ),
 ]
@@ -39,30 +39,43 @@ PathGlob = Annotated[
     typer.Option(
         "--path",
         metavar="FOLDER|GLOB",
-        help="Only what is below, by path or id.",
+        help="Only documents under this folder or matching this glob (path or id).",
         rich_help_panel=DOCUMENTS,
     ),
 ]
 Split = Annotated[
     str,
-    typer.Option("--split", metavar="NAME", help="Only this split.", rich_help_panel=DOCUMENTS),
+    typer.Option(
+        "--split",
+        metavar="NAME",
+        help="Only documents in this split (train or test set).",
+        rich_help_panel=DOCUMENTS,
+    ),
 ]
 Since = Annotated[
     str,
     typer.Option(
-        "--since", metavar="DATE", help="Dated on or after: 2024-05.", rich_help_panel=DOCUMENTS
+        "--since",
+        metavar="DATE",
+        help="Only documents dated on or after DATE, such as 2024-05.",
+        rich_help_panel=DOCUMENTS,
     ),
 ]
 Until = Annotated[
     str,
-    typer.Option("--until", metavar="DATE", help="Dated on or before.", rich_help_panel=DOCUMENTS),
+    typer.Option(
+        "--until",
+        metavar="DATE",
+        help="Only documents dated on or before DATE.",
+        rich_help_panel=DOCUMENTS,
+    ),
 ]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
         metavar="KEY=VALUE",
-        help="Only with this metadata (repeatable).",
+        help="Only documents with this metadata (repeatable).",
         rich_help_panel=DOCUMENTS,
     ),
 ]

@@ -1,4 +1,4 @@
-"""How hits look: on a terminal, in a pipe, as JSON, CSV or a TREC run."""
+"""Print search results: on a terminal, in a pipe, as JSON, CSV or a TREC run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class HitFormat(Enum):
         if len(asked) > 1:
             from lpisearch.errors import BadOption
 
-            raise BadOption(("json", "csv", "trec"), "choose one of them")
+            raise BadOption(("json", "csv", "trec"), "cannot be used together")
         return asked[0] if asked else cls.PLAIN
 
 
@@ -70,7 +70,7 @@ def print_answer(
     query: str = "",
 ) -> bool:
     """Print the hits of one query, and why they are near where that was asked; say if any are."""
-    for remark in answer.notes or (() if answer.hits else ("nothing found",)):
+    for remark in answer.notes or (() if answer.hits else ("No results.",)):
         note(remark)
     if form is HitFormat.JSON:
         print_json([hit_record(hit) for hit in answer.hits])
@@ -98,7 +98,9 @@ def _print_explanations(answer: Answer) -> None:
 
 def _print_explanation(hit: Hit, why: Explanation) -> None:
     """Print the strongest meetings of words: "car → automobile, engine"."""
-    print_prose(f"{hit.rank}. {printable(hit.title or hit.id)}: cosine {why.cosine:.3f}, of which")
+    print_prose(
+        f"{hit.rank}. {printable(hit.title or hit.id)}: cosine {why.cosine:.3f}, made up of"
+    )
     met: dict[str, list[str]] = {}
     for pair in why.pairs:
         met.setdefault(pair.query_term, []).append(f"{pair.document_term} {pair.contribution:+.3f}")

@@ -1,4 +1,4 @@
-"""`lpisearch index`: turn the documents into a subspace."""
+"""`lpisearch index`: build an index of the library."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 *_OTHERS, _LAST = method_names()
-_METHODS = f"{', '.join(_OTHERS)} or {_LAST}."
-_LEARN = "Which documents"
-_WORK = "Who does the work"
+_METHODS = f"Method: {', '.join(_OTHERS)} or {_LAST}."
+_LEARN = "Documents"
+_WORK = "Parallelism"
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -48,7 +48,7 @@ def index(
         str,
         typer.Option(
             metavar="auto|N",
-            help="Dimensions; auto reads them off the graph.",
+            help="Number of dimensions; auto chooses it from the data.",
             rich_help_panel=MAP,
         ),
     ] = "auto",
@@ -56,14 +56,14 @@ def index(
         str,
         typer.Option(
             metavar="auto|X",
-            help="Strength of the ridge, of methods with one.",
+            help="Ridge regularisation strength, for methods that use it.",
             rich_help_panel=MAP,
         ),
     ] = "auto",
     neighbours: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Neighbours that each document names.", rich_help_panel=GRAPH
+            metavar="N", help="Number of nearest neighbours per document.", rich_help_panel=GRAPH
         ),
     ] = 15,
     graph: Graph = "auto",
@@ -74,7 +74,7 @@ def index(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Pairs of documents that are neighbours (must ID ID), or are not (cannot ID ID).",
+            help="Pairs known to belong together (must ID ID) or apart (cannot ID ID).",
             rich_help_panel=GRAPH,
         ),
     ] = None,
@@ -82,19 +82,23 @@ def index(
         str,
         typer.Option(
             metavar="use|ignore",
-            help="Whether a common label makes neighbours too.",
+            help="Whether documents with the same label also count as neighbours.",
             rich_help_panel=GRAPH,
         ),
     ] = "ignore",
     weighting: Annotated[
         str,
-        typer.Option(metavar="NAME", help="tf, tfidf, log-tfidf or bm25.", rich_help_panel=MAP),
+        typer.Option(
+            metavar="NAME",
+            help="Term weighting: tf, tfidf, log-tfidf or bm25.",
+            rich_help_panel=MAP,
+        ),
     ] = "log-tfidf",
     train: Annotated[
         str,
         typer.Option(
             metavar="auto|all|none|SPLIT",
-            help="Which documents classify learns from; auto: the split “train” if there is one.",
+            help="Documents to train `classify` on; auto uses the split “train” if there is one.",
             rich_help_panel=_LEARN,
         ),
     ] = "auto",
@@ -102,48 +106,54 @@ def index(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Only documents with this label, path, split, since, until or metadata.",
+            help="Index only documents with this label, path, split, since, until or metadata.",
             rich_help_panel=_LEARN,
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Several indexes can lie beside each other.")
+        str, typer.Option(metavar="NAME", help="Name of the index; a library can have several.")
     ] = "default",
     learn_predicted: Annotated[
         bool,
         typer.Option(
             "--learn-predicted",
-            help="Learn predicted labels where a document has no other.",
+            help="Also train on predicted labels, for documents that have no others.",
             rich_help_panel=_LEARN,
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of every random choice.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     wait: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="How long to wait while another process writes."
+        ),
     ] = 30.0,
     memory: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="Take no more memory than this, such as 4G: by files, or a sample."
+            metavar="SIZE",
+            help="Memory limit, such as 4G; uses temporary files or a sample to stay within it.",
         ),
     ] = None,
     index_store: Annotated[
         str,
         typer.Option(
             metavar="DIR|db",
-            help="Where a database has its indexes: in itself, or in a shared folder.",
+            help="Where a PostgreSQL library keeps its indexes: in the database (db) or a shared folder.",
         ),
     ] = "",
     export_pgvector: Annotated[
         bool,
-        typer.Option("--export-pgvector", help="Write the vectors to a table of the database too."),
+        typer.Option(
+            "--export-pgvector", help="Also write the vectors to a database table (pgvector)."
+        ),
     ] = False,
     workers: Annotated[
         int,
         typer.Option(
             metavar="N",
             min=0,
-            help="Let N processes of this machine do the work.",
+            help="Use N worker processes on this machine.",
             rich_help_panel=_WORK,
         ),
     ] = 0,
@@ -151,7 +161,7 @@ def index(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Let a Dask cluster do the work: the address of its scheduler, tcp://HOST:8786.",
+            help="Use a Dask cluster, given its scheduler address (tcp://HOST:8786).",
             rich_help_panel=_WORK,
         ),
     ] = "",
@@ -160,17 +170,17 @@ def index(
         typer.Option(
             "--from",
             metavar="FILES",
-            help="Make a library in shards of these JSON Lines or Parquet files: a glob, s3://…",
+            help="Build a sharded library straight from JSON Lines or Parquet files (a glob or s3://…).",
             rich_help_panel=_WORK,
         ),
     ] = "",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where --from puts it.", rich_help_panel=_WORK),
+        typer.Option(metavar="DIR", help="Output folder for --from.", rich_help_panel=_WORK),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Build the subspace index. The one before stays in use until the new one is whole."""
+    """Build the index for search by meaning. The old one stays in use until this one is ready."""
     from lpisearch.settings import IndexOptions
     from lpisearch.settings.conditions import read_conditions
 
@@ -216,9 +226,7 @@ def _from_files(source: str, out: Path | None, options: IndexOptions) -> IndexRe
     from lpisearch.library import index_files
 
     if not source or out is None:
-        raise BadOption(
-            ("source", "out"), "each needs the other: files, and where to put the library"
-        )
+        raise BadOption(("source", "out"), "must be used together")
     with stage_line({}) as line:
         return index_files(source, out, options=options, on_stage=line.stage, on_step=line.step)
 
@@ -232,7 +240,7 @@ def _number(option: str, text: str, kind: type[Number]) -> Number | None:
     try:
         return kind(text)
     except ValueError:
-        raise BadOption(option, f"“{text}” is neither auto nor a number") from None
+        raise BadOption(option, f"must be auto or a number, not “{text}”") from None
 
 
 def _bytes(text: str) -> int:
@@ -245,5 +253,5 @@ def _bytes(text: str) -> int:
     except (ValueError, KeyError):
         size = -1.0
     if not 0 < size < float("inf"):
-        raise BadOption("memory", f"“{text}” is not a size, such as 500M or 4G")
+        raise BadOption("memory", f"“{text}” is not a size such as 500M or 4G")
     return int(size)

@@ -1,4 +1,4 @@
-"""What an index takes and what was built, as it is shown."""
+"""Print the estimated cost of an index build, and its report."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 def render_plan(plan: IndexPlan) -> None:
     """Say what an index will take."""
     note(
-        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms: "
-        f"needs about {plan.memory_mb:,.0f} MB and {plan.seconds:,.0f} s{_how(plan)}"
+        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms; "
+        f"estimated {plan.memory_mb:,.0f} MB of memory, {plan.seconds:,.0f} s{_how(plan)}"
     )
 
 
 def _how(plan: IndexPlan) -> str:
     """Say that a build is kept in files: what is killed is not lost."""
-    return "; kept in files, a build that ends early is gone on with" if plan.in_files else ""
+    return "; if interrupted, the build can be resumed" if plan.in_files else ""
 
 
 def render_report(report: IndexReport, *, json: bool) -> None:
@@ -39,7 +39,7 @@ def render_report(report: IndexReport, *, json: bool) -> None:
         ("terms", report.terms),
         ("learned from", f"{report.learned_from:,} documents"),
         ("graph", _graph(report)),
-        *([("gone on after", ", ".join(report.resumed))] if report.resumed else []),
+        *([("resumed after", ", ".join(report.resumed))] if report.resumed else []),
         ("semantic weight", semantic_weight(report.calibration)),
         ("unknown words", f"{report.unknown_rate:.1%}"),
         ("classifier", _classifier(report.classifier)),
@@ -64,8 +64,12 @@ def _wire(report: IndexReport) -> str:
 def _graph(report: IndexReport) -> str:
     if report.components is None:
         return "none"
-    parts = "one connected part" if report.components == 1 else f"{report.components:,} parts"
-    return f"{parts}, {report.isolated:,} documents without a neighbour{_kept(report)}"
+    parts = (
+        "1 connected component"
+        if report.components == 1
+        else f"{report.components:,} connected components"
+    )
+    return f"{parts}, {report.isolated:,} isolated documents{_kept(report)}"
 
 
 def _kept(report: IndexReport) -> str:
@@ -73,7 +77,9 @@ def _kept(report: IndexReport) -> str:
     kept = report.graph_recall
     if not kept or not kept["sample"]:
         return ""
-    return f", {kept['edges']:.1%} of the nearest and {kept['weight']:.1%} of their weight"
+    return (
+        f", {kept['edges']:.1%} of true nearest neighbours found ({kept['weight']:.1%} by weight)"
+    )
 
 
 def _classifier(facts: dict[str, Any] | None) -> str:
@@ -81,7 +87,7 @@ def _classifier(facts: dict[str, Any] | None) -> str:
         return "none"
     if "reason" in facts:
         return f"none: {facts['reason']}"
-    left_out = f", {facts['left_out']:,} too rare" if facts["left_out"] else ""
+    left_out = f" ({facts['left_out']:,} skipped as too rare)" if facts["left_out"] else ""
     return f"{facts['labels']:,} labels{left_out}, learned from {facts['documents']:,} documents"
 
 
@@ -91,4 +97,9 @@ def _chosen_classifier(facts: dict[str, Any] | None) -> list[tuple[str, object]]
         return []
     right = sorted(facts["accuracy"].items(), key=lambda each: -each[1])
     said = ", ".join(f"{name} {share:.1%}" for name, share in right)
-    return [("classify by", f"{facts['chosen']}; right of {facts['judged']:,} held out: {said}")]
+    return [
+        (
+            "best classifier",
+            f"{facts['chosen']}; accuracy on {facts['judged']:,} held-out documents: {said}",
+        )
+    ]

@@ -1,4 +1,4 @@
-"""`lpisearch ingest`: bring documents in."""
+"""`lpisearch ingest`: add documents to the library."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ def ingest(
     context: typer.Context,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH", help="Files, folders, globs; - reads standard input."),
+        typer.Argument(metavar="PATH", help="Files, folders or globs; - reads standard input."),
     ],
     format: Annotated[  # noqa: A002 (the name of the option)
-        str, typer.Option(metavar="NAME", help="The format, where name and content do not tell.")
+        str, typer.Option(metavar="NAME", help="File format, if it cannot be detected.")
     ] = "auto",
     labels: Annotated[
         str,
         typer.Option(
             metavar="auto|folder|none|FIELD|FILE.csv",
-            help="Where labels come from: a field or column, the top folder, a file of labels.",
+            help="Where labels come from: a field or column, the top-level folder, or a CSV file.",
         ),
     ] = "auto",
     split: Annotated[
         str,
-        typer.Option(metavar="auto|folder|none|FIELD", help="Where train or test comes from."),
+        typer.Option(
+            metavar="auto|folder|none|FIELD",
+            help="Where the split into train and test sets comes from.",
+        ),
     ] = "auto",
     id_field: Annotated[
         str, typer.Option(metavar="FIELD", help="Field or column with the id.")
@@ -55,68 +58,82 @@ def ingest(
         str,
         typer.Option(
             metavar="file|global",
-            help="Whether equal ids in two files mean two documents, or one.",
+            help="Whether ids are unique within each file (file) or across all files (global).",
         ),
     ] = "file",
     exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB", help="Leave out what matches, as .gitignore (repeatable)."),
+        typer.Option(
+            metavar="GLOB", help="Exclude matching files, in .gitignore syntax (repeatable)."
+        ),
     ] = None,
     no_ignore: Annotated[
         bool,
         typer.Option(
-            "--no-ignore", help="Take in what .gitignore, .lpisearchignore and the rules leave out."
+            "--no-ignore",
+            help="Include files excluded by .gitignore, .lpisearchignore or built-in rules.",
         ),
     ] = False,
     hidden: Annotated[
-        bool, typer.Option("--hidden", help="Take in files and folders that begin with a dot.")
+        bool,
+        typer.Option(
+            "--hidden", help="Include hidden files and folders (names starting with a dot)."
+        ),
     ] = False,
     follow_links: Annotated[
         bool, typer.Option("--follow-links", help="Follow symbolic links found in folders.")
     ] = False,
     label_separators: Annotated[
-        str, typer.Option(metavar="CHARS", help="What parts the labels in a cell of a table.")
+        str, typer.Option(metavar="CHARS", help="Characters that separate labels in a table cell.")
     ] = ";|",
     ocr: Annotated[
         str,
-        typer.Option(metavar="LANG", help="Read scanned pages by tesseract, such as deu+eng."),
+        typer.Option(
+            metavar="LANG",
+            help="Read scanned pages with Tesseract in these languages, such as deu+eng.",
+        ),
     ] = "",
     language: Annotated[
         str,
         typer.Option(
-            metavar="auto|NAME", help="Of the documents; auto finds it at the first ingest."
+            metavar="auto|NAME",
+            help="Language of the documents; auto detects it at the first ingest.",
         ),
     ] = "auto",
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents whose file or record is gone.")
+        bool,
+        typer.Option("--prune", help="Remove documents whose file or record no longer exists."),
     ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with status 1 if anything failed.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on, and take in what changes, until Ctrl-C.")
+        bool, typer.Option("--watch", help="Keep running and ingest changes until Ctrl-C.")
     ] = False,
     max_size: Annotated[
-        int, typer.Option(metavar="MIB", min=1, help="Refuse a single document larger than this.")
+        int, typer.Option(metavar="MIB", min=1, help="Largest document to accept.")
     ] = 32,
     wait: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Wait this long for another writer.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="How long to wait while another process writes."
+        ),
     ] = 30.0,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Read unchanged files again that failed before.")
+        bool, typer.Option("--retry", help="Retry files that failed before, even if unchanged.")
     ] = False,
     failures: Annotated[
         Literal["grouped", "all"],
-        typer.Option(help="By reason, new ones alone; or each, with those of earlier runs."),
+        typer.Option(
+            help="grouped: new failures by reason; all: every failure, including earlier runs."
+        ),
     ] = "grouped",
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing but what newly failed.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only new failures.")] = False,
     json: Json = False,
 ) -> None:
-    """Bring documents into the library. Unchanged files cost nothing.
+    """Add documents to the library. Unchanged files are skipped.
 
-    Nothing is ever removed from the library unless you say --prune.
+    Documents are never removed unless you use --prune.
     """
     from lpisearch.settings import (
         MEBIBYTE,
@@ -175,7 +192,7 @@ def _watch(
             report = _once(context, paths, options)
         except (LibraryLocked, LibraryUnwritable, NothingThere) as passing:
             if passing.what != said:
-                note(f"{passing.what} Trying again.")
+                note(f"{passing.what} Retrying.")
             said = passing.what
             continue
         said = ""

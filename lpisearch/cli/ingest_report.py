@@ -1,4 +1,4 @@
-"""What an ingest did, as it is shown: counts, what was passed over, failures by reason."""
+"""Print an ingest report: counts, skipped files and failures by reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEFT_OUT = (
     ("exclude", "", "by --exclude", ""),
     ("lpisearchignore", "", "by .lpisearchignore", "--no-ignore"),
     ("gitignore", "", "by .gitignore", "--no-ignore"),
-    ("packages", "folder", "of packages", "--no-ignore"),
+    ("packages", "folder", "of installed packages", "--no-ignore"),
     ("caches", "folder", "of caches", "--no-ignore"),
     ("hidden", "", "hidden", "--hidden"),
     ("links", "symbolic link", "", "--follow-links"),
@@ -44,13 +44,13 @@ def render_report(report: IngestReport, *, every_failure: bool, quiet: bool) -> 
         return
     if report.known_failures and not every_failure:
         known = counted(len(report.known_failures), "failure")
-        note(f"{known} of earlier runs (--failures all shows them, --retry tries them again)")
+        note(f"{known} from earlier runs (--failures all lists them, --retry tries again)")
     if report.unlisted:
-        note(f"{counted(report.unlisted, 'more failure')} in files that have very many")
+        note(f"{counted(report.unlisted, 'more failure')} not listed, in files with very many")
     if every_failure:
-        _render_each("read with a remark", report.warnings)
+        _render_each("warnings", report.warnings)
     else:
-        _render_grouped("read with a remark", report.warnings)
+        _render_grouped("warnings", report.warnings)
 
 
 def _render_counts(report: IngestReport) -> None:
@@ -58,10 +58,10 @@ def _render_counts(report: IngestReport) -> None:
     numbers = ", ".join(f"{getattr(report, name):,} {name}" for name in counts)
     say(f"{numbers} in {report.seconds:.1f} s")
     if not any((report.added, report.updated, report.removed, report.failures, report.unlisted)):
-        note("Nothing has changed.")
+        note("No changes.")
     if report.missing:
         them = "it" if report.missing == 1 else "them"
-        note(f"{are(report.missing, 'document')} gone from disk; --prune removes {them}.")
+        note(f"{are(report.missing, 'document')} no longer on disk; --prune removes {them}.")
     if report.skipped:
         note(_passed_over(report.skipped))
     if report.left_out:
@@ -69,7 +69,7 @@ def _render_counts(report: IngestReport) -> None:
     for remark in report.notes:
         note(remark)
     for complaint in report.index_notes:
-        note(Message("The documents are safe, but an index could not take them in. ", complaint))
+        note(Message("The documents were saved, but an index could not be updated. ", complaint))
 
 
 def _passed_over(counts: Mapping[str, int]) -> str:
@@ -77,7 +77,7 @@ def _passed_over(counts: Mapping[str, int]) -> str:
     kinds = sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
     named = ", ".join(f"{suffix} ({number:,})" for suffix, number in kinds[:_KINDS])
     more = f", and {counted(len(kinds) - _KINDS, 'more kind')}" if len(kinds) > _KINDS else ""
-    return f"Passed over, as no known format: {named}{more}"
+    return f"Skipped, unsupported format: {named}{more}"
 
 
 def _left_out(counts: Mapping[str, int]) -> str:
@@ -85,8 +85,8 @@ def _left_out(counts: Mapping[str, int]) -> str:
     found = [each for each in _LEFT_OUT if each[0] in counts]
     reasons = [f"{_number(counts[key], thing)} {how}".strip() for key, thing, how, _ in found]
     flags = dict.fromkeys(flag for *_, flag in found if flag)
-    taken_in = f" (taken in by {', '.join(flags)})" if flags else ""
-    return f"Left out: {', '.join(reasons)}{taken_in}"
+    taken_in = f" (include with {', '.join(flags)})" if flags else ""
+    return f"Excluded: {', '.join(reasons)}{taken_in}"
 
 
 def _number(number: int, thing: str) -> str:
@@ -115,7 +115,7 @@ def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
         hidden = sum(len(group) for _, group in ordered[_GROUPS:])
         note(f"  … and {hidden:,} more for {len(ordered) - _GROUPS:,} other reasons")
     if any(len(group) > _EXAMPLES for group in groups.values()) or len(ordered) > _GROUPS:
-        note("(--failures all shows each)")
+        note("(--failures all lists each one)")
 
 
 def _reason(kind: str, group: Sequence[Trouble]) -> str:

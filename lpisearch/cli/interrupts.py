@@ -1,4 +1,4 @@
-"""Ctrl-C at moments at which Python would pass over it, or answer it with a traceback."""
+"""Handle Ctrl-C where Python would ignore it or print a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every verb: the library that is meant, and how errors are shown.
+"""Options common to all commands: the library and how errors are shown.
 
 `--db` and `--debug` may stand before the verb or after it; what stands last holds.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lpisearch.settings.preferences import Preferences
 
 _SEARCH = ("k", "by")
-EVERYWHERE = "Everywhere"
+EVERYWHERE = "Global options"
 """The heading of the options that every verb has."""
 _DEBUG, _ORIGINS = "lpisearch.debug", "lpisearch.origins"
 # The verbs whose options can be set, and by which keys; none: by those of the table “index”.
@@ -105,7 +105,7 @@ Database = Annotated[
     typer.Option(
         "--db",
         metavar="FILE",
-        help="The library, a file or postgresql://…; else lpisearch.db here, or the standing one.",
+        help="Library file or postgresql:// URL (default: ./lpisearch.db, or the configured library).",
         path_type=str,  # two slashes are not one
         envvar="LPISEARCH_DB",
         show_envvar=True,
@@ -120,7 +120,7 @@ Debug = Annotated[
     bool,
     typer.Option(
         "--debug",
-        help="Show the traceback of an error.",
+        help="Show a full traceback on errors.",
         callback=_choose_debugging,
         expose_value=False,
         is_eager=True,

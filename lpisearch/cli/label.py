@@ -1,4 +1,4 @@
-"""`lpisearch label`: give documents labels by hand, and take them away."""
+"""`lpisearch label`: add or remove labels by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def label(
         typer.Argument(
             metavar="DOCUMENT… +LABEL -LABEL",
             autocompletion=completion.labelled,
-            help="Ids or paths; labels with a plus come, with a minus go. After -- all are ids.",
+            help="Document ids or paths; +LABEL adds a label, -LABEL removes one. After --, all are ids.",
         ),
     ] = None,
     add: Annotated[
@@ -56,9 +56,9 @@ def label(
     where: Where = None,
     json: Json = False,
 ) -> None:
-    """Give documents labels and take others away, whatever their files say, now and later.
+    """Add or remove labels by hand. These changes override labels from files, now and later.
 
-    A predicted label is accepted by +LABEL, and rejected by -LABEL.
+    +LABEL accepts a predicted label; -LABEL rejects it.
     """
     words = documents or []
     came = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
@@ -69,10 +69,10 @@ def label(
     if json:
         print_json(label_record(report))
         return
-    came_and_went = f"{counted(report.added, 'label')} came, {report.removed:,} went"
+    came_and_went = f"{counted(report.added, 'label')} added, {report.removed:,} removed"
     say(f"{counted(report.documents, 'document')}: {came_and_went}.")
     if report.added or report.removed:
-        note(Message("Next: ", call("index"), "  (learns from them)"))
+        note(Message("Next: ", call("index"), "  (to learn from the new labels)"))
 
 
 label_app = typer.Typer(add_completion=False)

@@ -1,4 +1,4 @@
-"""Options of methods and their graphs, which `index` and `evaluate` have alike."""
+"""Method and graph options shared by `index` and `evaluate`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from lpisearch.library import graph_names
 
 # Headings of the help.
-MAP, GRAPH = "The map", "Who is a neighbour"
+MAP, GRAPH = "Model", "Neighbour graph"
 USUAL_EDGES = "cosine"
 
 Graph = Annotated[
@@ -17,7 +17,7 @@ Graph = Annotated[
     typer.Option(
         "--graph",
         metavar="auto|NAME",
-        help=f"Who is a neighbour: {', '.join(graph_names())}.",
+        help=f"How neighbours are chosen: {', '.join(graph_names())}.",
         rich_help_panel=GRAPH,
     ),
 ]
@@ -26,7 +26,7 @@ Radius = Annotated[
     typer.Option(
         "--radius",
         metavar="X",
-        help="How far apart neighbours are at most, if --graph ball.",
+        help="Maximum distance between neighbours, with --graph ball.",
         rich_help_panel=GRAPH,
     ),
 ]
@@ -35,7 +35,7 @@ EdgeWeights = Annotated[
     typer.Option(
         "--edge-weights",
         metavar="NAME",
-        help="How much an edge counts: cosine, binary or heat.",
+        help="Edge weights: cosine, binary or heat.",
         rich_help_panel=GRAPH,
     ),
 ]
@@ -44,7 +44,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="What a method alone has, such as cardinality=50; may be repeated.",
+        help="Set a method-specific parameter, such as cardinality=50 (repeatable).",
         rich_help_panel=MAP,
     ),
 ]
@@ -58,8 +58,8 @@ def read_settings(given: list[str] | None) -> dict[str, str]:
     for text in given or []:
         name, sign, value = (part.strip() for part in text.partition("="))
         if not (name and sign and value):
-            raise BadOption("settings", f"“{text}” is not a NAME=VALUE, such as cardinality=50")
+            raise BadOption("settings", f"“{text}” is not NAME=VALUE, such as cardinality=50")
         if name in found:
-            raise BadOption("settings", f"{name} is given twice")
+            raise BadOption("settings", f"{name} is set twice")
         found[name] = value
     return found

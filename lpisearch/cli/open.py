@@ -1,4 +1,4 @@
-"""`lpisearch open`: a hit of the last answer, or any document, in its own program."""
+"""`lpisearch open`: open a search result or document in its default program."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def open_(
         str,
         typer.Argument(
             metavar="N|DOCUMENT",
-            help="The number of a hit, or an id or path.",
+            help="Result number, document id or path.",
             autocompletion=completion.documents,
         ),
     ] = "1",
     json: Json = False,
 ) -> None:
-    """Open a hit of the last answer, or a document, with the program that the system has for it.
+    """Open a result of the last search, or a document, in its default program.
 
-    A PDF file is opened at the page of the passage, where the viewer can.
+    PDF files open at the page of the passage, if the viewer supports it.
     """
     place = _place(context, what)
     if json:

@@ -1,4 +1,4 @@
-"""Open a file with what the system opens it with; no shell ever sees a name.
+"""Open a file in its default program, without a shell.
 
 Only files that are there are opened, none that the system would run in place of showing it.
 """
@@ -68,7 +68,7 @@ def open_place(place: Place, opener: str = "") -> Path:
     if opener:
         _start(_filled(shlex.split(opener), file, place.page), place)
     elif file.suffix.lower() in _PROGRAMS:
-        raise LpiSearchError(f"{file} is a program to the system, and is not opened.", _show(place))
+        raise LpiSearchError(f"{file} is a program; it is not opened for safety.", _show(place))
     elif sys.platform == "win32":  # pragma: no cover (there is no such call elsewhere)
         os.startfile(file)  # noqa: S606 (the system's own opener)
     else:
@@ -78,10 +78,10 @@ def open_place(place: Place, opener: str = "") -> Path:
 
 def _file_of(place: Place) -> Path:
     if not place.path or not Path(place.path).is_absolute():
-        raise LpiSearchError(f"“{place.id}” came from no file.", _show(place))
+        raise LpiSearchError(f"“{place.id}” has no file to open.", _show(place))
     file = Path(place.path)
     if place.path.startswith(("//", "\\\\")) or not file.is_file():
-        raise LpiSearchError(f"There is no file {file} any more.", _show(place))
+        raise LpiSearchError(f"{file} no longer exists.", _show(place))
     return file
 
 
@@ -137,6 +137,6 @@ def _start(command: Sequence[str], place: Place) -> None:
     except (OSError, ValueError) as error:
         reason = f"{command[0]}: {getattr(error, 'strerror', None) or error}"
         raise LpiSearchError(
-            f"Nothing here opens {place.path} ({reason}).",
+            f"No program could open {place.path} ({reason}).",
             f"lpisearch config set opener COMMAND, or {_show(place)}",
         ) from error

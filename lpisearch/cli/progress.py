@@ -1,4 +1,4 @@
-"""How far a long run is: stage, rate and time left, on stderr where it is a terminal."""
+"""Show progress on stderr, if it is a terminal: stage, rate and time left."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _time_left(forecast: Forecast) -> Any:
         def render(self, task: Task) -> Text:
             del task
             left = forecast.seconds_left()
-            return Text(f"about {left:,.0f} s left" if left >= 1 else "soon done", style="cyan")
+            return Text(f"about {left:,.0f} s left" if left >= 1 else "almost done", style="cyan")
 
     return TimeLeft()
 

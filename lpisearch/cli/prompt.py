@@ -1,4 +1,4 @@
-"""Question after question: the prompt of `lpisearch query`."""
+"""The interactive prompt of `lpisearch query`."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _LEAVE = frozenset({"quit", "exit", ":q", ":quit"})
 _HELP = frozenset({"help", "?", ":h", ":help"})
 _HISTORY = 1000
 _TEXT = """\
-Type a question and Enter. "A phrase" must occur, a -word must not, begin* is a prefix.
-  open N      open the hit N in its own program
-  help        show this
-  quit        leave; so do :q, Ctrl-D and Ctrl-C
-To ask for one of these words itself, put it in quotation marks."""
+Type a query and press Enter. "A phrase" must occur, -word must not, begin* matches a prefix.
+  open N      open result N in its default program
+  help        show this help
+  quit        leave (also :q, Ctrl-D, Ctrl-C)
+To search for one of these words, put it in quotation marks."""
 
 
 def ask_and_answer(context: typer.Context, library: Library, options: SearchOptions) -> bool:
     """Answer questions until the person leaves; the index stays open. Say if any was found."""
-    note("Type a question; help says more, quit leaves.")
+    note("Type a query, “help” for help, or “quit” to leave.")
     some = False
     with _history(), suppress(EOFError, KeyboardInterrupt):
         while True:

@@ -1,4 +1,4 @@
-"""`lpisearch query` and `lpisearch similar`: find documents."""
+"""`lpisearch query` and `lpisearch similar`: search documents."""
 
 from __future__ import annotations
 
@@ -52,25 +52,27 @@ Opened = Annotated[
         "--open",
         metavar="N",
         min=1,
-        help="Open the hit N, as the verb open does.",
+        help="Open result N, like `lpisearch open N`.",
         rich_help_panel=OUTPUT,
     ),
 ]
 FailIfNone = Annotated[
     bool,
     typer.Option(
-        "--fail-if-none", help="Exit with status 1 if nothing is found.", rich_help_panel=OUTPUT
+        "--fail-if-none", help="Exit with status 1 if there are no results.", rich_help_panel=OUTPUT
     ),
 ]
 Csv = Annotated[
     bool,
     typer.Option(
         "--csv",
-        help="Print comma-separated values; texts are no formulas.",
+        help="Print CSV (safe to open in a spreadsheet).",
         rich_help_panel=OUTPUT,
     ),
 ]
-Trec = Annotated[bool, typer.Option("--trec", help="Print a TREC run.", rich_help_panel=OUTPUT)]
+Trec = Annotated[
+    bool, typer.Option("--trec", help="Print a run in TREC format.", rich_help_panel=OUTPUT)
+]
 
 
 def query(
@@ -79,13 +81,15 @@ def query(
         list[str] | None,
         typer.Argument(
             metavar="TEXT",
-            help='The question: "a phrase" must occur, a -word must not, begin* is a prefix, '
-            "title:word is in the title, of a OR b one occurs.",
+            help='The query: "a phrase" must occur, -word must not, begin* matches a prefix, '
+            "title:word searches titles, a OR b matches either.",
         ),
     ] = None,
     k: Annotated[
         int | None,
-        typer.Option("-k", metavar="N", min=0, help="How many hits (10; with --trec 1000)."),
+        typer.Option(
+            "-k", metavar="N", min=0, help="Number of results (default: 10, or 1000 with --trec)."
+        ),
     ] = None,
     by: By = "hybrid",
     sort: Sort = _BY_SCORE,
@@ -126,7 +130,7 @@ def query(
         typer.Option(
             "--queries",
             metavar="FILE",
-            help="Answer a batch: JSON Lines or TSV. Quotes and - ask for nothing there.",
+            help="Run a batch of queries (JSON Lines or TSV); quotes and minus signs are taken literally.",
         ),
     ] = None,
     trec: Trec = False,
@@ -136,7 +140,7 @@ def query(
     fail_if_none: FailIfNone = False,
     opened: Opened = None,
 ) -> None:
-    """Find documents by meaning and by words. Without TEXT, on a terminal, asks for questions."""
+    """Search by meaning and by words. Without TEXT, prompts for queries on a terminal."""
     options = search_options(
         by=by,
         sort=sort,
@@ -160,7 +164,7 @@ def query(
     if trec and sort != _BY_SCORE:
         from lpisearch.errors import BadOption
 
-        raise BadOption("sort", "a run is sorted by its scores")
+        raise BadOption("sort", "a TREC run is always sorted by score")
     if queries is not None:
         with closing(library.batch(queries, options=options, on_note=note)) as runs:
             some = print_batch(runs, output)
@@ -176,7 +180,7 @@ def query(
 
         some = ask_and_answer(context, library, options)
     else:
-        raise typer.BadParameter("what to look for?", param_hint="TEXT")
+        raise typer.BadParameter("give a query", param_hint="TEXT")
     if fail_if_none and not some:
         raise typer.Exit(1)
 
@@ -194,7 +198,7 @@ def similar(
         str,
         typer.Argument(
             metavar="DOCUMENT",
-            help="An id, a path, or any file.",
+            help="Document id, path, or any other file.",
             autocompletion=completion.documents,
         ),
     ],
@@ -216,7 +220,7 @@ def similar(
     json: Json = False,
     fail_if_none: FailIfNone = False,
 ) -> None:
-    """Find documents that are like one: a document of the library, or any other file."""
+    """Find documents similar to one in the library, or to any other file."""
     options = search_options(
         by=by,
         sort=sort,

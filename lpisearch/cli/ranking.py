@@ -1,4 +1,4 @@
-"""The options that say how documents are found: what ranks them, and which hits are wanted."""
+"""Options for ranking and selecting search results."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="hybrid|semantic|lexical",
-        help="What ranks the documents.",
+        help="How to rank results.",
         rich_help_panel=RANKING,
         autocompletion=completion.ways,
     ),
 ]
-Count = Annotated[int, typer.Option("-k", metavar="N", min=0, help="How many hits.")]
+Count = Annotated[int, typer.Option("-k", metavar="N", min=0, help="Number of results.")]
 Offset = Annotated[
-    int, typer.Option("--offset", metavar="N", min=0, help="How many of the best to pass over.")
+    int, typer.Option("--offset", metavar="N", min=0, help="Skip the first N results.")
 ]
 MinScore = Annotated[
     float | None,
     typer.Option(
-        "--min-score", metavar="X", help="Leave out hits below it.", rich_help_panel=RANKING
+        "--min-score", metavar="X", help="Hide results that score below X.", rich_help_panel=RANKING
     ),
 ]
 Weight = Annotated[
@@ -40,19 +40,19 @@ Weight = Annotated[
     typer.Option(
         "--semantic-weight",
         metavar="X",
-        help="How much places count beside words in hybrid; the index knows a good value.",
+        help="Weight of meaning against words in hybrid ranking (default: learned by index).",
         rich_help_panel=RANKING,
     ),
 ]
 Collapse = Annotated[
-    bool, typer.Option("--collapse", help="Show one of several that are nearly the same.")
+    bool, typer.Option("--collapse", help="Show only one of several near-duplicates.")
 ]
 Name = Annotated[
     str,
     typer.Option(
         "--index",
         metavar="NAME",
-        help="Which index to use.",
+        help="Index to use.",
         rich_help_panel=RANKING,
         autocompletion=completion.indexes,
     ),
@@ -63,11 +63,13 @@ Sort = Annotated[
         "--sort",
         metavar="relevance|date|oldest|title|path",
         autocompletion=completion.sorts,
-        help="The order of the best hits; date is newest first.",
+        help="Sort order of the results (date: newest first).",
         rich_help_panel=RANKING,
     ),
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Show which words make each hit near.")]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Show which words make each result similar.")
+]
 
 
 def search_options(

@@ -1,4 +1,4 @@
-"""What every verb prints with: text, JSON, CSV, tables, notes.
+"""Output helpers for all commands: text, JSON, CSV, tables and notes.
 
 Results go to stdout; on a terminal as tables, in a pipe as lines of tab-separated values. All
 else goes to stderr. Nothing is printed past this module, so that every text is made harmless by
@@ -29,7 +29,7 @@ OUTPUT = "Output"
 """The heading of the options that say how a result is printed."""
 Json = Annotated[
     bool,
-    typer.Option("--json", help="Print one JSON value and nothing else.", rich_help_panel=OUTPUT),
+    typer.Option("--json", help="Print JSON only.", rich_help_panel=OUTPUT),
 ]
 
 
@@ -148,7 +148,7 @@ def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
 def semantic_weight(calibration: dict[str, Any]) -> str:
     """Say how much the subspace counts beside the words."""
     if not calibration or calibration["safe"]:
-        return "1, the safe value: too little to learn from"
+        return "1 (default: too few documents to learn it)"
     lengths = sorted(calibration["weights"].items(), key=lambda pair: int(pair[0]))
     shown = {length: f"{weight:.2g}" for length, weight in lengths}
     weights = [f"{weight} at {length}" for length, weight in shown.items()]

@@ -1,4 +1,4 @@
-"""`lpisearch serve`: the library in a browser, and for programs."""
+"""`lpisearch serve`: serve the library as web pages and a JSON API."""
 
 from __future__ import annotations
 
@@ -22,20 +22,25 @@ if TYPE_CHECKING:
 def serve(
     context: typer.Context,
     port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Where to listen.")
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on.")
     ] = DEFAULT_PORT,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="For others than this machine.")
+        str,
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="Address to listen on; 0.0.0.0 accepts other machines.",
+        ),
     ] = DEFAULT_HOST,
-    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Let nothing be changed.")] = False,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve the sample corpus.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the sample documents.")] = False,
     root: Annotated[
         list[Path] | None,
         typer.Option(
             "--root",
             metavar="DIR",
-            help="Files below it may be brought in and given out (repeatable).",
+            help="Allow files under this folder to be added and downloaded (repeatable).",
         ),
     ] = None,
     name: Annotated[
@@ -43,7 +48,7 @@ def serve(
         typer.Option(
             "--name",
             metavar="NAME",
-            help="A name by which it may be called, beside localhost and addresses (repeatable).",
+            help="Extra host name to accept, besides localhost and IP addresses (repeatable).",
         ),
     ] = None,
     token: Annotated[
@@ -51,24 +56,24 @@ def serve(
         typer.Option(
             "--token",
             metavar="TEXT",
-            help="What requests must show; better set as LPISEARCH_TOKEN, which others cannot see.",
+            help="Token that clients must send; LPISEARCH_TOKEN is safer, as other users cannot see it.",
             envvar="LPISEARCH_TOKEN",
         ),
     ] = "",
     shard: Annotated[
         str,
-        typer.Option("--shard", metavar="K/N", help="Serve one of the N shards of a folder."),
+        typer.Option("--shard", metavar="K/N", help="Serve shard K of a library split into N."),
     ] = "",
     shards: Annotated[
         str,
         typer.Option(
             "--shards",
             metavar="URL,URL",
-            help="Serve a library whose shards are at these servers, which want the same token.",
+            help="Serve a library whose shards run on these servers (all with the same token).",
         ),
     ] = "",
 ) -> None:
-    """Open the library in a browser, and to programs as a JSON API."""
+    """Serve the library as web pages and a JSON API."""
     try:
         from lpisearch.web.server import serve as run
     except ModuleNotFoundError as error:
@@ -88,29 +93,29 @@ def serve(
         def on_start(address: str, interrupted: list[Job]) -> None:
             for job in interrupted:
                 note(
-                    f"The job “{job.kind}” of {job.asked_at} had not finished when the server "
-                    "ended. What it finished is kept; start it again for the rest"
+                    f"The job “{job.kind}” from {job.asked_at} was interrupted when the server "
+                    "stopped. Completed work is saved; start it again to finish"
                 )
-            guarded = " Requests must show the token." if token else ""
-            note(f"Serving {library.path.name} at {address}  (Ctrl-C ends it).{guarded}")
+            guarded = " Requests need the token." if token else ""
+            note(f"Serving {library.path.name} at {address}  (press Ctrl-C to stop).{guarded}")
             if open_:
                 typer.launch(address)
 
         for job in run(library, settings, on_start):
-            note(f"The job “{job.kind}” did not finish; the next start names it")
+            note(f"The job “{job.kind}” did not finish; it will be listed at the next start")
 
 
 class WebUnavailable(LpiSearchError):
     """The libraries that serve pages are not installed."""
 
     def __init__(self) -> None:
-        super().__init__("Serving needs more libraries.", "pip install 'lpisearch[web]'")
+        super().__init__("The web server is not installed.", "pip install 'lpisearch[web]'")
 
 
 def _chosen(context: typer.Context, shard: str, shards: str, token: str) -> Library:
     """Return what is to be served: a library, one shard of it, or what stands before shards."""
     if shard and shards:
-        raise BadOption("shard", "a server is a shard, or stands before shards")
+        raise BadOption("shard", "cannot be combined with --shards")
     if shards:
         from lpisearch.sharded import connect_shards
 

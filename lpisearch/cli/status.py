@@ -1,4 +1,4 @@
-"""`lpisearch status`: what the library holds."""
+"""`lpisearch status`: show the contents and state of the library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lpisearch.records.wire import status_record
 
 
 def status(context: typer.Context, json: Json = False) -> None:
-    """Show what the library holds."""
+    """Show the contents and state of the library."""
     found = context.obj.library.status()
     if json:
         print_json(status_record(found))
@@ -39,7 +39,7 @@ def status(context: typer.Context, json: Json = False) -> None:
     print_pairs(pairs)
     if found["indexes"]:
         say()
-        columns = ("index", "method", "dims", "documents", "state", "classify by")
+        columns = ("index", "method", "dims", "documents", "state", "classifier")
         print_table(columns, _index_rows(found))
     for index in found["indexes"]:
         if "calibration" in index:
@@ -47,7 +47,7 @@ def status(context: typer.Context, json: Json = False) -> None:
         if index["note"]:
             note(index["note"])
     if not found["indexes"] and found["documents"]:
-        note("There is no index yet. Next: lpisearch index")
+        note("No index yet. Next: lpisearch index")
     predicted = found["predicted"]
     if found["labels"] or predicted:
         names = dict.fromkeys((*found["labels"], *predicted))
@@ -77,4 +77,4 @@ def _classifier(facts: dict[str, Any] | None) -> str:
     if not facts or "chosen" not in facts:
         return "none"
     right = facts["accuracy"].get(facts["chosen"])
-    return facts["chosen"] if right is None else f"{facts['chosen']}, {right:.1%} right"
+    return facts["chosen"] if right is None else f"{facts['chosen']} ({right:.1%} accurate)"

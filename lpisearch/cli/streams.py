@@ -1,4 +1,4 @@
-"""The standard streams, as the program needs them: closed, full or gone, they are stated once.
+"""Standard streams, with one clear error if they are closed or full.
 
 A result that cannot be printed is an error, `OutputFailed`, whatever prints it. What goes to
 stderr is for people who may not be there: where it cannot be written, the work goes on.

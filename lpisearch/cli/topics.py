@@ -1,4 +1,4 @@
-"""`lpisearch topics`: what the library is about."""
+"""`lpisearch topics`: list the main topics in the library."""
 
 from __future__ import annotations
 
@@ -34,37 +34,36 @@ def topics(
     number: Annotated[
         str,
         typer.Option(
-            "-n", metavar="auto|N", help="How many; auto reads it off the spectrum of the index."
+            "-n", metavar="auto|N", help="Number of topics; auto chooses it from the index."
         ),
     ] = "auto",
     method: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Show dimensions, not clusters: a method of few words to each."
+            metavar="NAME",
+            help="Show the dimensions of a sparse method (few words each) instead of clusters.",
         ),
     ] = "",
     dims: Annotated[
         int | None,
-        typer.Option(metavar="N", help="With --method: how many dimensions.  [default: 10]"),
+        typer.Option(metavar="N", help="Number of dimensions, with --method.  [default: 10]"),
     ] = None,
     terms: Annotated[
-        int, typer.Option("--terms", "--words", metavar="N", min=0, help="Terms of each to show.")
+        int, typer.Option("--terms", "--words", metavar="N", min=0, help="Terms to show per topic.")
     ] = 8,
     documents: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Typical documents of each to show.")
+        int, typer.Option(metavar="N", min=0, help="Typical documents to show per topic.")
     ] = 3,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of every random choice.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")] = 0,
     index: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Which index to use.", autocompletion=completion.indexes),
+        typer.Option(metavar="NAME", help="Index to use.", autocompletion=completion.indexes),
     ] = "default",
     json: Json = False,
 ) -> None:
-    """Show what the library is about.
+    """List the main topics in the library.
 
-    A topic is a cluster of documents that are near each other in the subspace of the index. With
-    --method, each dimension of a sparse map is shown instead, by the words and documents at both
-    its ends: of the index, if it is of that method, else of a map learned for this alone.
+    A topic is a cluster of documents that are close in meaning. With --method, shows the dimensions of a sparse model instead, each by the words and documents at both its ends. Uses the index if it was built with that method; otherwise trains a model just for this.
     """
     from lpisearch.errors import BadOption
     from lpisearch.settings import DimensionOptions, TopicOptions
@@ -72,17 +71,17 @@ def topics(
     library = context.obj.library
     if method:
         if number != "auto":
-            raise BadOption("number", "dimensions are counted by --dims")
+            raise BadOption("number", "with --method, use --dims instead")
         shown = _SHOWN_DIMENSIONS if dims is None else dims
         options = DimensionOptions(method, shown, terms, documents, seed, index)
         _show_dimensions(library, options, json=json)
         return
     if dims is not None:
-        raise BadOption("dims", "it goes with --method")
+        raise BadOption("dims", "needs --method")
     try:
         wanted = None if number == "auto" else int(number)
     except ValueError:
-        raise BadOption("number", f"“{number}” is neither auto nor a number") from None
+        raise BadOption("number", f"must be auto or a number, not “{number}”") from None
     _show_topics(library, TopicOptions(wanted, terms, documents, seed, index), json=json)
 
 
@@ -115,11 +114,12 @@ def _render(report: TopicReport) -> None:
     columns = ("topic", "documents", "terms", "typical documents", "labels")
     print_table(columns, [_row(topic) for topic in report.topics])
     if report.unplaced:
-        note(f"{report.unplaced:,} documents without a known word are in no topic.")
+        note(f"Documents without known words, in no topic: {report.unplaced:,}.")
     if report.purity is not None and report.nmi is not None:
         note(
-            f"Against the labels: {report.purity:.1%} of the documents have the commonest label "
-            f"of their topic; normalised mutual information {report.nmi:.3f}."
+            f"Compared with the labels: {report.purity:.1%} of the documents have the most "
+            "common label of their topic (purity); normalised mutual information "
+            f"{report.nmi:.3f}."
         )
 
 
@@ -133,7 +133,7 @@ def _render_dimensions(report: DimensionReport, asked: int) -> None:
     columns = ("dimension", "λ", "words", "above", "below", "documents above", "documents below")
     print_table(columns, [_dimension_row(each) for each in report.dimensions])
     if len(report.dimensions) < asked:
-        note(f"Dimensions there are: {len(report.dimensions):,}; asked for: {asked:,}.")
+        note(f"Dimensions available: {len(report.dimensions):,}; requested: {asked:,}.")
 
 
 def _dimension_row(dimension: Dimension) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""The list of verbs: each is imported when it is asked for, so that the others cost nothing."""
+"""The list of commands, each imported only when needed."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class Verb(NamedTuple):
 
 # In the order of a first visit.
 VERBS: Mapping[str, Verb] = {
-    "ingest": Verb("ingest", "ingest", "Bring documents into the library."),
-    "index": Verb("index", "index", "Build the subspace index."),
-    "query": Verb("query", "query_app", "Find documents by meaning and by words."),
-    "similar": Verb("query", "similar", "Find documents that are like one."),
-    "open": Verb("open", "open_", "Open a hit of the last answer."),
-    "classify": Verb("classify", "classify", "Label texts by what `index` learned."),
-    "label": Verb("label", "label_app", "Give documents labels, or take them away."),
-    "topics": Verb("topics", "topics", "Show what the library is about."),
-    "evaluate": Verb("evaluate.app", "app", "Measure an index on labels and judged queries."),
-    "status": Verb("status", "status", "Show what the library holds."),
+    "ingest": Verb("ingest", "ingest", "Add documents to the library."),
+    "index": Verb("index", "index", "Build the index for search by meaning."),
+    "query": Verb("query", "query_app", "Search by meaning and by words."),
+    "similar": Verb("query", "similar", "Find documents similar to a given one."),
+    "open": Verb("open", "open_", "Open a result of the last search."),
+    "classify": Verb("classify", "classify", "Predict labels for text or files."),
+    "label": Verb("label", "label_app", "Add or remove labels by hand."),
+    "topics": Verb("topics", "topics", "List the main topics in the library."),
+    "evaluate": Verb("evaluate.app", "app", "Measure search and classification quality."),
+    "status": Verb("status", "status", "Show the contents and state of the library."),
     "docs": Verb("documents", "app", "List, show, delete and export documents."),
-    "doctor": Verb("doctor", "doctor", "Look for damage, and say what to do about it."),
-    "db": Verb("database", "app", "Upgrade, check and copy the library."),
-    "config": Verb("config", "app", "Show what is set, and set it."),
-    "serve": Verb("serve", "serve", "Open the library in a browser, and to programs."),
-    "demo": Verb("demo", "demo", "Walk through the program on the sample corpus."),
+    "doctor": Verb("doctor", "doctor", "Check the library for damage and suggest repairs."),
+    "db": Verb("database", "app", "Upgrade, check, back up and split the library."),
+    "config": Verb("config", "app", "Show and change settings."),
+    "serve": Verb("serve", "serve", "Serve the library as web pages and a JSON API."),
+    "demo": Verb("demo", "demo", "Take a tour with the sample documents."),
 }
 
 

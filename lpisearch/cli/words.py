@@ -1,4 +1,4 @@
-"""Fields and calls in the words of the command line: `--dims`, `lpisearch index --dims 5`.
+"""Render options and calls as command-line text: `--dims`, `lpisearch index --dims 5`.
 
 Below this room an error names the field "dims" and the call `library.index(dims=5)` as data
 (`lpisearch.messages`); here alone they become what is typed.

@@ -1,4 +1,4 @@
-"""A library that is served elsewhere: `lpisearch.connect` gives the methods of `Library`."""
+"""Client for a remote library: `lpisearch.connect` offers the methods of `Library`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done where the library is, and cannot be asked of a server."""
+"""Methods that a remote library does not support."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class NotServed(LpiSearchError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"library.{name} is not served.", "open the library on the machine where it is"
+            f"library.{name} is not available from a server.",
+            "run it on the machine that has the library",
         )
 
 

@@ -1,4 +1,4 @@
-"""Questions to a library that is served: search, similar documents, classes, topics."""
+"""Remote search, similar documents, classification and topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a library that is served holds: documents, labels, its state and its health."""
+"""Remote documents, labels, status and health."""
 
 from __future__ import annotations
 

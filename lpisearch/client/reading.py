@@ -1,4 +1,4 @@
-"""The JSON of a server, as the records that the library gives: `records/wire.py` the other way."""
+"""Parse server JSON into records: the inverse of `records/wire.py`."""
 
 from __future__ import annotations
 

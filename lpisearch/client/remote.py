@@ -1,4 +1,4 @@
-"""A library that is served, with the methods of `Library`."""
+"""A remote library with the methods of `Library`."""
 
 from __future__ import annotations
 

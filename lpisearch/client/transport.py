@@ -1,4 +1,4 @@
-"""HTTP to a server: one connection for each thread, kept open, by the standard library alone."""
+"""HTTP client: one persistent connection per thread, standard library only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Transport:
         self.url = url.rstrip("/")
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ServerUnreachable(url, "the address does not begin with http:// or https://")
+            raise ServerUnreachable(url, "the address must start with http:// or https://")
         self._parts = parts
         self._token, self._seconds = token, seconds
         self._own = threading.local()

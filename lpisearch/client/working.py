@@ -1,4 +1,4 @@
-"""Jobs of a server: files brought in, indexes built, labels predicted, all followed to the end."""
+"""Remote jobs: ingest, index and predict, followed until they finish."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Working:
         if ended["state"] == _FAILED:
             raise error_of(ended["problem"])
         if ended["state"] != _DONE:
-            raise ServerRefused(_CONFLICT, f"The job was not finished: it is {ended['state']}.")
+            raise ServerRefused(_CONFLICT, f"The job did not finish ({ended['state']}).")
         return ended["result"]  # type: ignore[no-any-return]
 
     def _told(self, job: str) -> Iterator[dict[str, Any]]:

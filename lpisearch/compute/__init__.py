@@ -1,1 +1,1 @@
-"""Arithmetic that several rooms share: threads, rows at unit length, k-means, agreement."""
+"""Shared numerical code: threads, normalised rows, k-means and cluster agreement."""

@@ -1,4 +1,4 @@
-"""Work on parts, done by the workers of a Dask cluster.
+"""Run partitioned work on a Dask cluster.
 
 What goes to a worker is bytes of our own (`lpisearch.compute.wire`): the work with its part, small,
 and large arrays apart, each sent once for all parts. Results come back in the order of the parts, a
@@ -149,7 +149,7 @@ class Cluster:
             if done.failed:
                 raise found
             return found
-        raise ClusterLost(self.name, "what is sent to it gets lost again and again")
+        raise ClusterLost(self.name, "messages to it keep getting lost")
 
     def _wait(self, future: Future[Done]) -> Done:
         from distributed import KilledWorker
@@ -162,10 +162,10 @@ class Cluster:
                 if self._check():
                     begun = time.monotonic()
                 if time.monotonic() - begun > _ALONE_SECONDS:
-                    raise ClusterLost(self.name, "it has no worker any more") from None
+                    raise ClusterLost(self.name, "it has no workers left") from None
             except KilledWorker as error:
-                reason = f"each of {error.allowed_failures + 1} workers ended at the same part"
-                raise ClusterLost(self.name, f"{reason}: have they memory enough?") from None
+                reason = f"{error.allowed_failures + 1} workers died on the same task"
+                raise ClusterLost(self.name, f"{reason} (out of memory?)") from None
 
     def _check(self) -> int:
         """Return how many workers there are.
@@ -175,13 +175,13 @@ class Cluster:
         ClusterLost
         """
         if self.client.status != "running":
-            raise ClusterLost(self.name, "its scheduler is gone")
+            raise ClusterLost(self.name, "lost the connection to its scheduler")
         return len(self._threads())
 
     @contextmanager
     def _stated(self) -> Iterator[None]:
         """Turn the errors of a connection that broke into one of ours."""
-        gone = ClusterLost(self.name, "its scheduler is gone")
+        gone = ClusterLost(self.name, "lost the connection to its scheduler")
         if self.client.status != "running":
             raise gone
         try:

@@ -1,4 +1,4 @@
-"""Rows that lie in blocks: collected, worked out as they are read, and taken out by number."""
+"""Lazily computed rows stored in blocks and gathered by number."""
 
 from __future__ import annotations
 

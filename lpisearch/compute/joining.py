@@ -1,4 +1,4 @@
-"""Find a cluster, or start one on this machine, and look whether it can do the work.
+"""Connect to a cluster, or start a local one, and check that it is usable.
 
 In goes an address or a number of processes, out comes a `Cluster`. What cannot work is said before
 anything is begun: nobody at the address, other versions than here, a folder that is not shared.
@@ -78,7 +78,7 @@ def cluster_at(address: str) -> Iterator[Cluster]:
     """
     _need_distributed()
     if not _ADDRESS.fullmatch(address):
-        raise BadOption("cluster", f"“{address}” is not like tcp://HOST:8786")
+        raise BadOption("cluster", f"“{address}” is not an address such as tcp://HOST:8786")
     from distributed import Client
 
     _check_heard(address)
@@ -86,7 +86,7 @@ def cluster_at(address: str) -> Iterator[Cluster]:
         try:
             client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            reason = "nobody answers" if isinstance(error, OSError) else str(error)
+            reason = "no response" if isinstance(error, OSError) else str(error)
             raise ClusterUnreachable(address, reason) from error
         with _closing(client):
             yield _joined(client, address)
@@ -102,7 +102,7 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
     """
     _need_distributed()
     if workers < 1:
-        raise BadOption("workers", f"{workers} is not a number of processes")
+        raise BadOption("workers", f"must be at least 1, not {workers}")
     from distributed import Client, LocalCluster, Security
 
     with _quiet():
@@ -122,7 +122,7 @@ def local_cluster(workers: int) -> Iterator[Cluster]:
         with _closing(processes):
             client = Client(processes, set_as_default=False)
             with _closing(client):
-                yield _joined(client, f"{workers} processes of this machine")
+                yield _joined(client, f"{workers} processes on this machine")
 
 
 def check_shared(cluster: Cluster, folder: Path, mode: int = ANYONE) -> None:
@@ -160,7 +160,7 @@ def _check_heard(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
     except (OSError, OverflowError, UnicodeError) as error:
-        raise ClusterUnreachable(address, "nobody answers") from error
+        raise ClusterUnreachable(address, "no response") from error
 
 
 def _joined(client: Any, name: str) -> Cluster:
@@ -170,7 +170,7 @@ def _joined(client: Any, name: str) -> Cluster:
     try:
         client.wait_for_workers(1, timeout=_WORKER_SECONDS)
     except TimeoutError as error:
-        raise ClusterUnreachable(name, "it has no worker") from error
+        raise ClusterUnreachable(name, "it has no workers") from error
     own = own_versions()
     cluster = Cluster(client, name, own)
     found = cluster.everywhere(own_versions)

@@ -1,4 +1,4 @@
-"""Spherical k-means: rows at unit length to clusters, by the cosine. NumPy alone is needed.
+"""Spherical k-means: cluster unit-length rows by cosine, using only NumPy.
 
 Measures of clustering take Euclidean k-means as scikit-learn has it, which is what published
 figures were made with; to load that takes longer than to find the topics of a small library.

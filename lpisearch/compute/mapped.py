@@ -1,4 +1,4 @@
-"""Arrays that are mapped from files: the system may take their memory back."""
+"""Memory-mapped arrays, whose memory the system can reclaim."""
 
 from __future__ import annotations
 

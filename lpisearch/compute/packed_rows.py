@@ -1,4 +1,4 @@
-"""Rows of unit length in memory or in mapped files, as they are or a byte or two a number.
+"""Unit-length rows in memory or mapped files, optionally quantised to one or two bytes.
 
 Packed, an entry is its code times the step of its row times the scale of its dimension: dimensions
 differ in size, and each is to have all the codes. With two bytes (int16) a cosine is off by

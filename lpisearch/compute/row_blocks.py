@@ -1,4 +1,4 @@
-"""Weighted documents as rows, a block of them at a time, wherever they lie.
+"""Weighted documents as rows, one block at a time, in memory or on disk.
 
 In: anything that keeps the contract `RowBlocks`: a matrix in memory (`InMemory`), or files on disk
 (`lpisearch.compute.shards`). Out: products with blocks of columns, in one pass over the rows each,

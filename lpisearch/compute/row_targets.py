@@ -1,4 +1,4 @@
-"""Arrays whose rows are written by whoever works them out: in memory, or in a shared file."""
+"""Output arrays that workers fill row by row, in memory or in a shared file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a matrix, dense or sparse: how long they are, at unit length, each term once.
+"""Dense or sparse matrix rows: norms, normalisation and duplicate terms.
 
 A sparse matrix is a csr_array. SciPy is not imported: who has none does not need it.
 """

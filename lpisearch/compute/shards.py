@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix in files, written and read a shard at a time.
+"""Sparse matrix rows in files, written and read one file at a time.
 
 A folder holds three arrays for each shard (where rows begin, terms, weights) as `.npy` files, and
 `rows.json`, written last: without it the folder is not whole. Shards are mapped into memory while
@@ -136,7 +136,7 @@ class Shards:
         try:
             contents = json.loads((folder / _CONTENTS).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ShardsDamaged(f"{folder} does not hold all rows of a matrix.") from error
+            raise ShardsDamaged(f"{folder} does not contain all rows of the matrix.") from error
         if contents.get("format") != _FORMAT:
             raise ShardsDamaged(f"{folder} was written by another version.")
         sizes = tuple((int(rows), int(entries)) for rows, entries in contents["shards"])
@@ -206,7 +206,7 @@ class Shard:
         except OSError as error:
             raise ShardsDamaged(f"{path} cannot be read.") from error
         if not is_whole or f"'descr': '{dtype.str}'" not in header or f"({size},)" not in header:
-            raise ShardsDamaged(f"{path} is not as it was written.")
+            raise ShardsDamaged(f"{path} is corrupt.")
         if not size:  # a file without entries cannot be mapped
             return np.empty(0, dtype)
         return np.memmap(path, dtype, "r", begin, (size,))

@@ -1,4 +1,4 @@
-"""The one boundary between what is worked out and where: work on parts, results in their order.
+"""Executor interface: run work on partitions anywhere, with results in order.
 
 All that an index does with very many documents is `map_parts(work, parts)`, with the results
 added up, written or joined by the caller in the order of the parts. So the bits depend on how the

@@ -1,4 +1,4 @@
-"""Work on very long arrays, a stretch at a time: in the cache, and shared out to threads.
+"""Process long arrays in cache-sized chunks across threads.
 
 Stretches begin at the same places whatever the number of threads, so results have the same bits.
 An array that is not long is one stretch, and no thread is started for it. What is done in a stretch

@@ -1,4 +1,4 @@
-"""The one place that spreads work over threads.
+"""Run work on threads.
 
 SciPy and NumPy let go of the interpreter lock in their kernels. Callers cut their work in a way
 that does not depend on the number of threads, so neither do the bits of the result.

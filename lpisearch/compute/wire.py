@@ -1,4 +1,4 @@
-"""Work, parts and results as bytes, between processes that trust each other.
+"""Serialise tasks, partitions and results between trusted processes.
 
 Large arrays are not part of the bytes. One that is mapped from a file becomes the file's name: who
 reads the bytes maps it too, and may write to it if the sender may. Any other is named by a number

@@ -1,4 +1,4 @@
-"""Every error that lpisearch states to its user.
+"""Every error that lpisearch reports to its user.
 
 ```text
 LpiSearchError                 what happened, and what to do next

@@ -1,4 +1,4 @@
-"""What every error is, and that of an option."""
+"""The base error, and the error for invalid options."""
 
 from __future__ import annotations
 

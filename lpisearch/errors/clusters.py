@@ -1,4 +1,4 @@
-"""Clusters that cannot do the work."""
+"""Errors of compute clusters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ClusterMissing(ClusterError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Work on several processes or machines needs dask.distributed.",
+            "Using several processes or machines requires dask.distributed.",
             "pip install 'lpisearch[cluster]'",
         )
 
@@ -29,7 +29,7 @@ class ClusterUnreachable(ClusterError):
 
     def __init__(self, address: str, reason: str) -> None:
         super().__init__(
-            f"No cluster can be used at {address}: {reason}.",
+            f"Cannot use the cluster at {address}: {reason}.",
             "check the address, or start “dask scheduler” and “dask worker tcp://HOST:8786”",
         )
 
@@ -39,8 +39,8 @@ class ClusterMismatch(ClusterError):
 
     def __init__(self, worker: str, there: str, here: str) -> None:
         super().__init__(
-            f"{worker} has {there}; here is {here}.",
-            "install the same versions wherever a worker or the scheduler runs",
+            f"{worker} runs {there}; this machine runs {here}.",
+            "install the same versions on the scheduler and every worker",
         )
 
 
@@ -49,8 +49,8 @@ class FolderNotShared(ClusterError):
 
     def __init__(self, folder: Path, worker: str) -> None:
         super().__init__(
-            f"The worker {worker} does not see what is written to {folder}.",
-            "share that folder with all workers under the same path, or keep the library in one",
+            f"The worker {worker} cannot see files written to {folder}.",
+            "share that folder with all workers under the same path, or move the library to a shared folder",
         )
 
 
@@ -59,6 +59,6 @@ class ClusterLost(ClusterError):
 
     def __init__(self, address: str, reason: str) -> None:
         super().__init__(
-            f"The cluster at {address} was lost: {reason}. What was finished is kept.",
-            "start it again, then run the same command: it goes on from there",
+            f"Lost the cluster at {address}: {reason}. Completed work is saved.",
+            "restart the cluster and run the same command to continue",
         )

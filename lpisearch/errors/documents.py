@@ -1,4 +1,4 @@
-"""Documents that are not there, and files that cannot be read."""
+"""Errors for missing documents and unreadable files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class DocumentNotFound(LpiSearchError):
     """No document has the id or path."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No document is called “{name}”.", call("entries"))
+        super().__init__(f"No document has the id or path “{name}”.", call("entries"))
 
 
 class SeveralDocuments(LpiSearchError):
@@ -19,7 +19,7 @@ class SeveralDocuments(LpiSearchError):
 
     def __init__(self, path: str, number: int) -> None:
         super().__init__(
-            f"{path} holds {number:,} documents; name one by its id.",
+            f"{path} contains {number:,} documents; choose one by id.",
             call("entries", path=path),
         )
 
@@ -29,7 +29,7 @@ class NotUnicode(LpiSearchError):
 
     def __init__(self, text: str) -> None:
         super().__init__(
-            f"“{printable(text)}” is not valid Unicode, so nothing is called so.",
+            f"“{printable(text)}” is not valid Unicode.",
             "check how it was typed or encoded",
         )
 
@@ -38,7 +38,7 @@ class NothingThere(LpiSearchError):
     """A PATH names no file, no folder, and matches nothing."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"There is nothing at {name}.", "check the path, or put quotes around it")
+        super().__init__(f"No such file or folder: {name}.", "check the path, or put it in quotes")
 
 
 class ReaderError(LpiSearchError):

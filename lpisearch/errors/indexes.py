@@ -1,4 +1,4 @@
-"""Indexes that cannot be built, opened or used, or measured."""
+"""Errors of building, opening, using and evaluating indexes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class IndexNotFound(SubspaceError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         others = ", ".join(known)
         super().__init__(
-            f"The library has no index “{name}”" + (f", only: {others}." if others else "."),
+            f"The library has no index “{name}”" + (f"; it has: {others}." if others else "."),
             call("index", name=name) if others else call("index"),
         )
 
@@ -40,7 +40,7 @@ class IndexUnreadable(SubspaceError):
     def __init__(self, folder: Path, reason: str) -> None:
         super().__init__(
             f"The index in {folder} cannot be read: {reason}.",
-            "check the permissions, the memory and how many files may be open (ulimit -n)",
+            "check permissions, free memory and the limit on open files (ulimit -n)",
         )
 
 
@@ -50,7 +50,7 @@ class IndexTooNew(SubspaceError):
     def __init__(self, folder: Path, number: int) -> None:
         super().__init__(
             f"The index in {folder} was written by a newer lpisearch (format {number}).",
-            Message("pip install --upgrade lpisearch, or build it anew: ", call("index")),
+            Message("pip install --upgrade lpisearch, or rebuild the index: ", call("index")),
         )
 
 
@@ -60,7 +60,7 @@ class IndexOutdated(SubspaceError):
     def __init__(self, name: str, missing: Iterable[str]) -> None:
         lacks = ", ".join(missing)
         super().__init__(
-            f"The index “{name}” was written by an earlier lpisearch: it lacks {lacks}.",
+            f"The index “{name}” was written by an older lpisearch and lacks {lacks}.",
             call("index"),
         )
 
@@ -70,7 +70,7 @@ class IndexUnwritable(SubspaceError):
 
     def __init__(self, folder: Path, reason: str) -> None:
         super().__init__(
-            f"Cannot write an index to {folder}: {reason}. The one before is intact.",
+            f"Cannot write an index to {folder}: {reason}. The previous index is intact.",
             "free some space or check the permissions, then run the same command again",
         )
 

@@ -1,4 +1,4 @@
-"""Libraries that cannot be opened, read or written, here or on the server of a database."""
+"""Errors of opening, reading and writing libraries."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class LibraryNotFound(LibraryError):
 
     def __init__(self, path: Place) -> None:
         super().__init__(
-            f"There is no library at {path}.",
+            f"No library found at {path}.",
             Message(
                 call("ingest", "PATH"),
-                " makes one; to use another: ",
+                " creates one; to use another: ",
                 call("open", "FILE"),
-                ", LPISEARCH_DB=FILE, or from any folder ",
+                ", LPISEARCH_DB=FILE, or for all folders ",
                 call("settings", "library", "FILE"),
             ),
         )
@@ -39,7 +39,7 @@ class NotALibrary(LibraryError):
     def __init__(self, path: Place, reason: str) -> None:
         super().__init__(
             f"{path} is not an lpisearch library: {reason}.",
-            Message("name another file: ", call("open", "FILE")),
+            Message("use another file: ", call("open", "FILE")),
         )
 
 
@@ -58,9 +58,9 @@ class LibraryLocked(LibraryError):
 
     def __init__(self, path: Place, holder: str) -> None:
         super().__init__(
-            f"{path} is being written by {holder}.",
+            f"{path} is locked: {holder} is writing to it.",
             Message(
-                "wait for it to finish, or give more time with ", Option("wait_seconds", "SECONDS")
+                "wait for it to finish, or wait longer with ", Option("wait_seconds", "SECONDS")
             ),
         )
 
@@ -70,7 +70,7 @@ class LibraryUnwritable(LibraryError):
 
     def __init__(self, path: Place, reason: str) -> None:
         super().__init__(
-            f"Cannot write to {path}: {reason}. What was saved before is intact.",
+            f"Cannot write to {path}: {reason}. Existing data is intact.",
             "free some space or check the permissions, then run the same command again",
         )
 
@@ -80,8 +80,8 @@ class SeveralNames(LibraryError):
 
     def __init__(self, path: Path, number: int) -> None:
         super().__init__(
-            f"{path} has {number} names (hard links), and is safely written under one alone.",
-            Message("remove the other names, or use a copy: ", call("back_up")),
+            f"{path} has {number} hard links; writing to it is not safe.",
+            Message("remove the other links, or work on a copy: ", call("back_up")),
         )
 
 
@@ -97,8 +97,8 @@ class DocumentDamaged(LibraryError):
 
     def __init__(self, name: str, file: str) -> None:
         super().__init__(
-            f"The library is damaged at the document “{name}”: it is not as it was written.",
-            Message("read it again from ", file, ": ", call("examine", repair=True)),
+            f"The document “{name}” is damaged in the library.",
+            Message("restore it from ", file, ": ", call("examine", repair=True)),
         )
 
 
@@ -115,7 +115,7 @@ class AddressRefused(LibraryUnreachable):
     def __init__(self, place: Place) -> None:
         super().__init__(
             place,
-            "its address cannot be understood",
+            "the address is invalid",
             "write it as postgresql://USER@HOST:PORT/DATABASE, with %40 for an @ in a password",
         )
 
@@ -132,7 +132,7 @@ class DriverMissing(LibraryError):
 
     def __init__(self) -> None:
         super().__init__(
-            "A library in PostgreSQL needs psycopg.", "pip install 'lpisearch[postgres]'"
+            "PostgreSQL libraries require psycopg.", "pip install 'lpisearch[postgres]'"
         )
 
 

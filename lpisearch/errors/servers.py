@@ -1,4 +1,4 @@
-"""Servers of a library that do not answer, or refuse."""
+"""Errors of library servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class ServerUnreachable(LpiSearchError):
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(
-            f"No library is served at {url}: {reason}.", "check the address, or start the server"
+            f"Cannot reach a library at {url}: {reason}.", "check the address, or start the server"
         )
 
 
@@ -24,5 +24,5 @@ class ServerRefused(LpiSearchError):
     """
 
     def __init__(self, status: int, reason: str, next_step: str = "") -> None:
-        super().__init__(f"The server refused ({status}): {reason}", next_step)
+        super().__init__(f"The server returned an error ({status}): {reason}", next_step)
         self.status = status

@@ -1,4 +1,4 @@
-"""Libraries in shards that are not whole, or cannot do what is asked."""
+"""Errors of sharded libraries."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ShardsUnusable(LibraryError):
 
     def __init__(self, folder: Path, reason: str, next_step: str = "") -> None:
         super().__init__(
-            f"{folder} is no sharded library: {reason}.",
-            next_step or Message("split the library anew: ", call("split", "DIR")),
+            f"{folder} is not a sharded library: {reason}.",
+            next_step or Message("split the library again: ", call("split", "DIR")),
         )
 
 
@@ -28,8 +28,8 @@ class ShardsAway(LibraryError):
 
     def __init__(self, names: Sequence[str], reason: str) -> None:
         super().__init__(
-            f"None of the shards answers: {', '.join(names)} ({reason}).",
-            "start their servers again",
+            f"No shard is responding: {', '.join(names)} ({reason}).",
+            "restart their servers",
         )
 
 
@@ -44,11 +44,13 @@ class ConversationLost(LpiSearchError):
     """What a shard knew of a question is gone, or its index was replaced meanwhile."""
 
     def __init__(self) -> None:
-        super().__init__("The shard no longer knows the question.", "ask again")
+        super().__init__("The query has expired on the shard.", "search again")
 
 
 class NotOfShards(LpiSearchError):
     """A shard was told what no other shard says."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"No shard says this: {what}.", "ask the server that stands before them")
+        super().__init__(
+            f"Invalid message from another shard: {what}.", "use the server in front of the shards"
+        )

@@ -1,4 +1,4 @@
-"""What lies beside a library: reports, pictures and files of settings."""
+"""Errors of reports, plots and config files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ReportUnwritable(LpiSearchError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"Cannot write the report to {path}: {reason}. What was there before is intact.",
-            "name another place, or free some space or check the permissions",
+            f"Cannot write the report to {path}: {reason}. Existing files are unchanged.",
+            "choose another folder, free some space or check the permissions",
         )
 
 
@@ -27,8 +27,8 @@ class FileInTheWay(LpiSearchError):
 
     def __init__(self, path: Path, kind: str) -> None:
         super().__init__(
-            f"{path} is there already, and is not {kind}.",
-            Message("name another place, or replace it with ", Option("force", value=True)),
+            f"{path} already exists and is not {kind}.",
+            Message("choose another name, or overwrite it with ", Option("force", value=True)),
         )
 
 
@@ -36,7 +36,7 @@ class PlotUnavailable(LpiSearchError):
     """The library that draws pictures is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("Drawing needs matplotlib.", "pip install 'lpisearch[plot]'")
+        super().__init__("Plots require matplotlib.", "pip install 'lpisearch[plot]'")
 
 
 class BadPreference(LpiSearchError):
@@ -49,7 +49,7 @@ class BadPreference(LpiSearchError):
         known = ", ".join(choices)
         super().__init__(
             f"{place}: {reason}.",
-            f"correct the file; it can be one of: {known}" if known else "correct the file",
+            f"edit the file; allowed values: {known}" if known else "edit the file",
         )
 
 

@@ -1,4 +1,4 @@
-"""The contract of a graph, and how every builder weighs its edges.
+"""Graph interface, and the edge weights common to all builders.
 
 A graph is built from documents (rows of X) and perhaps their labels: an `Affinity` W that is
 symmetric, has no negative entry, and is never n x n in memory. The same documents give the same W,

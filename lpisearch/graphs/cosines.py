@@ -1,4 +1,4 @@
-"""Cosines of all pairs of documents, a few rows at a time, handed to whoever selects from them.
+"""Cosines of all document pairs, streamed a few rows at a time.
 
 The rows of X are documents of unit length. Terms that many documents have are multiplied as a
 full matrix; for the others the lists of documents of each term are added up. Both end in the

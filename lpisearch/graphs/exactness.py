@@ -1,4 +1,4 @@
-"""How much of the exact nearest neighbours a graph has: measured on a sample of the documents."""
+"""Recall of the exact nearest neighbours, measured on a sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short lists out of the rows of a sparse matrix: what keeps a search for pairs linear.
+"""Truncated rows of a sparse matrix, which keep pair search linear.
 
 Rows are documents and columns terms, or the other way round. Two documents that are near share
 some of their strongest terms, and are among the strongest documents of these.

@@ -1,4 +1,4 @@
-"""What a person knows of pairs: documents that belong together, and documents that do not.
+"""Must-link and cannot-link pairs of documents.
 
 In: a graph, and pairs of rows. Out: the graph in which the first are as near as equal documents
 (weight 1), and the second no neighbours (weight 0). Nothing else of the graph changes.

@@ -1,4 +1,4 @@
-"""The nearest documents in linear time, nearly exactly. Rows of X are documents.
+"""Approximate nearest documents in linear time; rows of X are documents.
 
 The candidates of a document are found by its strongest terms alone, and by no more than the
 strongest documents of each of these terms; the best of them are compared by their true cosine. So

@@ -1,4 +1,4 @@
-"""The one list of graphs, by the name that options use. SciPy waits until one is built."""
+"""Registry of graphs by option name; SciPy is imported only when one is built."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _GRAPHS = (
-    Graph("nearest", "the nearest by cosine", "neighbours:nearest"),
-    Graph("pruned", "nearly the nearest, in linear time", "pruning:pruned"),
-    Graph("ball", "all within a distance", "neighbours:ball", has_ball=True),
+    Graph("nearest", "nearest neighbours by cosine", "neighbours:nearest"),
+    Graph("pruned", "approximate nearest neighbours, in linear time", "pruning:pruned"),
+    Graph("ball", "all documents within a distance", "neighbours:ball", has_ball=True),
     Graph("complete", "every pair, by inner product", "inner_products:complete", is_complete=True),
-    Graph("label", "those of the same label", "labels:same_label", needs_labels=True),
-    Graph("blend", "by label where known, else the nearest", "labels:blend", needs_labels=True),
+    Graph("label", "documents with the same label", "labels:same_label", needs_labels=True),
+    Graph("blend", "by label where known, otherwise nearest", "labels:blend", needs_labels=True),
 )
 
 GRAPHS: Mapping[str, Graph] = {graph.name: graph for graph in _GRAPHS}

@@ -1,1 +1,1 @@
-"""Subspace indexes: learned, published, opened, brought up to date."""
+"""Subspace indexes: build, publish, open and update."""

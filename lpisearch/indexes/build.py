@@ -1,4 +1,4 @@
-"""The library into a subspace: `lpisearch index`, from the stored tokens to a folder in use."""
+"""`lpisearch index`: build an index from stored tokens and publish its folder."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def build_index(
     if options.export_pgvector:
         with stages.stage("exporting vectors"):
             table = export_vectors(library, options.name, options.wait_seconds)
-        report.notes.append(f"the vectors are in the table {table}")
+        report.notes.append(f"Vectors written to the table {table}.")
     return report
 
 
@@ -274,7 +274,7 @@ def _place_passages(index: SubspaceIndex, documents: Corpus, stages: Stages, roo
     from lpisearch.indexes.passages import cut_documents, place_passages
     from lpisearch.terms.tokenisers import Tokenisers
 
-    with stages.stage("placing passages"):
+    with stages.stage("embedding passages"):
         tokeniser = Tokenisers().of(documents.tokeniser)
         places = index.long_documents
         keys = index.document_rows[places].tolist()

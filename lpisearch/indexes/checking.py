@@ -1,4 +1,4 @@
-"""What an index may be asked for: options that cannot work are refused before anything is read."""
+"""Validate index options before anything is read."""
 
 from __future__ import annotations
 
@@ -50,22 +50,22 @@ def check_options(options: IndexSpec) -> None:
 
     if options.method not in CATALOGUE:
         hint = nearest(options.method, CATALOGUE)
-        raise BadOption("method", f"there is no method “{options.method}”{hint}", CATALOGUE)
+        raise BadOption("method", f"unknown method “{options.method}”{hint}", CATALOGUE)
     method = CATALOGUE[options.method]
     if options.labels not in _LABEL_CHOICES:
-        raise BadOption("labels", f"“{options.labels}” is not a choice", _LABEL_CHOICES)
+        raise BadOption("labels", f"unknown value “{options.labels}”", _LABEL_CHOICES)
     if options.dims is not None and options.dims < 1:
-        raise BadOption("dims", f"{options.dims} is not a number of dimensions")
+        raise BadOption("dims", f"must be at least 1, not {options.dims}")
     if options.neighbours < 1:
-        raise BadOption("neighbours", f"{options.neighbours} is not a number of neighbours")
+        raise BadOption("neighbours", f"must be at least 1, not {options.neighbours}")
     if options.alpha is not None and not 0 <= options.alpha <= _LARGEST_ALPHA:
-        raise BadOption("alpha", f"{options.alpha} is not a number from 0 to {_LARGEST_ALPHA:g}")
+        raise BadOption("alpha", f"must be between 0 and {_LARGEST_ALPHA:g}, not {options.alpha}")
     if options.alpha is not None and "alpha" not in method.parameters:
-        raise BadOption("alpha", f"{options.method} has no α")
+        raise BadOption("alpha", f"{options.method} does not use alpha")
     check_graph(options, [options.method])
     _check_what_is_known(options)
     if not 0 <= options.seed <= _LARGEST_SEED:
-        raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED}")
+        raise BadOption("seed", f"must be between 0 and {_LARGEST_SEED}, not {options.seed}")
     weighting_scheme(options.weighting)
     check_settings(options.settings, [options.method])
 
@@ -78,15 +78,15 @@ def check_graph(options: GraphChoice, methods: Sequence[str]) -> None:
     BadOption
     """
     if options.radius is not None and not 0 < options.radius <= sqrt(2):
-        raise BadOption("radius", f"{options.radius} is not above 0 and at most √2")
+        raise BadOption("radius", f"must be above 0 and at most √2, not {options.radius}")
     if options.edge_weights not in EDGE_WEIGHTS:
         hint = nearest(options.edge_weights, EDGE_WEIGHTS)
         raise BadOption(
-            "edge_weights", f"there are no “{options.edge_weights}”{hint}", EDGE_WEIGHTS
+            "edge_weights", f"unknown edge weights “{options.edge_weights}”{hint}", EDGE_WEIGHTS
         )
     if options.graph not in {AUTO, *GRAPHS}:
         hint = nearest(options.graph, GRAPHS)
-        raise BadOption("graph", f"there is no graph “{options.graph}”{hint}", [AUTO, *GRAPHS])
+        raise BadOption("graph", f"unknown graph “{options.graph}”{hint}", [AUTO, *GRAPHS])
     asked = {"graph": options.graph != AUTO, "edge_weights": options.edge_weights != "cosine"}
     for field, is_asked in asked.items():
         if is_asked and not any(name in CATALOGUE and CATALOGUE[name].has_graph
@@ -99,17 +99,17 @@ def _check_what_is_known(options: IndexSpec) -> None:
     """Refuse labels and pairs that the graph has no use for."""
     has_graph = CATALOGUE[options.method].has_graph
     if options.labels == "use" and not has_graph:
-        raise BadOption("labels", f"{options.method} takes no notice of labels")
+        raise BadOption("labels", f"{options.method} does not use labels")
     if options.pairs and not has_graph:
-        raise BadOption("pairs", f"{options.method} has no graph")
+        raise BadOption("pairs", f"{options.method} does not use a graph")
     unknown = {kind for kind, _, _ in options.pairs} - {"must", "cannot"}
     if unknown:
-        raise BadOption("pairs", f"“{min(unknown)}” is neither must nor cannot")
+        raise BadOption("pairs", f"“{min(unknown)}” is not must or cannot")
     if options.graph == AUTO or GRAPHS[options.graph].needs_labels == (options.labels == "use"):
         return
-    needs, instead = "takes no notice of labels", "ignore"
+    needs, instead = "does not use labels", "ignore"
     if options.labels == "ignore":
-        needs, instead = "is built from labels", "use"
+        needs, instead = "needs labels", "use"
     error = BadOption("graph", f"{options.graph} {needs}")
     error.next_step = call("index", graph=options.graph, labels=instead)
     raise error
@@ -127,11 +127,13 @@ def check_settings(settings: Mapping[str, Setting], methods: Sequence[str]) -> N
         if name in known:
             continue
         if name in OPTIONS:
-            said = Message(f"{name} has an option of its own, ", Option(OPTIONS[name]))
+            said = Message(f"{name} has its own option, ", Option(OPTIONS[name]))
             raise BadOption("settings", said)
         who = methods[0] if len(methods) == 1 else "none of the methods"
         negation = "no" if len(methods) == 1 else "a"
-        raise BadOption("settings", f"{who} has {negation} “{name}”{nearest(name, known)}", known)
+        raise BadOption(
+            "settings", f"{who} has {negation} parameter “{name}”{nearest(name, known)}", known
+        )
     try:
         for method in methods:
             if method in CATALOGUE:

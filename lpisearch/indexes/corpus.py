@@ -1,4 +1,4 @@
-"""The documents of a library that a build learns from: tokens, labels, and pairs that are known."""
+"""Training corpus of a build: tokens, labels and known pairs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def corpus_of(
 
     labels = labels_to_learn(snapshot, spec)
     if spec.labels == "use" and not labels:
-        raise BadOption("labels", "no document has a label to use")
+        raise BadOption("labels", "no document has a label")
     splits = snapshot.labels.splits_by_key(spec.where)
     check_train(spec.train, set(splits.values()))
     pairs, ids = _pairs(spec, snapshot)
@@ -60,6 +60,6 @@ def _pairs(
     named = [name for pair in spec.pairs for name in pair[1:]]
     unknown = [name for name in dict.fromkeys(named) if name not in keys]
     if unknown:
-        raise BadOption("pairs", f"no document is called {quoted(unknown[:3])}")
+        raise BadOption("pairs", f"no document has the id {quoted(unknown[:3])}")
     found = [(kind, keys[first], keys[second]) for kind, first, second in spec.pairs]
     return found, {keys[name]: name for name in named}

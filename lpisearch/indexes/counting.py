@@ -1,4 +1,4 @@
-"""The stored tokens as counts, block by block: the first step of a build."""
+"""Count stored tokens, block by block: the first step of a build."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class Counted:
         vocabulary, stays = Vocabulary.choose_by(self.terms, self.frequencies, n_documents)
         if not len(vocabulary):
             raise NothingToIndex(
-                f"None of the {n_documents:,} documents has a word to index.",
-                Message(call("entries"), "  (is their language set? ", call("status"), ")"),
+                f"None of the {n_documents:,} documents contains words to index.",
+                Message(call("entries"), "  (is the language right? ", call("status"), ")"),
             )
         return vocabulary, stays
 

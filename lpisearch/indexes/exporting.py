@@ -1,4 +1,4 @@
-"""The vectors of an index, for programs that speak SQL: `lpisearch index --export-pgvector`."""
+"""`lpisearch index --export-pgvector`: export vectors to an SQL table."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def check_exportable(library: Place) -> None:
     with open_store(library) as store, store.reading() as snapshot:
         if snapshot.vectors is None:
             raise VectorsUnavailable(
-                f"{library} is a file, and pgvector is for PostgreSQL",
-                "give the address of a database, as postgresql://USER@HOST/DATABASE",
+                f"{library} is a file; pgvector needs PostgreSQL",
+                "use a database such as postgresql://USER@HOST/DATABASE",
             )
 
 

@@ -1,4 +1,4 @@
-"""Write an index folder whole, and open one without copying it into memory.
+"""Write index folders atomically and open them memory-mapped.
 
 A folder is written under a temporary name, brought to disk, and renamed: a reader finds the old
 one or the new one. Arrays are memory-mapped and never unpickled.
@@ -138,7 +138,7 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
         except OSError as error:
             raise unreadable(folder, path.name, error) from error
         if changed:
-            raise IndexDamaged(folder, f"{path.name} is not as it was written")
+            raise IndexDamaged(folder, f"{path.name} is corrupt")
         arrays[name] = _map(path, facts, folder)
     return manifest, arrays
 
@@ -167,7 +167,7 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
     except Exception as error:  # NumPy's parser of headers raises whatever Python's does
         raise unreadable(folder, path.name, error) from error
     if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
-        raise IndexDamaged(folder, f"{path.name} has another type or shape than it should")
+        raise IndexDamaged(folder, f"{path.name} has the wrong type or shape")
     return array
 
 

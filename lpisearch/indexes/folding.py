@@ -1,4 +1,4 @@
-"""Keep indexes in step with the documents: new ones are placed by the map that there is.
+"""Update indexes: embed new documents with the existing model.
 
 The vocabulary and the map of an index never change; documents that are added or changed after
 the build get their place by the same product or rule, those that are gone lose theirs.
@@ -66,14 +66,14 @@ def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
         index = SubspaceIndex(*open_folder(folder))
         if index.manifest.shard:
             raise SubspaceError(
-                f"The index “{entry.name}” is that of one shard, and scores by the statistics of "
-                "all: it takes nothing in by itself."
+                f"The index “{entry.name}” belongs to one shard of a library and cannot be "
+                "updated on its own."
             )
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         if not same_tokens(index.manifest, tokeniser):
             raise SubspaceError(
-                f"The words of the index “{entry.name}” were made by other rules, or in another "
-                "language, than those of the library now."
+                f"The index “{entry.name}” was built with different word rules or another "
+                "language than the library uses now."
             )
         wanted = _Wanted.of(snapshot.corpus.content_hashes(entry.spec.where), index)
         fresh = wanted.rows[wanted.places < 0].tolist()

@@ -1,4 +1,4 @@
-"""A fitted index in memory: its manifest and its arrays, whose names are known in this room alone.
+"""A fitted index in memory: its manifest and arrays.
 
 Rows of `vectors` are documents, at unit length with each dimension scaled, so that the inner
 product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the

@@ -1,4 +1,4 @@
-"""The steps of a build in files: what was finished before a kill is taken by the next run.
+"""Checkpoint the steps of a build in files, so that a killed build can resume.
 
 A step is a folder: its arrays, the shards of its rows, and `step.json`, written last, with the size
 and SHA-256 of every file. What is cut short or changed is worked out anew.
@@ -105,7 +105,7 @@ class FileWorkspace:
         for array in self._mapped:
             let_go(array)
         if (folder / _STEP).exists():
-            with self._stage("going on from an earlier run"):
+            with self._stage("resuming an earlier run"):
                 kept = _read_step(folder)
         if kept is None:
             shutil.rmtree(folder, ignore_errors=True)

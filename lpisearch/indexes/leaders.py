@@ -1,4 +1,4 @@
-"""Which documents a map is learned from: one of each group of near-duplicates, a sample of many.
+"""Choose training documents: one per near-duplicate group, sampled if there are many.
 
 Near-duplicates make small tight parts in a graph of neighbours, and each such part takes a
 dimension for itself. So one of each group, its leader, stands for all; the others are placed by

@@ -1,4 +1,4 @@
-"""Documents to a subspace, step by step: count, turn around, learn a map, place, learn labels.
+"""Build steps in order: count, invert, fit, embed, train classifiers.
 
 No database and no files of its own: what a step gives is kept by the workspace of the build, in
 memory or in files, and a step that an earlier run finished is not worked out again.
@@ -102,7 +102,7 @@ def fit_subspace(
         )
         rows = build.weighed(counted, stays, weighting)
     learned = build.keep("map", lambda room: build.learn(rows, counted.keys, room))
-    placed = build.step("placing documents", lambda room: build.place(rows, learned, room))
+    placed = build.step("embedding documents", lambda room: build.place(rows, learned, room))
     labelled = build.keep("labels", lambda room: build.classify(rows, turned, counted.keys, room))
     facts = learned.facts
     if "note" in kept.facts:

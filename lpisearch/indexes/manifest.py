@@ -1,4 +1,4 @@
-"""What an index folder says about itself: `manifest.json`.
+"""`manifest.json`: the metadata of an index folder.
 
 The manifest names every array with its type, shape and SHA-256, so that a folder that was cut
 short, changed or written by a later program is refused and never answers wrongly. Its own
@@ -147,7 +147,7 @@ class Manifest:
         ):
             raise IndexTooNew(folder, number)
         if not folder.name.endswith(_digits(text)):
-            raise IndexDamaged(folder, f"{FILE} is not as it was written")
+            raise IndexDamaged(folder, f"{FILE} is corrupt")
         return cls._of(values, folder)
 
     @classmethod
@@ -197,7 +197,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
         except OSError as error:
             raise unreadable(folder, path.name, error) from error
         if size != facts.size:
-            raise IndexDamaged(folder, f"{path.name} is not as it was written")
+            raise IndexDamaged(folder, f"{path.name} is corrupt")
 
 
 def folder_name(index: str, manifest: bytes) -> str:

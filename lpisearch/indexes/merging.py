@@ -1,4 +1,4 @@
-"""Postings of documents that stay and of new ones put together, without counting all anew.
+"""Merge postings of kept and new documents without recounting.
 
 The entries of a term are in the order of their documents, before and after. So those of documents
 that stay are copied as they lie, and the few new ones are put between them.

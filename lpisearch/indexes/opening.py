@@ -1,4 +1,4 @@
-"""Open the indexes of a library: each once, shared between threads, and anew after a rebuild.
+"""Open and cache indexes: shared between threads, reopened after a rebuild.
 
 The library's register names the folder of each index. A build that finishes puts a new folder
 there and removes the one before, so a reader may be sent to a folder that has just gone. It then
@@ -93,7 +93,7 @@ class Reading:
         count = partial(self.snapshot.corpus.count_and_sum, spec.where)
         if self.remember(f"count {spec.where}", count) == (len(rows), int(rows.sum())):
             return ""
-        said = "the index is behind the documents: some came or went since. Next: "
+        said = "The index is out of date: documents were added or removed. Next: "
         return Message(said, rebuild_command(spec))
 
     def passing(self, where: Filter) -> Keys | None:

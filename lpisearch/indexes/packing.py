@@ -1,4 +1,4 @@
-"""The places of a large library packed, block by block, by whoever works."""
+"""Quantise document vectors of a large library, block by block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens of a library counted in partitions, each read from the store by whoever works on it.
+"""Count tokens in partitions, each read from the store by its worker.
 
 In the end there is what `lpisearch.indexes.counting` gives of the same documents, to the bit: a
 partition is a block of it. Each is counted by itself and written to a folder that all share; the
@@ -174,8 +174,8 @@ def _facts(dropped: Dropped) -> dict[str, Any]:
     if not dropped.terms:
         return {}
     return {
-        "note": f"{dropped.terms:,} rare terms were left out, none of them in more than "
-        f"{dropped.documents:,} documents of those that were counted together."
+        "note": f"{dropped.terms:,} rare terms were dropped; none is in more than "
+        f"{dropped.documents:,} documents of one partition."
     }
 
 

@@ -1,4 +1,4 @@
-"""The passages of long documents in an index: where each is in its text, its place and its words.
+"""Passages of long documents: text spans, vectors and words.
 
 They are placed by the map that was learned from whole documents, and their postings have the terms
 of the documents' postings. A library without a long document has none, and pays nothing for them.

@@ -1,4 +1,4 @@
-"""Where the folders of a library's indexes are: beside its file, in a shared one, or in a cache.
+"""Locate index folders: next to the library, shared, or in a cache.
 
 Those of a library in a file lie beside it. Those of a database lie in a folder that its users
 share, or in the database itself: each machine then fetches an index once, compares it with its
@@ -127,7 +127,7 @@ class IndexPlace:
         files = snapshot.index_files
         names = files.names(entry.folder) if files is not None else []
         if files is None or not names:
-            raise IndexDamaged(target, "the database has no files of it")
+            raise IndexDamaged(target, "its files are missing from the database")
         self._bring(target, ((Path(name).name, files.read(entry.folder, name)) for name in names))
 
     def _bring(self, target: Path, contents: Iterable[tuple[str, Iterable[bytes]]]) -> None:
@@ -165,7 +165,7 @@ def choose_place(library: Place, store: Store, choice: str) -> None:
         Nothing can be written there; all is as it was.
     """
     if not isinstance(library, Address):
-        raise BadOption("index_store", "the indexes of a library in a file lie beside it")
+        raise BadOption("index_store", "a library in a file keeps its indexes next to it")
     with store.reading() as snapshot:
         before = IndexPlace.of(library, snapshot)
         noted = _choice(library, snapshot, choice)

@@ -1,4 +1,4 @@
-"""What building an index will take, said before anything is counted."""
+"""Estimate the time and memory of an index build."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _within(size: _Size, options: IndexOptions) -> IndexPlan:
     while limit is not None and max(needs) > limit:
         learning = learning.halved(of_labels=needs.labels > needs.map)
         if min(learning) < min(size.documents, _LEAST_LEARNED_FROM):
-            raise BadOption("memory", f"this build takes at least {max(needs):,.0f} MB")
+            raise BadOption("memory", f"this build needs at least {max(needs):,.0f} MB")
         needs = _megabytes(size, options, learning, in_files=True)
     most = learning.map
     stages = _seconds(size, options, most)
@@ -179,12 +179,12 @@ def _seconds(size: _Size, options: IndexSpec, most: int) -> dict[str, float]:
     linking = documents * _SECONDS_A_DOCUMENT_LINKED + documents**2 * _SECONDS_A_PAIR
     return {
         "counting terms": size.words * _SECONDS_A_WORD,
-        "linking neighbours": linking if method.has_graph else 0.0,
+        "finding neighbours": linking if method.has_graph else 0.0,
         "projecting": projecting,
-        "placing documents": size.words * dims * _SECONDS_A_WORD_AND_DIMENSION,
-        "learning labels": size.words * size.labels * _SECONDS_A_WORD_AND_LABEL,
+        "embedding documents": size.words * dims * _SECONDS_A_WORD_AND_DIMENSION,
+        "training classifiers": size.words * size.labels * _SECONDS_A_WORD_AND_LABEL,
         "calibrating": size.words * _SECONDS_A_WORD_CALIBRATED,
-        "placing passages": size.words_in_long * _SECONDS_A_WORD_IN_PASSAGES,
+        "embedding passages": size.words_in_long * _SECONDS_A_WORD_IN_PASSAGES,
     }
 
 
@@ -195,25 +195,24 @@ def _with_kernels(documents: int) -> int:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise BadOption("name", f"“{name}” has signs other than letters, digits, . _ -")
+        raise BadOption("name", f"“{name}” may contain only letters, digits, “.”, “_” and “-”")
     if len(name.encode()) > _LONGEST_NAME:
         raise BadOption("name", f"“{name[:20]}…” is longer than {_LONGEST_NAME} bytes")
 
 
 def _refuse_too_few(documents: int, options: IndexSpec) -> None:
     if documents < 2 and options.where != Filter():  # noqa: PLR2004 (the least to compare)
-        number = "Only one document passes" if documents else "No document passes"
+        number = "Only one document matches" if documents else "No document matches"
         raise NothingToIndex(
             Message(f"{number} ", Option("where"), "."),
-            Message(call("status"), "  (shows the labels)"),
+            Message(call("status"), "  (lists the labels)"),
         )
     if documents == 0:
         raise NothingToIndex("The library has no documents.", call("ingest", "PATH"))
     if documents == 1:
         raise NothingToIndex(
-            "The library has one document; a subspace needs at least two.", call("ingest", "PATH")
+            "The library has only one document; an index needs at least two.",
+            call("ingest", "PATH"),
         )
     if options.dims is not None and options.dims >= documents:
-        raise BadOption(
-            "dims", f"{options.dims} dimensions need more than the {documents:,} documents"
-        )
+        raise BadOption("dims", f"{options.dims} dimensions need more than {documents:,} documents")

@@ -1,4 +1,4 @@
-"""Which documents each term is in, and how often: what the lexical leg of a search reads.
+"""Inverted index: the documents and counts of each term, for lexical search.
 
 All terms are here, also those too rare for a column of the subspace, and those that later
 documents brought. Terms are sorted, so that one is found by bisection in the mapped file; a

@@ -1,4 +1,4 @@
-"""Weighted documents to a fitted method: the graph, what is known of pairs, and the fit."""
+"""Fit a method to weighted documents: graph, known pairs and fit."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def fit_projection(
         found = graph_recall(X, affinity, projection, options)
     except ValueError as error:
         raise NothingToIndex(
-            f"No subspace can be learned from these documents: {error}",
-            Message("add documents that differ, or ask for other options: ", call("help", "index")),
+            f"Cannot learn a model from these documents: {error}",
+            Message("add more varied documents, or change the options: ", call("help", "index")),
         ) from error
     notes = tuple(str(each.message) for each in said)
     return Projected(projection, X.shape[0], (*notes, *_of_labels(projection)), found)
@@ -150,11 +150,11 @@ def _of_labels(projection: DocumentTransformer) -> list[str]:
     if strength is None:
         return []
     if strength == 0:
-        return ["The labels are left out of the map: documents held out were placed better so."]
+        return ["The model does not use the labels: held-out accuracy was better without them."]
     if strength == float("inf"):
-        return ["The map is of the labels alone: documents held out were placed better so."]
-    times = "once" if strength == 1 else f"{strength:g} times"
-    return [f"Dimensions from labels count {times} beside those from neighbours."]
+        return ["The model uses the labels alone: held-out accuracy was better that way."]
+    times = "1" if strength == 1 else f"{strength:g}"
+    return [f"Weight of label dimensions relative to neighbour dimensions: {times}."]
 
 
 def rows_of_pairs(
@@ -174,14 +174,14 @@ def rows_of_pairs(
     places = {key: row for row, key in enumerate(rows)}
     missing = next((key for pair in pairs for key in pair[1:] if key not in places), None)
     if missing is not None:
-        raise BadOption("pairs", f"“{ids[missing]}” is not among the documents to index")
+        raise BadOption("pairs", f"“{ids[missing]}” is not one of the documents to index")
     known = [(kind, (places[first], places[second])) for kind, first, second in pairs]
     must, cannot = ([pair for own, pair in known if own == kind] for kind in ("must", "cannot"))
     found = Pairs.of(must, cannot)
     clash = first_contradiction(found, len(rows))
     if clash is not None:
         first, second = (ids[rows[row]] for row in clash)
-        raise BadOption("pairs", f"“{first}” and “{second}” must be together and cannot be")
+        raise BadOption("pairs", f"“{first}” and “{second}” are marked both must and cannot")
     return found
 
 
@@ -209,7 +209,7 @@ class _Learning:
             return (*self._labelled(labels, is_linear=is_linear), None)
         usual = "nearest" if labels is None else "blend"
         graph = GRAPHS[usual if self.options.graph == AUTO else self.options.graph]
-        with self.stages.stage("linking neighbours"):
+        with self.stages.stage("finding neighbours"):
             if labels is not None or not is_linear:
                 X = whole(self.rows)
             else:

@@ -1,4 +1,4 @@
-"""When an index should be built anew, and by which call."""
+"""Decide when an index needs a rebuild, and with which call."""
 
 from __future__ import annotations
 
@@ -30,22 +30,24 @@ def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
         Which now makes the tokens of the library.
     """
     if not same_tokens(manifest, tokeniser):
-        return "its words were made by other rules, or in another language, than the library's"
+        return (
+            "it was built with different word rules or another language than the library uses now"
+        )
     folded, built = manifest.folded, manifest.result
     documents = folded["documents"]
     if documents >= max(_DUE_DOCUMENTS, _DUE_SHARE * built.documents):
-        return (
-            f"{documents:,} documents came or changed after it was built from {built.documents:,}"
-        )
+        return f"{documents:,} documents were added or changed since it was built from {built.documents:,}"
     unknown = folded["unknown"] / max(folded["words"], 1)
     if documents >= _DUE_DOCUMENTS and unknown >= built.unknown_rate + _DUE_UNKNOWN:
-        return f"{unknown:.0%} of the words in newer documents are unknown to it"
+        return f"{unknown:.0%} of the words in newer documents are not in it"
     return ""
 
 
 def rebuild_note(name: str, reason: str, command: Message) -> Message:
     """Return what an ingest and a look at the library say of an index that is due."""
-    return Message(f"A rebuild of “{name}” is due: {reason.removesuffix('.')}. Next: ", command)
+    return Message(
+        f"The index “{name}” should be rebuilt: {reason.removesuffix('.')}. Next: ", command
+    )
 
 
 def same_tokens(manifest: Manifest, tokeniser: Mapping[str, Any]) -> bool:

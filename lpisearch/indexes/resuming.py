@@ -1,4 +1,4 @@
-"""Where a build is kept, and what tells it from all others, so that it can be gone on with."""
+"""Checkpoint location and fingerprint of a build, so that it can resume."""
 
 from __future__ import annotations
 

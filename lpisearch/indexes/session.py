@@ -1,4 +1,4 @@
-"""A library that is open: its documents, its indexes and its tokenisers, shared by all who ask.
+"""An open library: shared documents, indexes and tokenisers.
 
 What is slow to import is imported when it is first asked for: `status` needs no numbers.
 """

@@ -1,4 +1,4 @@
-"""`shards.json`: which libraries in a folder are the shards of one, and of which builds they are.
+"""`shards.json`: the shards in a folder and their index builds.
 
 A sharded library is a folder of libraries. It is one as soon as it has its map, which is written
 last and appears whole:
@@ -94,12 +94,12 @@ class ShardMap:
         try:
             values = json.loads((folder / FILE).read_bytes())
         except FileNotFoundError:
-            reason = f"it has no {FILE}, which is written when all else is there"
+            reason = f"it has no {FILE}, so the split did not finish"
             raise ShardsUnusable(folder, reason) from None
         except OSError as error:
             raise ShardsUnusable(folder, f"{FILE}: {system_reason(error)}") from error
         except (ValueError, RecursionError):
-            raise ShardsUnusable(folder, f"{FILE} is not as it was written") from None
+            raise ShardsUnusable(folder, f"{FILE} is corrupt") from None
         number = values.get("format") if isinstance(values, dict) else None
         if isinstance(number, int) and number > FORMAT:
             raise LibraryTooNew(folder, f"{FILE} of format {number}")
@@ -111,9 +111,9 @@ class ShardMap:
             shards = tuple(_entry(each) for each in values["shards"])
             builds = {str(name): str(build) for name, build in values["builds"].items()}
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise ShardsUnusable(folder, f"{FILE} is not as it was written") from None
+            raise ShardsUnusable(folder, f"{FILE} is corrupt") from None
         if not shards:
-            raise ShardsUnusable(folder, f"{FILE} names no shard")
+            raise ShardsUnusable(folder, f"{FILE} lists no shards")
         return cls(shards, builds)
 
 
@@ -151,8 +151,8 @@ def clear_for_shards(folder: Path) -> None:
         others = [path.name for path in there if not _OURS.fullmatch(path.name)]
         if others:
             named = "a sharded library" if FILE in others else f"“{min(others)}”"
-            reason = f"there is {named} already, which is not replaced"
-            raise ShardsUnusable(folder, reason, "name a folder that is not there yet")
+            reason = f"it already contains {named}"
+            raise ShardsUnusable(folder, reason, "choose a folder that does not exist yet")
         for path in there:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     except OSError as error:

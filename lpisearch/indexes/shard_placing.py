@@ -1,4 +1,4 @@
-"""The documents of a shard placed by a map that was learned elsewhere, from their tokens."""
+"""Embed a shard's documents with a model trained elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of one shard: its own documents by the map, and scored by the statistics, of all.
+"""Index of one shard: its own documents, with the shared model and statistics.
 
 What all shards of a build have in common is a `Shared`: the manifest of the whole, and the files
 of its arrays. It can be sent to another process or machine that sees the files. What a shard has

@@ -1,4 +1,4 @@
-"""Who does the work of a build: threads here, processes of this machine, or a cluster."""
+"""Choose where a build runs: threads, local processes or a cluster."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Spreading:
 
 
 _NOT_READ = (
-    "The documents were counted here: SQLite lets other machines not read a file in use. "
-    "A library in PostgreSQL is read by all."
+    "Words were counted on this machine only: other machines cannot read an SQLite file in use. "
+    "With PostgreSQL, all of them can."
 )
 
 
@@ -49,9 +49,9 @@ def check_spread(options: IndexOptions) -> None:
     BadOption
     """
     if options.cluster and options.workers:
-        raise BadOption(("cluster", "workers"), "a cluster has its own processes: give one of both")
+        raise BadOption(("cluster", "workers"), "cannot be used together")
     if options.workers < 0:
-        raise BadOption("workers", f"{options.workers} is not a number of processes")
+        raise BadOption("workers", f"must be 0 or more, not {options.workers}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What state the indexes of a library are in, for `status` and `doctor`."""
+"""Index state for `status` and `doctor`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ def index_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
             step = error.next_step if refused else rebuild_command(entry.spec)
             findings.append(Finding(check, ok=False, detail=error.what, next_step=step))
             continue
-        finding = Finding(check, ok=True, detail=f"{manifest.method}, as it was written")
+        finding = Finding(check, ok=True, detail=f"{manifest.method}, intact")
         if not _is_current(snapshot, entry):
-            finding = Finding(check, ok=True, detail="behind", next_step=call("ingest", "PATH"))
+            finding = Finding(
+                check, ok=True, detail="out of date", next_step=call("ingest", "PATH")
+            )
         findings.append(finding)
     return findings
 
@@ -60,7 +62,7 @@ def _summary(library: Place, snapshot: Snapshot, entry: IndexEntry) -> dict[str,
         "rebuild_command": rebuild_command(entry.spec),
     }
     if place.is_cache and not folder.is_dir():
-        said = f"“{entry.name}” is in the database: the first question fetches it"
+        said = f"“{entry.name}” is in the database; the first search downloads it"
         return summary | {"state": "not here yet", "rebuild": "", "note": said}
     try:
         manifest = Manifest.read(folder)
@@ -90,7 +92,7 @@ def _state(entry: IndexEntry, due: str, *, is_current: bool) -> tuple[str, str]:
         return "rebuild due", rebuild_note(entry.name, due, rebuild_command(entry.spec))
     if is_current:
         return "ready", ""
-    said = f"“{entry.name}” takes in what has changed at the next ingest: "
+    said = f"“{entry.name}” is out of date; the next ingest updates it: "
     return "behind", Message(said, call("ingest", "PATH"))
 
 
@@ -109,7 +111,7 @@ def _why_passages(manifest: Manifest, folder: Path) -> str:
     long = int(np.count_nonzero(lengths >= LONG_DOCUMENT))
     if not long:
         return ""
-    return f"it finds long documents ({long:,}) as wholes alone, not by their pages or sections"
+    return f"it cannot search within long documents ({long:,}) by page or section"
 
 
 def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:

@@ -1,4 +1,4 @@
-"""The steps of a build: count, turn around, weigh, learn a map, place, learn labels."""
+"""The steps of a build: count, invert, weight, fit, embed, train classifiers."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Steps:
         """Refuse places that tell nothing apart."""
         if not any(each.any for each in said) or not all(each.finite for each in said):
             raise NothingToIndex(
-                "The numbers of this subspace are too small or too large to tell documents apart.",
+                "The model's numbers are too small or too large to distinguish documents.",
                 rebuild_command(replace(self.options, alpha=None)),
             )
 

@@ -1,4 +1,4 @@
-"""Counts of documents turned around into postings, and what documents say most.
+"""Invert document counts into postings, and pick the main terms of documents.
 
 Each block is sorted by term for itself; then the entries of some terms at a time are joined from
 all blocks, and written where they belong. Whoever works reads and writes them: none passes through

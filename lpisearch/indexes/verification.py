@@ -1,4 +1,4 @@
-"""Remember that the files of an index were compared with their checksums.
+"""Remember which index files passed their checksums.
 
 Hashing every byte before each query would take longer than the query: of a million documents,
 seconds. So who has just written the files and read them back for their checksums notes what the

@@ -1,4 +1,4 @@
-"""The terms of many parts of a library made one vocabulary: eight at a time, by whoever works.
+"""Merge the vocabularies of partitions, eight at a time.
 
 A part numbers its terms in the order in which it sees them. Eight vocabularies become one in the
 order of their parts, and eight of those, until one is left: so a term has the number that it would

@@ -1,4 +1,4 @@
-"""Where a build keeps what it has worked out: the contract, and memory.
+"""Where a build stores its results: the interface and the in-memory version.
 
 A build is a row of steps, each of which gives arrays, rows of a matrix and a few facts. `keep`
 works a step out, or gives what an earlier run of the same build left of it: that is for files,

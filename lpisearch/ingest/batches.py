@@ -1,4 +1,4 @@
-"""Write documents in batches: each batch is one transaction, and leaves all tables in step."""
+"""Write documents in batches, one transaction each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the PATHs of a command to the files that they mean."""
+"""Resolve PATH arguments to files."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Discovery:
             return
         if self.own.has(path, facts):
             if named:
-                self.troubles.append(Trouble(path, "it is a file of the library itself"))
+                self.troubles.append(Trouble(path, "it belongs to the library itself"))
         elif stat.S_ISREG(facts.st_mode):
             yield FoundFile(path, root, facts.st_size, facts.st_mtime_ns, named)
         elif named:

@@ -1,4 +1,4 @@
-"""Which files and folders of a walk are left out, and why.
+"""Decide which files and folders to exclude, and why.
 
 Asked in this order, the first that has a word decides: the globs of the option `exclude`, the
 `.lpisearchignore` files from the innermost folder out, then what is hidden or made by machines,

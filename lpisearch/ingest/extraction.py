@@ -1,4 +1,4 @@
-"""From found files to their documents, in order, with the slow extractors working ahead."""
+"""Extract documents from files in order, with slow extractors running ahead."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _in_time(
             continue
         looked = now
         if time.thread_time() - begun + in_worker() > most:
-            raise ReaderError(f"was given up half-way: it takes more than {most:g} s to read")
+            raise ReaderError(f"gave up half-way: reading took more than {most:g} s")
 
 
 def _safely(items: Iterable[Document | Problem]) -> Iterator[Document | Problem]:

@@ -1,4 +1,4 @@
-"""What cannot be read: told once, remembered, and not tried again until something changes."""
+"""Remember failed files and skip them until they change."""
 
 from __future__ import annotations
 

@@ -108,9 +108,9 @@ def _check(options: IngestOptions) -> None:
     if options.read.format != "auto":
         reader_named(options.read.format)
     if options.ids not in _IDS:
-        raise BadOption("ids", f"“{options.ids}” is neither file nor global", _IDS)
+        raise BadOption("ids", f"must be file or global, not “{options.ids}”", _IDS)
     if options.read.ocr and not is_installed():
-        raise BadOption("ocr", "tesseract, which reads images, is not installed here")
+        raise BadOption("ocr", "Tesseract (for scanned pages) is not installed")
     if options.language != AUTO:
         TokeniserSettings.for_language(options.language)
 
@@ -185,7 +185,7 @@ class _Reading:
             self._documents += 1
             self._show(extracted)
             if self._recorder.repeats_itself(source, position):
-                self._note(file, Problem(f"was given up at document {position}: ids occur twice"))
+                self._note(file, Problem(f"gave up at document {position}: duplicate ids"))
                 clean = False
                 extracted.leave()
                 break
@@ -196,12 +196,12 @@ class _Reading:
         """Refuse a file of unknown format that was named, count one that was merely found."""
         if file.named:
             unknown = Message(
-                "not a document that lpisearch can read; name its ", Option("format"), " if it is"
+                "unsupported file type; use ", Option("format"), " if it is a document"
             )
             self._note(file, Problem(unknown if file.size else EMPTY))
             self._recorder.failures.end(file.path, file)
         else:
-            self._skipped[PurePath(file.path).suffix.lower() or "no suffix"] += 1
+            self._skipped[PurePath(file.path).suffix.lower() or "no extension"] += 1
 
     def _note(self, file: FoundFile, problem: Problem) -> None:
         trouble = Trouble(file.path, problem.reason, problem.where)

@@ -1,4 +1,4 @@
-"""What a person hands over to be looked at and not kept: texts, files, standard input."""
+"""Texts, files and standard input that are read but not stored."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def first_document(name: str) -> Document:
             if isinstance(item, Document):
                 return item
             if isinstance(item, Problem) and not item.warning:
-                raise ReaderError(Message(f"{name}: ", item.reason, "."), "name another file")
-    raise ReaderError(f"{name}: not a document that lpisearch can read.", "name another file")
+                raise ReaderError(Message(f"{name}: ", item.reason, "."), "give another file")
+    raise ReaderError(f"{name}: unsupported file type.", "give another file")
 
 
 def _inputs(arguments: Sequence[str]) -> Iterator[Input]:
@@ -117,7 +117,7 @@ def _of_file(extracted: Extracted) -> Iterator[Input]:
     name = STDIN if extracted.file.location else _shown(extracted.file.path)
     if extracted.source is not None and extracted.reader is None:
         if extracted.file.named:  # of a folder, only what is known to be a document is read
-            reason = "not a document that lpisearch can read" if extracted.file.size else EMPTY
+            reason = "unsupported file type" if extracted.file.size else EMPTY
             yield Input(name, None, reason)
         return
     many = extracted.reader is not None and extracted.reader.many

@@ -1,4 +1,4 @@
-"""What a document is called and labelled by the place where its file lies."""
+"""Derive document ids and labels from file paths."""
 
 from __future__ import annotations
 
@@ -200,9 +200,7 @@ def _given_labels(
     labels = next((columns[name] for name in _LABEL_COLUMNS if name in columns), None)
     if key is None or labels is None:
         has = ", ".join(columns) or "none"
-        raise BadOption(
-            "labels", f"{path} needs a column path (or id) and a column label; it has: {has}"
-        )
+        raise BadOption("labels", f"{path} needs the columns path (or id) and label; it has: {has}")
     split = columns.get("split", "")
     return {
         row[key]: GivenLabels(labels_of(row[labels], labels, separators), row.get(split) or "")

@@ -1,4 +1,4 @@
-"""The program's own files: never documents, whatever they are called."""
+"""Exclude the program's own files from ingest."""
 
 from __future__ import annotations
 

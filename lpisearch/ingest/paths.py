@@ -1,4 +1,4 @@
-"""From what is typed as a PATH to the files and folders that it names."""
+"""Expand a PATH argument to files and folders."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ class TooDeep(LpiSearchError):
     """A PATH with a glob goes through more nested folders than can be followed."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The folders that {name} goes through are nested too deeply.", "name the folder itself"
-        )
+        super().__init__(f"Folders are nested too deeply: {name}.", "give the folder directly")
 
 
 _LONGEST = 4096  # characters: no system takes a longer path

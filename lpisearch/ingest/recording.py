@@ -1,4 +1,4 @@
-"""Put extracted documents into the library in batches, and keep count of what became of them."""
+"""Store extracted documents in batches and count the outcomes."""
 
 from __future__ import annotations
 
@@ -228,11 +228,11 @@ class Recorder:
                     self.report.unchanged += 1
                 case "duplicate":
                     self._repeated[incoming.source_id] += 1
-                    self._refuse(incoming, "occurs twice in this file")
+                    self._refuse(incoming, "is used twice in this file")
                 case "taken":
                     owner = self._paths.get(result.other_source, "another file")
                     # Another run may find the id free.
-                    self._refuse(incoming, f"is taken by {owner}", passing=True)
+                    self._refuse(incoming, f"is already used by {owner}", passing=True)
 
     def _refuse(self, incoming: Incoming, what: str, *, passing: bool = False) -> None:
         self._refused.add(incoming.source_id)

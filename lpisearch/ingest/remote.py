@@ -1,4 +1,4 @@
-"""Files of JSON Lines and Parquet, here or in any store that fsspec reads: s3://, gs://, https://.
+"""JSON Lines and Parquet files, local or via fsspec (s3://, gs://, https://).
 
 What lies elsewhere is brought here before it is read, so that the readers of every ingest read it.
 Records of a Parquet file become lines of JSON on the way.
@@ -142,7 +142,7 @@ def _remote(pattern: str, scheme: str) -> Iterable[RemoteFile]:
     except FileNotFoundError:
         return
     except Exception as error:  # stores raise errors of libraries of their own
-        raise BadOption("source", f"{said_of(pattern)} cannot be looked at: {error}") from error
+        raise BadOption("source", f"Cannot list {said_of(pattern)}: {error}") from error
     for name, facts in found.items():
         if facts.get("type", "file") == "file":
             mark = str(facts.get("ETag") or facts.get("mtime") or facts.get("LastModified") or "")
@@ -164,7 +164,7 @@ def _system(address: str, scheme: str) -> tuple[Any, str]:
 
         system, path = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:
-        said = "a package of fsspec that is not installed, such as s3fs or gcsfs"
+        said = "an fsspec package that is not installed, such as s3fs or gcsfs"
         raise BadOption("source", f"{scheme}:// needs {said}: {error}") from error
     return system, str(path)
 
@@ -196,6 +196,6 @@ def need_parquet() -> Any:
     try:
         from pyarrow import parquet
     except ImportError as error:
-        said = "files of Parquet need pyarrow: pip install 'lpisearch[cluster]'"
+        said = "Parquet files need pyarrow: pip install 'lpisearch[cluster]'"
         raise BadOption("source", said) from error
     return parquet

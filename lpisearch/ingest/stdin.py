@@ -1,4 +1,4 @@
-"""Standard input as a file, so that readers and retries see what they see of any other."""
+"""Copy standard input to a file, so that readers can treat it like any other."""
 
 from __future__ import annotations
 

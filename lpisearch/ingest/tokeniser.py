@@ -1,4 +1,4 @@
-"""The tokeniser of a library: its stored settings, and what it stores of a document.
+"""The tokeniser of a library: stored settings and language detection.
 
 The language is chosen once: by the user, or found in the first batch of documents of the first
 ingest. Up to 200 documents of that batch are looked at, and 50 of each later one, so that a
@@ -76,7 +76,7 @@ class Tokenising:
         most = self._evidence.language
         if most != used:
             remarks.append(
-                Message(f"most documents are {most}. Next: ", call("retokenise", language=most))
+                Message(f"Most documents are in {most}. Next: ", call("retokenise", language=most))
             )
         return remarks
 
@@ -112,5 +112,5 @@ class LanguageDiffers(BadOption):
     """The documents of the library were cut into words in another language."""
 
     def __init__(self, has: str, asked: str) -> None:
-        super().__init__("language", f"the words of this library are cut as {has}")
+        super().__init__("language", f"this library is in {has}")
         self.next_step = call("retokenise", language=asked)

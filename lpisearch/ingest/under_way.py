@@ -1,4 +1,4 @@
-"""The file that a run is waiting for, so that the next run reads it last if this one is killed.
+"""Record the file being read, so that the next run reads it last after a kill.
 
 A file that costs much is met by every run until it has been read or refused. Whoever ends the run
 before that shall not meet it first again, with all that comes after it never read.

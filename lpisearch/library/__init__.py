@@ -1,4 +1,4 @@
-"""The one front door: a library of documents that is open, and all that can be done with it.
+"""The public entry point: an open document library and everything it can do.
 
 The command line, the web page and Python come in here. Each method imports its room when it is
 called, so that `import lpisearch` and `lpisearch --help` stay light.

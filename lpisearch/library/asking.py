@@ -1,4 +1,4 @@
-"""Questions to a library that is open here."""
+"""Search methods of a local library."""
 
 from __future__ import annotations
 

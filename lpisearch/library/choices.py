@@ -1,4 +1,4 @@
-"""What a face offers before a library is open: which library, which methods."""
+"""Choices offered before a library is open: libraries and methods."""
 
 from __future__ import annotations
 

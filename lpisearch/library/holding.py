@@ -1,4 +1,4 @@
-"""What a library that is open here holds: documents, labels, vectors, and their state."""
+"""Documents, labels, vectors and status of a local library."""
 
 from __future__ import annotations
 

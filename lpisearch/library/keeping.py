@@ -1,4 +1,4 @@
-"""What looks after the file of a library: its health, its copies, its schema."""
+"""Maintenance of a local library: health, backups and schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A library that this program opens itself."""
+"""A local library."""
 
 from __future__ import annotations
 

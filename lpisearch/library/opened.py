@@ -1,4 +1,4 @@
-"""What of a library stays open, and is shared by all that is done with it."""
+"""Resources of an open library, shared by all its methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work on a library that is open here: files brought in, indexes built, labels judged, measures."""
+"""Long operations of a local library: ingest, index, predict, evaluate."""
 
 from __future__ import annotations
 

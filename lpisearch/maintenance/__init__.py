@@ -1,1 +1,1 @@
-"""What a library holds, and what keeps it sound."""
+"""Library status and maintenance."""

@@ -1,4 +1,4 @@
-"""Copy a library, and bring it to this program's schema: `lpisearch db`."""
+"""Back up and upgrade a library: `lpisearch db`."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def back_up_library(library: Place, target: Path | None = None) -> Path:
     elif target.is_dir():
         target /= library.name if isinstance(library, Path) else f"{stem}.db"
     if target.exists():
-        raise BadOption("target", f"{target} exists already, and a backup never replaces a file")
+        raise BadOption("target", f"{target} already exists; a backup never overwrites a file")
     if is_own_place(target, library):
-        raise BadOption("target", f"{target} would be part of the library itself")
+        raise BadOption("target", f"{target} is one of the library's own files")
     return storage.back_up(library, target)
 
 

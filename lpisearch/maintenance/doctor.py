@@ -1,4 +1,4 @@
-"""Look for damage in a library, and mend what the documents allow."""
+"""Check a library for damage and repair what can be rebuilt."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def examine(
                     on_stage("mending")
                     mended = _repair(transaction)
             with store.writing() as transaction:
-                on_stage("comparing documents")
+                on_stage("checking documents")
                 found = transaction.health.findings()
-                on_stage("comparing indexes")
+                on_stage("checking indexes")
                 found = [*found, *_more_findings(library, transaction)]
                 transaction.rollback()
     except LibraryDamaged as damage:
@@ -83,39 +83,40 @@ def _repair(transaction: Transaction) -> list[Finding]:
 
 def _restored(number: int) -> list[Finding]:
     said = "1 document was" if number == 1 else f"{number:,} documents were"
-    return [Finding("restored", ok=True, detail=f"{said} read again")] if number else []
+    return [Finding("restored", ok=True, detail=f"{said} read again from disk")] if number else []
 
 
 def _lost(document: DamagedDocument) -> Finding:
     """Say of a document that its file no longer has it as it was."""
     name, path = document.place.id, document.path
     if Path(path).exists():
-        reason, step = "has changed since", Message("read it as it is now: ", call("ingest", path))
+        reason, step = (
+            "has changed since",
+            Message("ingest the new version: ", call("ingest", path)),
+        )
     else:
-        reason, step = "is gone", Message("put back a copy, or ", call("delete", name))
+        reason, step = "no longer exists", Message("restore a backup, or ", call("delete", name))
     return Finding(f"document “{name}”", ok=False, detail=f"{path} {reason}", next_step=step)
 
 
 def _gone(noun: str, number: int) -> Finding:
     again = call("index") if noun == "indexes" else Message(call("ingest"), " the same paths")
-    step = Message("put back a copy, or ", again)
-    return Finding(noun, ok=False, detail=f"{number:,} are lost", next_step=step)
+    step = Message("restore a backup, or ", again)
+    return Finding(noun, ok=False, detail=f"{number:,} lost", next_step=step)
 
 
 def _forgotten(name: str) -> Finding:
-    return Finding(
-        f"index “{name}”", ok=False, detail="forgotten", next_step=call("index", name=name)
-    )
+    return Finding(f"index “{name}”", ok=False, detail="lost", next_step=call("index", name=name))
 
 
 def _tokeniser_finding(snapshot: Snapshot) -> Finding:
     check = "tokeniser"
     stored = snapshot.settings.get(TOKENISER)
     if stored is None or TokeniserSettings.from_dict(stored).stems_alike:
-        return Finding(check, ok=True, detail="as it made the tokens")
+        return Finding(check, ok=True, detail="unchanged")
     return Finding(
         check,
         ok=True,
-        detail=f"the tokens were made by {stored['stemmer']}, another version",
+        detail=f"words were stored by another version, {stored['stemmer']}",
         next_step=call("retokenise"),
     )

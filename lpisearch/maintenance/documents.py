@@ -44,7 +44,7 @@ def list_documents(
     """
     if sort not in ENTRY_SORTS:
         hint = nearest(sort, ENTRY_SORTS)
-        raise BadOption("sort", f"documents cannot be sorted by “{sort}”{hint}", ENTRY_SORTS)
+        raise BadOption("sort", f"unknown sort order “{sort}”{hint}", ENTRY_SORTS)
     with session.reading() as snapshot:
         found = snapshot.documents.entries(wanted, limit, offset, sort)
         return found, snapshot.documents.count(wanted)
@@ -122,7 +122,7 @@ def export_documents(
 
 def _check_target(target: Path, library: Place, *, force: bool) -> None:
     if is_own_place(target, library):
-        raise BadOption("target", f"{target} is part of the library itself")
+        raise BadOption("target", f"{target} is one of the library's own files")
     if not force:
         refuse_others(target, "an export", _is_export)
 

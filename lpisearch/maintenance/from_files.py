@@ -1,4 +1,4 @@
-"""Files into a sharded library with its index: `lpisearch index --from FILES --out DIR`.
+"""`lpisearch index --from FILES --out DIR`: build a sharded library from files.
 
 Whoever works reads some files each and makes a library of them, a shard. Their documents are
 counted together, one map is learned, and each shard gets its part of the index. What is finished
@@ -141,8 +141,8 @@ def _begin(folder: Path, plans: Sequence[_ShardPlan], options: IndexOptions) -> 
     if (folder / FILE).exists():
         raise ShardsUnusable(
             folder,
-            "there is a sharded library already, which is not replaced",
-            "name a folder that is not there yet",
+            "it already contains a sharded library",
+            "choose a folder that does not exist yet",
         )
     content = json.dumps([asdict(plan) for plan in plans])
     key = sha256(content.encode()).hexdigest()  # addresses may hold what nobody is to read
@@ -150,8 +150,8 @@ def _begin(folder: Path, plans: Sequence[_ShardPlan], options: IndexOptions) -> 
     if folder.is_dir() and any(folder.iterdir()):
         said = json.loads(plan.read_text(encoding="utf-8")) if plan.is_file() else {}
         if said.get("files") != key:
-            reason = "there is something else already, or other files were begun with"
-            raise ShardsUnusable(folder, reason, "name a folder that is not there yet")
+            reason = "it is not empty, or an earlier run used other files"
+            raise ShardsUnusable(folder, reason, "choose a folder that does not exist yet")
         return
     plan.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(plan) as stream:
@@ -216,7 +216,9 @@ class _Build:
         """Learn one map, and write each shard its part."""
         spec = with_typed_settings(options.spec)
         if sum(each.documents for each in self.made) < 2:  # noqa: PLR2004 (the least to compare)
-            raise NothingToIndex("The files have fewer than two documents.", "name other files")
+            raise NothingToIndex(
+                "The files contain fewer than two documents.", "choose other files"
+            )
         with joined(self.libraries) as documents:
             key = build_key(cast("Snapshot", documents), spec, Samples())
         scratch = self.folder / _BUILD

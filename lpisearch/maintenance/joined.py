@@ -1,4 +1,4 @@
-"""The libraries of several shards, read as one: what a build asks of its documents."""
+"""Read several shards as one corpus for a build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels by hand: given to documents, or taken away, whatever their source says."""
+"""Add and remove labels by hand, overriding the source files."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def label_documents(
     """
     came, went = _checked("add", add), _checked("remove", remove)
     if not came and not went:
-        raise BadOption(("add", "remove"), "no label is named")
+        raise BadOption(("add", "remove"), "give at least one label")
     if both := set(came) & set(went):
-        raise BadOption(("add", "remove"), f"“{both.pop()}” is to come and to go")
+        raise BadOption(("add", "remove"), f"“{both.pop()}” cannot be both added and removed")
     if not names and where == EVERY:
-        raise BadOption("documents", "none is named")
+        raise BadOption("documents", "give document ids, paths or filters")
     with (
         open_store(library, writable=True) as store,
         writer_lock(library, "label", wait_seconds),
@@ -61,7 +61,7 @@ def meant_documents(snapshot: Snapshot, names: Sequence[str], where: Filter) -> 
         Names and a filter are given: a filter would silently leave some of the named ones out.
     """
     if names and where != EVERY:
-        raise BadOption("documents", "name them, or say which by conditions, but not both")
+        raise BadOption("documents", "give ids or filters, not both")
     if not names:
         return list(snapshot.corpus.content_hashes(where))
     keys: dict[int, None] = {}
@@ -78,7 +78,7 @@ def _checked(option: str, labels: Sequence[str]) -> list[str]:
     found = dict.fromkeys(label.strip() for label in labels)
     for label in found:
         if not label:
-            raise BadOption(option, "a label needs a name")
+            raise BadOption(option, "a label cannot be empty")
         if not label.isprintable():
-            raise BadOption(option, f"“{printable(label)}” has signs that cannot be seen")
+            raise BadOption(option, f"“{printable(label)}” contains invisible characters")
     return list(found)

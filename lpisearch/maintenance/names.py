@@ -1,4 +1,4 @@
-"""Names of a library that begin as somebody types: of labels, indexes and documents."""
+"""Complete names of labels, indexes and documents by prefix."""
 
 from __future__ import annotations
 

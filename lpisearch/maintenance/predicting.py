@@ -1,4 +1,4 @@
-"""Labels that a classifier predicts for documents of the library: kept, and let go again."""
+"""Save and remove predicted labels of documents."""
 
 from __future__ import annotations
 

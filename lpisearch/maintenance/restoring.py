@@ -1,4 +1,4 @@
-"""Read documents that are damaged in the library again from their files.
+"""Restore damaged documents from their files.
 
 A document is restored where what its file has now has the very hash that was stored: then it is as
 it was written, down to the last label. Where the file is gone or has changed, nothing is guessed.

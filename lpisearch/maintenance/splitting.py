@@ -1,4 +1,4 @@
-"""A library with its indexes split into shards: `lpisearch db split`."""
+"""`lpisearch db split`: split a library and its indexes into shards."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def split_library(
     with open_store(library) as store, store.reading() as snapshot:
         keys = sorted(snapshot.documents.keys())
         if not 1 <= shards <= min(MOST_SHARDS, len(keys)):
-            said = f"{shards} is not between 1 and the number of documents ({len(keys):,})"
+            said = f"must be between 1 and the number of documents ({len(keys):,}), not {shards}"
             raise BadOption("shards", said)
         indexes = OpenIndexes(library, store)
         found = [_open(indexes, snapshot, entry) for entry in snapshot.indexes.entries()]
@@ -71,7 +71,7 @@ def split_library(
             builds = {}
             for entry, index in found:
                 source = IndexPlace.of(library, snapshot).local(entry)
-                on_stage(f"what shards share of “{entry.name}”")
+                on_stage(f"shared part of “{entry.name}”")
                 shared = Shared.of_index(source, index, Path(scratch), shards)
                 builds[entry.name] = shared.build
                 _write_all(folder, index, shared, ranges, on_stage)
@@ -91,12 +91,12 @@ def _open(
     opened = indexes.get(entry.name)
     if opened is None or snapshot.corpus.fingerprint(entry.spec.where) != entry.fingerprint:
         raise SubspaceError(
-            f"The index “{entry.name}” does not cover the documents as they are now.",
+            f"The index “{entry.name}” is out of date.",
             rebuild_command(entry.spec),
         )
     if opened.index.manifest.shard:
         raise SubspaceError(
-            f"The index “{entry.name}” is that of one shard of a library.",
+            f"The index “{entry.name}” already belongs to one shard.",
             rebuild_command(entry.spec),
         )
     return entry, opened.index

@@ -1,4 +1,4 @@
-"""What a library holds: `lpisearch status`."""
+"""`lpisearch status`: contents and state of a library."""
 
 from __future__ import annotations
 

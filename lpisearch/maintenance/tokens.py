@@ -1,4 +1,4 @@
-"""Make the stored tokens anew: `lpisearch db retokenise`."""
+"""`lpisearch db retokenise`: regenerate the stored tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a projection, and what all of them share.
+"""The projection interface and shared code.
 
 A projection is a scikit-learn transformer. Documents come in as rows of X (the papers write them
 as columns), sparse or dense, float32 or float64; a linear map comes out:
@@ -52,8 +52,8 @@ class NotConverged(UserWarning):
 
     def __init__(self, what: str, steps: int, residual: float, tolerance: float) -> None:
         super().__init__(
-            f"{what} did not converge in {steps} steps: "
-            f"its residual is {residual:.2g}, asked is {tolerance:.2g}."
+            f"{what} did not converge in {steps} steps: residual {residual:.2g}, tolerance "
+            f"{tolerance:.2g}."
         )
 
 
@@ -140,12 +140,12 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Refuse to go without a dimension; warn if there are fewer than asked."""
         if found == 0:
             raise ValueError(
-                "Nothing tells the documents apart, so there is no dimension to keep "
-                f"({n_terms} feature(s))."
+                f"The documents cannot be distinguished, so there is no dimension to keep ({n_terms} "
+                "feature(s))."
             )
         if found < asked:
             warnings.warn(
-                f"{asked} dimensions were asked for, but the documents have only {found}.",
+                f"{asked} dimensions were requested, but the documents have only {found}.",
                 FewerDimensions,
                 stacklevel=4,
             )
@@ -245,12 +245,12 @@ def _check_size(X: Matrix, *, any_size: bool) -> None:
     entries = X.data if sparse.issparse(X) else X
     largest = float(np.abs(entries).max(initial=0))
     if largest == 0:
-        raise ValueError(f"None of the {X.shape[0]} documents has a term: X is all zeros.")
+        raise ValueError(f"None of the {X.shape[0]} documents contains a term: X is all zeros.")
     bound = float(np.finfo(X.dtype).max) ** LARGEST_POWER
     if not (any_size or 1 / bound < largest < bound):
         raise ValueError(
-            f"The largest weight is {largest:.3g}, and in {X.dtype} it must be between "
-            f"{1 / bound:.0e} and {bound:.0e}. Bring the documents to unit length first."
+            f"The largest weight is {largest:.3g}; with {X.dtype} it must be between "
+            f"{1 / bound:.0e} and {bound:.0e}. Normalise the documents to unit length first."
         )
 
 

@@ -1,4 +1,4 @@
-"""The one table of methods: what each needs, costs and can do, and what it gets by default.
+"""Table of methods: requirements, cost, capabilities and defaults.
 
 Help, plans, choices and docs are made from it, and every class refers to its own entry (`about`).
 SciPy and scikit-learn are not needed: they wait until `Method.load` imports the class.

@@ -1,4 +1,4 @@
-"""The two choices that the papers leave open: the ridge strength α, and how many dimensions."""
+"""Automatic choice of the ridge strength α and the number of dimensions."""
 
 from __future__ import annotations
 

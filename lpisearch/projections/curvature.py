@@ -1,4 +1,4 @@
-"""How steep |X A - Y|² can be: what limits the length of a gradient step.
+"""Lipschitz bound of |X A - Y|², which limits the gradient step.
 
 A step of length 1 / c from A is sure not to overshoot if |X Δ|² ≤ c |Δ|² for the change Δ that it
 makes. The largest squared singular value of X does for every Δ; it is estimated here, and those

@@ -1,4 +1,4 @@
-"""The space that the documents span, or the leading part of it, for maps that are exact in it.
+"""The span of the documents, or its leading part, for exact solvers.
 
 Documents are rows: X = documents @ diag(scales) @ basisᵀ, where the basis (terms x dimensions) is
 orthonormal. It stays implicit, as combinations of a few columns, or of the documents themselves:

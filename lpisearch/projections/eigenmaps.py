@@ -1,4 +1,4 @@
-"""Laplacian eigenmaps: each document where the eigenvectors of the document graph put it."""
+"""Laplacian eigenmaps: document vectors from eigenvectors of the document graph."""
 
 from __future__ import annotations
 

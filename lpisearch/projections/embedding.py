@@ -1,4 +1,4 @@
-"""The contract of methods that place documents, but not by a linear map.
+"""Interface of non-linear embedding methods.
 
 PLSI, NMF, Laplacian eigenmaps and kernel methods have no `components_` whose product with a
 document is its place. What they promise instead:

@@ -1,4 +1,4 @@
-"""FSSL: graph eigenvectors, then a regression that takes a term for all of them or for none."""
+"""FSSL: graph eigenvectors, then group-sparse regression on the terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Least squares for many responses, with a penalty under which the weights of a term go together.
+"""Multi-response least squares with a group lasso penalty per term.
 
 Documents are rows of X and responses are columns of Y. The map A (terms x responses) minimises
 

@@ -1,4 +1,4 @@
-"""Fitted documents by their terms, so that a new document's cosines with all of them are quick.
+"""Inverted index of fitted documents, for fast cosines with new ones.
 
 Rules that compare with fitted documents keep these as three arrays: `lists` (where the list of
 each term begins, and the end), `members` (the documents of each list) and `weights` (theirs, in

@@ -1,4 +1,4 @@
-"""The rule of kernel methods: a place is a weighted sum of kernels with fitted documents.
+"""Kernel methods: a vector is a weighted sum of kernels with fitted documents.
 
 With k(x) the kernels of a document with the fitted ones (or with the landmarks among them) and C
 the coefficients (fitted documents x dimensions), the place of x is k(x) C. The kernels are

@@ -1,4 +1,4 @@
-"""The choice of the ridge strength α where responses are learned from labels: documents held out.
+"""Choose the ridge strength α for supervised responses by held-out accuracy.
 
 Cross-validation by a formula takes every document for an independent draw. Near-duplicates are
 none: in a collection of them it believes that next to no penalty is needed. Here whole groups of

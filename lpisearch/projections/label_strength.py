@@ -1,4 +1,4 @@
-"""How much labels count where only some documents have one: dimensions of both kinds, side by side.
+"""Choose the weight of label dimensions when only some documents are labelled.
 
 The dimensions that all documents give by their neighbours, and those that the labelled ones give
 by their classes, each have their own regression. Where documents are compared, those of the classes

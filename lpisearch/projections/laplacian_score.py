@@ -1,4 +1,4 @@
-"""Laplacian score: the terms that differ least between neighbours, as they are."""
+"""Laplacian score: select the terms that vary least between neighbours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LPFL: graph eigenvectors, then a regression on a number of terms that is fixed beforehand."""
+"""LPFL: graph eigenvectors, then regression on a fixed number of terms."""
 
 from __future__ import annotations
 

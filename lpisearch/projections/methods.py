@@ -1,4 +1,4 @@
-"""Methods by name, made with what a command was asked for."""
+"""Create methods by name from command options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parameters of the methods take: kinds of values, their limits, and reading them.
+"""Method parameters: types, limits and parsing.
 
 In: a name and a value, or its text as it was typed. Out: the value, or what is wrong with it.
 SciPy is not needed. What only the documents can tell (more terms than there are) is left to `fit`.
@@ -184,5 +184,5 @@ def typed(method: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
                 found[name] = known[name].read(value)
             except (ValueError, OverflowError):
                 takes = known[name].takes
-                raise ValueError(f"{name} of {method} is {takes}, not “{value}”") from None
+                raise ValueError(f"{name} for {method} must be {takes}, not “{value}”") from None
     return found

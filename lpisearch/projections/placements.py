@@ -1,4 +1,4 @@
-"""The one list of rules that place documents without a linear map, by the name an index stores.
+"""Registry of non-linear out-of-sample rules, by stored name.
 
 A rule is a function `fold(arrays, rows)`: `arrays` is what `Embedding.placement_arrays` gave,
 perhaps read from disk, and `rows` are documents weighted and at unit length. It returns a place

@@ -1,4 +1,4 @@
-"""The classes of all methods by name, from the catalogue: linear maps, and other embeddings."""
+"""Registry of method classes by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each document should be mapped to, for the methods that then regress on the terms.
+"""Regression targets (responses) of each document.
 
 The responses Y are documents x dimensions: leading eigenvectors of the document graph without the
 constant one, or, where all documents have a label, class indicators made orthogonal. A typical

@@ -1,4 +1,4 @@
-"""What embeddings into shares of non-negative factors have in common (PLSI and NMF).
+"""Shared code of non-negative factor models (PLSI and NMF).
 
 Documents and factors have no negative weights, so that each document is a mixture of factors and
 the factor with the largest part is its cluster.
@@ -111,7 +111,7 @@ class FactorShares(Embedding):
 def warn_of_fewer(asked: int, found: int) -> None:
     """Warn that there are fewer factors than asked."""
     warnings.warn(
-        f"{asked} dimensions were asked for, but the documents have only {found}.",
+        f"{asked} dimensions were requested, but the documents have only {found}.",
         FewerDimensions,
         stacklevel=4,
     )

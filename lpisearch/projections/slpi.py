@@ -174,6 +174,6 @@ class SLPI(ResponseProjection):
         most = largest.max(initial=0)
         if self.beta >= most > 0:
             raise ValueError(
-                f"beta is {self.beta:g}: every coefficient is 0. Below {most:.6g} some are not."
+                f"beta is {self.beta:g}, which makes every coefficient 0; use less than {most:.6g}."
             )
         return np.full(len(largest), float(self.beta))

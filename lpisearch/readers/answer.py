@@ -1,4 +1,4 @@
-"""What a worker has read of a file and nobody has taken yet: bounded, in the order of the file.
+"""Bounded queue of items that a worker has read but that are not yet consumed.
 
 Packs of documents go in from the thread that talks with the worker; documents come out where they
 are taken, which may be later.
@@ -138,4 +138,4 @@ class Room:
 
 def not_read() -> ReaderError:
     """Say that a file was given up before it was read."""
-    return ReaderError("was not read: the run ended")
+    return ReaderError("was not read: the run stopped")

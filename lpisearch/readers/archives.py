@@ -1,4 +1,4 @@
-"""Zip archives read with limits: what DOCX, ODT and EPUB share.
+"""Read ZIP archives with limits, for DOCX, ODT and EPUB.
 
 A source file comes in; the bytes of single members go out. Nothing is ever written to disk, so
 a member called "../x" does no harm. Each limit holds for the bytes that are really unpacked,
@@ -107,7 +107,7 @@ class Archive:
             raise ReaderError("is encrypted")
         # The other methods of zipfile unpack a whole block at once, without a bound.
         if info.compress_type not in _METHODS:
-            raise ReaderError(f"packs its part “{name}” in a way that its format does not allow")
+            raise ReaderError(f"compresses its part “{name}” in a way the format does not allow")
         with _stated_damage(f"in its part “{name}”"), self._zip.open(info) as member:
             return self._read_within_limits(member, name)
 
@@ -115,7 +115,7 @@ class Archive:
         self._stream.seek(0)
         # Word and LibreOffice wrap an encrypted DOCX in the container of the old .doc format.
         if self._stream.read(len(_OLE_MAGIC)) == _OLE_MAGIC:
-            raise ReaderError("is encrypted, or in the old binary format of Office")
+            raise ReaderError("is encrypted, or in the old binary Office format")
         with _stated_damage("not a complete zip archive"):
             archive = zipfile.ZipFile(self._stream)
         if len(archive.infolist()) > self._limits.entries:

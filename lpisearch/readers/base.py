@@ -1,4 +1,4 @@
-"""The contract of a reader: bytes of one file in, documents (and problems) out.
+"""Reader interface: the bytes of one file in, documents and problems out.
 
 A reader is one module with one constant `READER`. It never touches the database, never decides
 on labels from folders, never stops a run: it yields what it can, yields a `Problem` for a record

@@ -1,4 +1,4 @@
-"""What one file may give: the size of its documents, and how many records may be bad.
+"""Limits on one file: document size and number of bad records.
 
 In goes what any reader yields, out comes the same within the limits. It is the only place where
 they are counted, whether the reader runs in a worker or not.
@@ -44,11 +44,9 @@ def within_budget(
             if not item.warning or remarks < MOST_REMARKS:
                 yield item
             elif remarks == MOST_REMARKS:
-                yield Problem("more of the same may follow, which is not listed", warning=True)
+                yield Problem("further warnings are not shown", warning=True)
             if problems > MOST_PROBLEMS and problems > documents:
-                raise ReaderError(
-                    f"was given up {_place(item)}: {problems:,} records cannot be read"
-                )
+                raise ReaderError(f"gave up {_place(item)}: {problems:,} records could not be read")
             continue
         documents += 1
         reason = _refusal(item, options)
@@ -66,7 +64,7 @@ def _refusal(document: Document, options: ReadOptions) -> str:
     if size > options.max_document_bytes:
         return over_limit(options.max_document_bytes, size)
     if len(document.text) > MOST_DIFFERENT_WORDS and has_too_many_words(document.text):
-        return f"has more than {MOST_DIFFERENT_WORDS:,} different words: no text in a language"
+        return f"has more than {MOST_DIFFERENT_WORDS:,} different words, so it is probably not text"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Names of encodings: told by a mark, declared by a document, or guessed from its bytes.
+"""Detect encodings from a BOM, a declaration or the bytes.
 
 Bytes come in, Python's name of an encoding goes out, or "".
 """

@@ -1,4 +1,4 @@
-"""Source code and files of settings: the text as it is; what is defined at its outermost level.
+"""Source code and config files: plain text, with top-level definitions as sections.
 
 The title is the name of the file, which is how code is spoken of.
 """

@@ -1,4 +1,4 @@
-"""CSV and TSV: a header row, then one document a row.
+"""CSV and TSV: a header row, then one document per row.
 
 The delimiter is found by trying; newlines within quotes are part of a cell; labels within a
 cell are parted by the characters of the option `label_separators`. The file is read twice, the
@@ -50,7 +50,7 @@ def read(
     try:
         names = _column_names(next(rows, []))
     except csv.Error as error:
-        raise ReaderError(f"has no header row that can be read: {error}") from error
+        raise ReaderError(f"has no readable header row: {error}") from error
     parts = _found_columns(names, options)
     base = Document("", "", metadata=encoding.metadata)
     make = partial(
@@ -175,7 +175,7 @@ def _found_columns(names: list[str], options: ReadOptions) -> FieldRoles:
     if parts.text is None:
         raise ReaderError(
             Message(
-                "has no column that is known to hold text: name it with ",
+                "has no known text column; set it with ",
                 Option("text_field"),
                 f"; its columns are {known}",
             )
@@ -204,7 +204,7 @@ def _numbered(rows: Iterator[list[str]]) -> Iterator[tuple[str, list[str] | Prob
 
 def _reason(error: csv.Error) -> str:
     unclosed = "unexpected end of data" in str(error)
-    return "a quote is never closed, so nothing after it can be read" if unclosed else str(error)
+    return "unclosed quote; the rest of the file cannot be read" if unclosed else str(error)
 
 
 def _document(
@@ -213,7 +213,7 @@ def _document(
     while len(row) > len(names) and not row[-1]:
         row.pop()
     if len(row) != len(names):
-        return Problem(f"{len(row)} cells, where the header has {len(names)}")
+        return Problem(f"{len(row)} cells, but the header has {len(names)}")
     # An empty cell says nothing, so it is no metadata either.
     cells = {name: cell for name, cell in zip(names, row, strict=True) if name}
     told = tuple(name for name in parts.others if cells[name])

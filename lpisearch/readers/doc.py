@@ -1,4 +1,4 @@
-"""DOC, the old binary format of Word, by a converter that is installed: antiword or catdoc."""
+"""DOC (old binary Word), converted with antiword or catdoc."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     with open_seekable(source) as stream:
         data = stream.read()
     if not data.startswith(_OLE):
-        raise ReaderError("is not a DOC file of Word")
+        raise ReaderError("is not a Word DOC file")
     if not found:
-        raise ReaderError("is in the old format of Word: install antiword or catdoc to read it")
+        raise ReaderError("is in the old Word format; install antiword or catdoc to read it")
     text = next(filter(None, (_converted(data, command) for command in found)), "")
     if not text:
         raise ReaderError(NO_TEXT)

@@ -1,4 +1,4 @@
-"""Files that are a row of SGML elements, one a document: cut where an element ends."""
+"""Split SGML files into elements, one document each."""
 
 from __future__ import annotations
 

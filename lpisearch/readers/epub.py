@@ -1,4 +1,4 @@
-"""EPUB: one document a book, its chapters in the order of the spine."""
+"""EPUB: one document per book, its chapters in spine order."""
 
 from __future__ import annotations
 

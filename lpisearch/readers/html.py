@@ -1,4 +1,4 @@
-"""HTML: the words that a reader of the page sees, block by block on lines of their own.
+"""HTML: the visible text, one block per line.
 
 Scripts, styles, navigation and forms are left out. The encoding is that of the byte order mark,
 else of the page's own declaration, else as for any text.

@@ -1,4 +1,4 @@
-"""Readers in worker processes, so that no file can crash, hang or swell the run.
+"""Run readers in worker processes, so that no file can crash or hang the run.
 
 A source file and the name of a reader go in; an answer that gives its documents comes out. Each
 thread of the pool owns one worker process, started when first needed and replaced when it is lost.

@@ -54,21 +54,21 @@ def _elements(texts: Iterator[str], limit: int) -> Iterator[Any]:
     if not window.first():
         raise ReaderError(EMPTY)
     if window.take() != "[":
-        raise ReaderError("is no JSON array of records")
+        raise ReaderError("is not a JSON array of records")
     number = 1
     closed = window.first() == "]"
     while not closed:
         try:
             yield window.value()
         except (ValueError, RecursionError) as error:
-            raise ReaderError(f"is broken in record {number}: {not_valid(error)}") from error
+            raise ReaderError(f"is malformed in record {number}: {not_valid(error)}") from error
         closed = window.first() == "]"
         if not closed and window.take() != ",":
-            raise ReaderError(f"is broken after record {number}: neither a comma nor the end")
+            raise ReaderError(f"is malformed after record {number}: expected a comma or the end")
         number += 1
     window.take()
     if window.first():
-        raise ReaderError("is broken: something follows its array")
+        raise ReaderError("is malformed: extra data after the array")
 
 
 class _Window:

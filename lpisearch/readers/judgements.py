@@ -23,8 +23,9 @@ class JudgementsUnreadable(LpiSearchError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: {printable(reason)}.",
-            "write one judgement a line, as query 0 document grade, with a whole number as grade; "
-            "where an id has blanks, part the columns by tabs, or write %20 for each",
+            "write one judgement per line: query 0 document grade, where grade is a whole "
+            "number; if ids contain spaces, separate columns with tabs or write %20 for each "
+            "space",
         )
 
 
@@ -45,14 +46,15 @@ def read_judgements(path: Path) -> Judgements:
             own = found.setdefault(query, {})
             if own.setdefault(document, grade) != grade:
                 raise JudgementsUnreadable(
-                    path, f"line {number} gives “{document}” another grade for “{query}”"
+                    path,
+                    f"line {number} gives “{document}” a second, different grade for “{query}”",
                 )
     except OSError as error:
         raise JudgementsUnreadable(path, system_reason(error)) from error
     except (EOFError, zlib.error) as error:
         raise JudgementsUnreadable(path, f"it is damaged ({error})") from error
     if not found:
-        raise JudgementsUnreadable(path, "it has no judgements")
+        raise JudgementsUnreadable(path, "it contains no judgements")
     return found
 
 
@@ -75,7 +77,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
             columns = columns or len(parts)
             if len(parts) != columns:  # a line that was cut short must not pass for another
                 raise JudgementsUnreadable(
-                    path, f"line {number} has {len(parts)} columns, the first one {columns}"
+                    path,
+                    f"line {number} has {len(parts)} columns, but the first line has {columns}",
                 )
             if not _is_whole(grade):
                 raise JudgementsUnreadable(path, f"line {number}: “{grade}” is not a whole number")

@@ -1,4 +1,4 @@
-"""What one file may cost, whatever its format: the one list of limits.
+"""Limits on the cost of one file, for all formats.
 
 In goes the size of a file and what the user allows for a document; out come times and amounts of
 memory. A large file may take longer than a small one, a file of which `max_document_bytes` was

@@ -1,4 +1,4 @@
-"""Mail: one message in, one document out. Attachments are named, their text is not read.
+"""Mail: one document per message; attachments are listed but not read.
 
 The standard library's older header classes are used on purpose: the newer ones fail on broken
 headers, which mail is full of, and take several times as long.
@@ -73,7 +73,7 @@ def message_document(data: bytes, stem: str) -> tuple[Document, list[Problem]]:
         body.gather(message)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         # The parser of the standard library has open faults on malformed mail.
-        raise ReaderError(f"is not a mail message that can be read: {error}") from error
+        raise ReaderError(f"cannot be read as a mail message: {error}") from error
     subject = _header(message, "Subject")
     text = "\n\n".join(body.texts)
     if not subject and not text:

@@ -1,4 +1,4 @@
-"""Manual pages (troff with the macros man or mdoc): headings and text, marks taken off.
+"""Manual pages (troff man or mdoc): headings and plain text.
 
 The title is the line of the section NAME, “ls – list directory contents”, else the name and the
 section that the page states.

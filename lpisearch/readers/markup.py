@@ -1,4 +1,4 @@
-"""XML from strangers: parsed without entities, walked without recursion, turned into plain text.
+"""Untrusted XML to plain text, without entities or recursion.
 
 The bytes of an XML part come in; an element tree, its events and its text go out.
 """

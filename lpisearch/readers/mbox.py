@@ -79,7 +79,7 @@ def _messages(numbered: Iterable[tuple[int, bytes | None]], limit: int) -> Itera
         elif message:
             message.add(line)
         elif line is None or line.strip():
-            raise ReaderError("is not an MBOX file: it does not begin with “From ”")
+            raise ReaderError("is not an MBOX file: it does not start with “From ”")
         after_blank = line in (b"", b"\r")
     if not message:
         raise ReaderError(EMPTY)

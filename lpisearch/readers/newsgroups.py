@@ -30,7 +30,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     head, _, body = decoded.text.lstrip("\n").partition("\n\n")
     fields = _headers(head)
     if not fields:
-        raise ReaderError("is no message: it does not begin with header lines")
+        raise ReaderError("is not a message: it does not start with header lines")
     yield from decoded.warnings
     base = Document(source.stem, body.strip("\n"), media_type=MEDIA_TYPE, metadata=decoded.metadata)
     parts = find_roles(fields, replace(options, text_field=""), _PARTS)

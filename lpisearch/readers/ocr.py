@@ -1,4 +1,4 @@
-"""Pages that are images, read by tesseract where it is installed."""
+"""Read scanned pages with Tesseract, if it is installed."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def page_text(page: Any, languages: str) -> str:
             env={**os.environ, "OMP_THREAD_LIMIT": "1"},
         )
     except FileNotFoundError as error:
-        raise ReaderError("is scanned, and tesseract is not installed") from error
+        raise ReaderError("is scanned, but Tesseract is not installed") from error
     except subprocess.TimeoutExpired as error:
         raise ReaderError(
-            f"has a page that tesseract does not read in {_PAGE_SECONDS} s"
+            f"has a page that Tesseract could not read in {_PAGE_SECONDS} s"
         ) from error
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip().split("\n")[0]
-        raise ReaderError(f"could not be read by tesseract ({said})") from error
+        raise ReaderError(f"could not be read by Tesseract ({said})") from error
     return done.stdout.decode(errors="replace")
 
 

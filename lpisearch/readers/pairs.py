@@ -25,7 +25,7 @@ class PairsUnreadable(LpiSearchError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: {printable(reason)}.",
-            "write one pair a line, as must ID ID or cannot ID ID, with tabs between",
+            "write one pair per line: must ID ID or cannot ID ID, separated by tabs",
         )
 
 
@@ -47,7 +47,7 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     except (EOFError, zlib.error) as error:
         raise PairsUnreadable(path, f"it is damaged ({error})") from error
     if not found:
-        raise PairsUnreadable(path, "it has no pairs")
+        raise PairsUnreadable(path, "it contains no pairs")
     return tuple(dict.fromkeys(found))
 
 
@@ -68,7 +68,7 @@ def _pair(path: Path, number: int, line: str) -> Pair:
         raise PairsUnreadable(path, f"line {number} has {len(parts)} columns, not {_COLUMNS}")
     kind, first, second = parts
     if kind not in KINDS:
-        raise PairsUnreadable(path, f"line {number}: “{kind}” is neither must nor cannot")
+        raise PairsUnreadable(path, f"line {number}: expected must or cannot, not “{kind}”")
     if first == second:
         raise PairsUnreadable(path, f"line {number} names “{first}” twice")
     return kind, first, second

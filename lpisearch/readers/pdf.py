@@ -132,15 +132,15 @@ def _has_image(page: Any) -> bool:
 def _no_text(images: int, pages: int) -> str:
     if not images:
         return "has no text"
-    which = "its one page is an image" if pages == 1 else f"{images} of {pages} pages are images"
-    return Message(f"is scanned: {which}, without text; to read them name languages with ", OCR)
+    which = "its only page is an image" if pages == 1 else f"{images} of {pages} pages are images"
+    return Message(f"is scanned: {which} without text; to read them, set the languages with ", OCR)
 
 
 def _images(images: list[int], pages: int) -> str:
     named = f"page {images[0]} of {pages} is an image"
     if len(images) > 1:
         named = f"{len(images)} of {pages} pages are images (from page {images[0]} on)"
-    return Message(f"{named}, without text; to read them name languages with ", OCR)
+    return Message(f"{named} without text; to read them, set the languages with ", OCR)
 
 
 def _clean(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The parent's side of one worker process: what is asked, and how it ended."""
+"""Parent side of a worker process: requests and exit status."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class WorkerProcess:
             raise failed.error from None
         except _WorkerLost as error:
             if too_late.is_set():
-                raise ReaderError(f"gave no answer in {request['silent']:g} s") from error
+                raise ReaderError(f"gave no response in {request['silent']:g} s") from error
             raise ReaderError(_ending(self._process.wait(), request["seconds"])) from error
         finally:
             done.set()
@@ -166,7 +166,7 @@ class _Failed(Exception):
 def _ending(status: int, seconds: float) -> str:
     """Say how a worker ended: a negative status is the signal that ended it."""
     if status == -getattr(signal, "SIGPROF", 27):
-        return f"takes more than {seconds:g} s of processor time to read"
+        return f"needs more than {seconds:g} s of CPU time to read"
     if status == -getattr(signal, "SIGKILL", 9):
         return "could not be read: its extractor was killed (out of memory?)"
     if status < 0:

@@ -27,7 +27,7 @@ class QueriesUnreadable(LpiSearchError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: {reason}.",
-            'write one query a line, as {"id": "1", "text": "…"} or as id<TAB>text',
+            'write one query per line: {"id": "1", "text": "…"} or id<TAB>text',
         )
 
 
@@ -48,7 +48,7 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
     except UnicodeDecodeError as error:
         raise QueriesUnreadable(path, str(error)) from error
     if not queries:
-        raise QueriesUnreadable(path, "it has no queries")
+        raise QueriesUnreadable(path, "it contains no queries")
     known: set[str] = set()
     for name, _ in queries:
         if name in known:

@@ -1,4 +1,4 @@
-"""The one list of readers, and which of them reads a file.
+"""Registry of readers, and the choice of a reader for a file.
 
 A new reader is one module and one line here; `--format` and the common checks follow.
 """
@@ -128,7 +128,7 @@ def reader_named(name: str) -> Reader:
     if name in READERS:
         return READERS[name]
     hint = nearest(name, READERS)
-    raise BadOption("format", f"there is no reader “{name}”{hint}", ["auto", *sorted(READERS)])
+    raise BadOption("format", f"unknown format “{name}”{hint}", ["auto", *sorted(READERS)])
 
 
 _TO_BE_READ = re.compile(

@@ -68,7 +68,7 @@ def _records(source: SourceFile, limit: int) -> Iterator[tuple[int, bytes | None
             held.clear()
     if not begun:
         raise ReaderError(
-            EMPTY if nothing else "is no SMART collection: it begins with no “.I” line"
+            EMPTY if nothing else "is not a SMART collection: it does not start with an “.I” line"
         )
     yield begun, b"\n".join(held) if size <= limit else None
 

@@ -1,4 +1,4 @@
-"""Documents and problems as bytes, on their way from one process to another.
+"""Serialise documents and problems between processes.
 
 A frame is a line that says its kind and two sizes, then so many bytes of JSON and so many of
 texts. Texts of documents do not go through JSON: it would take longer than reading them.

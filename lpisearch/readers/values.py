@@ -1,4 +1,4 @@
-"""Single values of unknown kind in (JSON, YAML, cells), parts of a document out."""
+"""Convert JSON, YAML and cell values to document fields."""
 
 from __future__ import annotations
 

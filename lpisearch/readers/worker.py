@@ -1,4 +1,4 @@
-"""The worker process that runs a reader out of harm's way.
+"""The worker process that runs a reader in isolation.
 
 Requests come in on stdin, each one line of JSON; answers go out on stdout (see `transport`):
 

@@ -1,4 +1,4 @@
-"""The values that cross from room to room. None knows where it came from."""
+"""Plain records passed between packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What searching, classifying and looking for topics give."""
+"""Results of search, classification and topics."""
 
 from __future__ import annotations
 

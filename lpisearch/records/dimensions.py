@@ -1,4 +1,4 @@
-"""What the dimensions of a sparse map are made of."""
+"""The dimensions of a sparse model."""
 
 from __future__ import annotations
 

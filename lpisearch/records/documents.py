@@ -1,4 +1,4 @@
-"""What readers find, and what an ingest says of it."""
+"""Documents from readers, and ingest reports."""
 
 from __future__ import annotations
 

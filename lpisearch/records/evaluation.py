@@ -1,4 +1,4 @@
-"""What an evaluation found: tables, figures, and how they came about."""
+"""Evaluation reports: tables, figures and their parameters."""
 
 from __future__ import annotations
 

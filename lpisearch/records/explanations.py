@@ -1,4 +1,4 @@
-"""Why a document is near a query: its cosine as an exact sum."""
+"""Explain a cosine as an exact sum over words."""
 
 from __future__ import annotations
 

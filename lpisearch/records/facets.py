@@ -1,4 +1,4 @@
-"""What an answer consists of, counted: by label, split, folder, format and date."""
+"""Result counts by label, split, folder, format and date."""
 
 from __future__ import annotations
 

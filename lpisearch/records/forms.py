@@ -1,4 +1,4 @@
-"""JSON to records and options, and what their JSON is allowed to be, both by their type hints.
+"""Parse JSON into records and options, and derive JSON Schemas, from type hints.
 
 `read` makes a value of a dataclass, a named tuple or a plain type from what `json.loads` gave, and
 says of what it cannot take where it is. `schema` describes the same as a JSON Schema.
@@ -134,11 +134,11 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         value = float(value) if abs(value) <= LARGEST else math.inf
     if kind is Path:
         return Path(_plain(str, value, where))
-    _checked(type(value) is kind, value, where, f"is not of the type {_PLAIN[kind]}")
+    _checked(type(value) is kind, value, where, f"must be of type {_PLAIN[kind]}")
     if kind is int:
-        _checked(abs(value) <= LARGEST, value, where, "is too large a number")
+        _checked(abs(value) <= LARGEST, value, where, "is too large")
     if kind is float:
-        _checked(math.isfinite(value), value, where, "is no finite number")
+        _checked(math.isfinite(value), value, where, "is not a finite number")
     return value
 
 
@@ -150,7 +150,7 @@ def _one_of(kinds: Sequence[Any], value: Any, where: str, *, strict: bool) -> An
             return read(kind, value, where, strict=strict)
         except BadForm as error:
             failed = error if failed is None or is_record(kind) else failed
-    raise failed or BadForm(where, "is of no kind")
+    raise failed or BadForm(where, "has no known type")
 
 
 def _record(kind: Any, value: Any, where: str, *, strict: bool) -> Any:
@@ -159,7 +159,7 @@ def _record(kind: Any, value: Any, where: str, *, strict: bool) -> Any:
     known = hints(kind)
     unknown = [name for name in value if name not in known]
     if unknown and strict:
-        raise BadForm(_within(where, unknown[0]), f"is not known; there are: {', '.join(known)}")
+        raise BadForm(_within(where, unknown[0]), f"is unknown; allowed: {', '.join(known)}")
     missing = [name for name in known if name not in value and name not in defaults(kind)]
     if missing:
         raise BadForm(_within(where, missing[0]), "is missing")
@@ -181,7 +181,7 @@ def _many(kind: Any, value: Any, where: str, *, strict: bool) -> Any:
         }
     _checked(isinstance(value, (list, tuple)), value, where, "is not a list")
     if origin is tuple and inner[-1] is not Ellipsis:
-        _checked(len(value) == len(inner), value, where, f"has not {len(inner)} members")
+        _checked(len(value) == len(inner), value, where, f"must have {len(inner)} items")
         kinds = inner
     else:
         kinds = (inner[0],) * len(value)

@@ -1,4 +1,4 @@
-"""What building an index takes, and what came out."""
+"""Index plans and index reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels that people give documents, and labels that classifiers predict."""
+"""Manual and predicted labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of a library as a picture, and of one hit: places, marks and reasons."""
+"""Map points, text marks and score components for display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store knows of documents and files beside the documents themselves.
+"""Stored facts about documents and files.
 
 Every document has a key: a number that it keeps as long as it is in the library. Keys ascend in
 the order in which documents first came.

@@ -1,4 +1,4 @@
-"""The JSON forms of all results: what `--json` prints, and what any other face sends.
+"""JSON encoding of all results, for `--json` and the API.
 
 Each function takes a result and returns a value of dicts, lists, texts and finite numbers alone. A
 text may still be a `Message`, which each face says in its own words.

@@ -1,4 +1,4 @@
-"""Findings as text and pictures: CSV, Markdown, JSON, HTML, plots, bars for a terminal.
+"""Reports as CSV, Markdown, JSON, HTML, plots and terminal bars.
 
 What is slow to import (matplotlib) is imported where something is drawn.
 """

@@ -1,4 +1,4 @@
-"""What curves and bars share: colours, titles, legends. Imported where matplotlib is installed."""
+"""Shared plot styling: colours, titles and legends; requires matplotlib."""
 
 from __future__ import annotations
 

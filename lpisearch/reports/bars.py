@@ -1,4 +1,4 @@
-"""A figure for a terminal: a bar for each value."""
+"""Draw a figure as terminal bars."""
 
 from __future__ import annotations
 

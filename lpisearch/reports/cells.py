@@ -1,4 +1,4 @@
-"""One cell of a table: as people read it, and what its name says of it."""
+"""Format one table cell, depending on its column name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for all rows of a table is said once, beside its title."""
+"""Move values common to all rows into the table title."""
 
 from __future__ import annotations
 

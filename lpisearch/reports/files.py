@@ -1,4 +1,4 @@
-"""Write the files of a report, all or none."""
+"""Write the files of a report atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as a folder: a page, and each finding as a file."""
+"""Write a report folder: an HTML page and one file per result."""
 
 from __future__ import annotations
 

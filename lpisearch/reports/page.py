@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing beside itself."""
+"""Write a report as one self-contained HTML page."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def draw(figure: Figure, path: Path) -> None:
     """
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _METADATA:
-        reason = f"a picture cannot be of the kind “{path.suffix}”"
+        reason = f"unsupported image format “{path.suffix}”"
         raise BadOption(str(path), reason, [f".{known}" for known in _METADATA])
     write_files({path: picture(figure, kind)})
 

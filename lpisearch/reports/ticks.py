@@ -1,4 +1,4 @@
-"""Ticks at the values that were measured, and numbers at as many of them as have room."""
+"""Axis ticks at the measured values, labelled where there is room."""
 
 from __future__ import annotations
 

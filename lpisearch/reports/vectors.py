@@ -1,4 +1,4 @@
-"""A picture of matplotlib as an element of a page: ids of its own, title and description."""
+"""Embed a matplotlib figure as accessible inline SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many columns of a terminal a text takes: some letters take two, accents none."""
+"""Display width of text in terminal columns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Questions to hits: parse, rank, fuse, and show why."""
+"""Search: parse, rank, fuse and explain."""

@@ -1,4 +1,4 @@
-"""Many queries at once: matrix products instead of one scan a query, and ids instead of hits."""
+"""Run many queries at once with matrix products, returning ids only."""
 
 from __future__ import annotations
 

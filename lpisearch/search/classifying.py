@@ -1,4 +1,4 @@
-"""Texts and documents to labels: `lpisearch classify`, by the classifier in the index."""
+"""`lpisearch classify`: predict labels with the classifier in the index."""
 
 from __future__ import annotations
 
@@ -128,19 +128,19 @@ def _why_not(tokens: Sequence[str], *, is_known: bool) -> str:
     if not tokens:
         return "the text has no words"
     if not is_known:
-        return "the index knows none of its words"
-    return "its words say nothing about any label"
+        return "none of its words is in the index"
+    return "its words do not point to any label"
 
 
 def _check(options: ClassifyOptions) -> None:
     known = (AUTO, *CLASSIFIERS)
     if options.classifier not in known:
         hint = nearest(options.classifier, known)
-        raise BadOption("classifier", f"there is no classifier “{options.classifier}”{hint}", known)
+        raise BadOption("classifier", f"unknown classifier “{options.classifier}”{hint}", known)
     if not 0 <= options.confidence <= 1:
-        raise BadOption("confidence", f"{options.confidence} is not between 0 and 1")
+        raise BadOption("confidence", f"must be between 0 and 1, not {options.confidence}")
     if options.k < 1:
-        raise BadOption("k", f"{options.k} is not a number of labels")
+        raise BadOption("k", f"must be at least 1, not {options.k}")
 
 
 def _classifier(index: SubspaceIndex, by: str) -> Classifier:
@@ -155,22 +155,22 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
     facts = manifest.result.classifier
     if facts is None:
         raise ClassifierNotFound(
-            f"The index “{name}” was built without labels to classify by.",
+            f"The index “{name}” was built without labels, so it cannot classify.",
             Message(
                 call("ingest", "PATH", labels="folder"),
-                "  (if documents lack labels), then ",
+                "  (if the documents have no labels), then ",
                 rebuild,
             ),
         )
     if "reason" in facts:
         raise ClassifierNotFound(
             f"The index “{name}” could not learn the labels: {facts['reason']}.",
-            Message(call("status"), "  (shows the labels); then ", rebuild),
+            Message(call("status"), "  (lists the labels); then ", rebuild),
         )
     classifier = Classifier.from_index(index.arrays, facts)
     if by != AUTO and by not in classifier.weights:
         raise ClassifierNotFound(
-            f"The index “{name}” has no {by}: it would be too large, or was not yet known.",
+            f"The index “{name}” has no {by} classifier: it would be too large, or the index is too old.",
             Message(call("classify", "TEXT", classifier=AUTO), "  or  ", rebuild),
         )
     return classifier

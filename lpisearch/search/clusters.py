@@ -1,4 +1,4 @@
-"""Documents to topics: how many, which documents are in each, and which terms stand out.
+"""Cluster documents into topics and pick their typical terms.
 
 In go the places of an index (documents as ROWS at unit length, leading dimensions first), its
 eigenvalues and its postings; out come arrays. NumPy alone is needed. Of very many documents a

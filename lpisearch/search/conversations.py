@@ -1,4 +1,4 @@
-"""What a shard knows of a question between two steps, and of how many questions for how long."""
+"""Cache of query state on a shard between two scoring steps."""
 
 from __future__ import annotations
 

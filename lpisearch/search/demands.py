@@ -1,4 +1,4 @@
-"""Which documents meet what a query demands: filters, phrases as they are written, exclusions.
+"""Find the documents that match filters, phrases and exclusions.
 
 Candidates are found by their tokens; then the text of each is looked at, because only the text
 knows its endings and its stop words. At most `MOST_READ` texts are read for a phrase, those that
@@ -91,7 +91,7 @@ def demanded(reading: Reading, where: Filter, parsed: ParsedQuery, words: Words)
     for group in parsed.any_of:
         met = finder.any_of(group.alternatives)
         if not met and not group.excluded and found.rows != set():
-            found.notes.append(f"none of these is in any document: {group.typed}")
+            found.notes.append(f"No document contains any of: {group.typed}")
         found.rows = finder.within() - met.keys() if group.excluded else set(met)
         found.occurrences.update({} if group.excluded else met)
     return found
@@ -164,8 +164,8 @@ class _Finder:
     def _written(self, phrase: Phrase, candidates: AbstractSet[int]) -> dict[int, int]:
         if len(candidates) > MOST_READ:
             self.found.notes.append(
-                f"“{phrase.written}”: {len(candidates):,} documents may have it; "
-                f"the first {MOST_READ:,} were read"
+                f"“{phrase.written}”: {len(candidates):,} documents may contain it; only the "
+                f"first {MOST_READ:,} were checked"
             )
             candidates = _first(self.snapshot, phrase, candidates)
         written = WrittenPhrase(phrase.written)
@@ -210,9 +210,9 @@ def _first(snapshot: Snapshot, phrase: Phrase, candidates: Collection[int]) -> s
 
 def _in_no_document(phrase: Phrase) -> str:
     if phrase.in_title:
-        return f"in no title: “{phrase.typed}”"
-    stems = f'; "{phrase.written}"~ looks for its stems' if phrase.tokens else ""
-    return f"in no document as it is written: “{phrase.written}”{stems}"
+        return f"No title contains “{phrase.typed}”"
+    stems = f'; "{phrase.written}"~ also matches other word forms' if phrase.tokens else ""
+    return f"No document contains exactly “{phrase.written}”{stems}"
 
 
 def _is_of_tokens(phrase: Phrase) -> bool:

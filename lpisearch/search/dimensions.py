@@ -1,4 +1,4 @@
-"""A library by the dimensions of a sparse map: `lpisearch topics --method`, few words to each."""
+"""`lpisearch topics --method`: the dimensions of a sparse model."""
 
 from __future__ import annotations
 
@@ -63,13 +63,15 @@ def show_dimensions(
 def _check(options: DimensionOptions) -> None:
     readable = [name for name, method in CATALOGUE.items() if method.has_few_words]
     if options.method not in CATALOGUE:
-        raise BadOption("method", f"there is no method “{options.method}”", readable)
+        raise BadOption("method", f"unknown method “{options.method}”", readable)
     if options.method not in readable:
-        raise BadOption("method", f"{options.method} has no dimensions of few words", readable)
+        raise BadOption(
+            "method", f"{options.method} is not a sparse method (few words per dimension)", readable
+        )
     if options.dims < 1:
-        raise BadOption("dims", f"{options.dims} is not a number of dimensions")
+        raise BadOption("dims", f"must be at least 1, not {options.dims}")
     if options.terms < 0 or options.documents < 0:
-        raise BadOption(("terms", "documents"), "neither can be below 0")
+        raise BadOption(("terms", "documents"), "must be 0 or more")
 
 
 def _index(

@@ -1,4 +1,4 @@
-"""One typed word, several terms: other spellings of it, and what a prefix stands for.
+"""Expand a typed word to its spellings, and a prefix to its words.
 
 In goes a parsed query and the words of the library, out comes how much each term counts. All terms
 of a group count as one word that is in as many documents as they are together:
@@ -169,12 +169,12 @@ def _prefix(prefix: str, source: WordSource) -> tuple[Iterator[Group], list[str]
     words = source.words(prefix)
     terms = words.beginning_with(prefix)
     if not terms:
-        return iter(()), [f"no document has a word that begins with “{prefix}”"]
+        return iter(()), [f"No document contains a word starting with “{prefix}”"]
     notes = []
     if len(terms) > MOST_TERMS:
         notes.append(
-            f"“{prefix}*” stands for {len(terms):,} words; "
-            f"the {MOST_TERMS} in the most documents were looked for"
+            f"“{prefix}*” matches {len(terms):,} words; only the {MOST_TERMS} most common were "
+            "searched"
         )
     some = tuple((term, words.documents(term)) for term in terms[:MOST_TERMS])
     return iter((Group(some, 1, prefix),)), notes

@@ -1,4 +1,4 @@
-"""What a set of documents consists of: counts by label, split, folder, format and date.
+"""Count documents by label, split, folder, format and date.
 
 What is counted is turned into numbers once for each state of the library; then a count of any set
 of documents is a few sums over arrays.

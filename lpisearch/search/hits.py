@@ -1,4 +1,4 @@
-"""From scores to the hits that are shown: only documents that are still as they were ranked."""
+"""Turn scores into results, dropping documents that changed meanwhile."""
 
 from __future__ import annotations
 

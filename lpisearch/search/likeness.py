@@ -1,4 +1,4 @@
-"""Documents in place of words: more like this one, less like that one."""
+"""More-like-this and less-like-this queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All documents of an index as points in a plane: near in the subspace, near on the map.
+"""Map all documents of an index to points in a plane.
 
 Two projections, both linear in the number of documents. "plane" is the plane in the subspace in
 which the centres of the topics lie farthest apart: their two principal directions. It is a plain
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 RULES = {
-    "neighbours": "Near documents are kept together: t-SNE of the cosines of up to 1,500 "
-    "documents, and every other document between the three of these that it is nearest to. "
+    "neighbours": "Similar documents are kept together: t-SNE on the cosines of up to 1,500 "
+    "documents, with every other document placed between its three nearest. "
     "Distances between far groups mean little.",
-    "plane": "The plane of the subspace in which the centres of the topics lie farthest apart. "
-    "A linear projection: distances mean what they mean in the subspace, as far as two "
-    "dimensions can show it.",
+    "plane": "The plane in which the centres of the topics are farthest apart. This is a linear "
+    "projection, so distances are as true as two dimensions allow.",
 }
 PROJECTIONS = tuple(RULES)
 LANDMARKS = 1500
@@ -62,7 +61,7 @@ def map_documents(
     BadOption, IndexNotFound, IndexDamaged, SubspaceError, LibraryError
     """
     if projection not in PROJECTIONS:
-        raise BadOption("projection", f"there is no map “{projection}”", PROJECTIONS)
+        raise BadOption("projection", f"unknown map layout “{projection}”", PROJECTIONS)
     index = session.index(options.index)
     clustering = cluster_index(index, options)
     report = report_topics(session, index, clustering, options)

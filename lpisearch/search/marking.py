@@ -1,4 +1,4 @@
-"""Where in a text the words of a query are, and the words that are near to them in meaning."""
+"""Mark query words, and words close in meaning, in a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be known of an answer, beside its hits."""
+"""Notes shown with search results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lpisearch.storage import Snapshot
 
 CHANGED = Message(
-    "some documents changed after the index was built, and were passed over. Next: ", call("index")
+    "Some documents changed after the index was built and were skipped. Next: ", call("index")
 )
 _SHOWN_WORDS = 5
 _SHOWN_QUERIES = 5
@@ -33,26 +33,30 @@ def why_no_index(reading: Reading) -> str:
     if reading.opened is not None:
         return ""
     if reading.trouble is None:
-        return Message("no index yet, so by words alone. Next: ", call("index"))
-    return Message(reading.trouble.what, " By words alone. Next: ", reading.trouble.next_step)
+        return Message("No index yet; searching by words only. Next: ", call("index"))
+    return Message(
+        reading.trouble.what, " Searching by words only. Next: ", reading.trouble.next_step
+    )
 
 
 def about_words(request: Request, by: str) -> str:
     """Say of which words nothing is known, or ""."""
     if not request.tokens and not request.unknown:
-        return "" if request.phrases else "the query has no words to look for"
+        return "" if request.phrases else "The query has no words to search for"
     if request.unknown:
         return about_unknown(request.unknown)
     if by == "semantic" and request.question and not request.question.has_place:
-        return Message("these words are too rare for the subspace; try ", Option("by", "lexical"))
+        return Message(
+            "These words are too rare to search by meaning; try ", Option("by", "lexical")
+        )
     return ""
 
 
 def about_unknown(suggestions: Sequence[Suggestion]) -> str:
     """Say which words no document has."""
     unknown = [_in_no_document(each) for each in suggestions]
-    more = f" and {len(unknown) - _SHOWN_WORDS} others" if len(unknown) > _SHOWN_WORDS else ""
-    return f"in no document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
+    more = f" and {len(unknown) - _SHOWN_WORDS} more" if len(unknown) > _SHOWN_WORDS else ""
+    return f"Not in any document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
 
 
 def why_none(snapshot: Snapshot, options: SearchOptions) -> str:
@@ -70,7 +74,7 @@ def why_none(snapshot: Snapshot, options: SearchOptions) -> str:
         for words, one in zip(asked, alone, strict=True)
         if not snapshot.corpus.count_and_sum(one)[0]
     ]
-    return Message(f"no document passes {quoted(empty or asked)}. Next: ", call("entries"))
+    return Message(f"No documents match {quoted(empty or asked)}. Next: ", call("entries"))
 
 
 def about_queries(said: Sequence[tuple[str, str]], number: int) -> Iterator[str]:
@@ -84,9 +88,9 @@ def about_queries(said: Sequence[tuple[str, str]], number: int) -> Iterator[str]
         Of all queries.
     """
     for name, remark in said[:_SHOWN_QUERIES]:
-        yield Message(f"query {name}: ", remark)
+        yield Message(f"Query {name}: ", remark)
     if len(said) > _SHOWN_QUERIES:
-        yield f"such is to be said of {len(said):,} of {number:,} queries"
+        yield f"Queries with notes: {len(said):,} of {number:,}"
 
 
 def _in_no_document(suggestion: Suggestion) -> str:

@@ -1,4 +1,4 @@
-"""What a person types to what a search needs: tokens, phrases that must occur, and exclusions.
+"""Parse a query into tokens, phrases and exclusions.
 
 1. A "quoted phrase" must occur as it is written, and its words rank too. “Curly”, „low“ and
    «angle» quotes do the same. A quote that is not closed is an ordinary sign, and so is a straight

@@ -1,4 +1,4 @@
-"""What is shown of a document: the passages with the query's words, or nearest in meaning."""
+"""Choose the passages to show: those with query words, or closest in meaning."""
 
 from __future__ import annotations
 

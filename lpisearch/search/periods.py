@@ -1,4 +1,4 @@
-"""Dates to the bars of a small histogram: years, months or days, without gaps."""
+"""Group dates into years, months or days for a histogram."""
 
 from __future__ import annotations
 

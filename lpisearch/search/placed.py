@@ -1,4 +1,4 @@
-"""The passage of a text that lies nearest to a query, where no linear map says which words do it.
+"""Best passage by vector similarity, for models that are not linear.
 
 Stretches of the text are placed, each like a document of its own; shown is the one whose place
 has the largest cosine with the query's. No word is marked: none by itself is the reason.

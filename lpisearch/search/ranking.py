@@ -1,4 +1,4 @@
-"""Scores to an order: the best places first, and what counts as the same document.
+"""Rank scores and collapse near-duplicates.
 
 Scores are compared to six decimals, so that equal documents tie whatever the processor rounds.
 Ties are broken by the document's id, the last in the alphabet first, as TREC does.

@@ -1,4 +1,4 @@
-"""What ranks the documents that may be found: an index, the full-text table, or phrases alone."""
+"""Rankings by an index, by the full-text table, or by phrases only."""
 
 from __future__ import annotations
 

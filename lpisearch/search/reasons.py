@@ -1,4 +1,4 @@
-"""Why a document stands where it does in an answer: its score and its cosine as exact sums."""
+"""Explain the rank of a document: score and cosine as exact sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no question may ask: values that cannot work, labels that no document has."""
+"""Validate search options and labels."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def check_options(options: SearchOptions) -> None:
     """
     if options.by not in WAYS:
         hint = nearest(options.by, WAYS)
-        raise BadOption("by", f"there is no way “{options.by}”{hint}", WAYS)
+        raise BadOption("by", f"unknown value “{options.by}”{hint}", WAYS)
     if options.sort not in SORTS:
         hint = nearest(options.sort, SORTS)
-        raise BadOption("sort", f"hits cannot be sorted by “{options.sort}”{hint}", SORTS)
+        raise BadOption("sort", f"unknown sort order “{options.sort}”{hint}", SORTS)
     if options.k < 0:
-        raise BadOption("k", f"{options.k} is not a number of hits")
+        raise BadOption("k", f"must be 0 or more, not {options.k}")
     if options.offset < 0:
-        raise BadOption("offset", f"{options.offset} is not a number of hits")
+        raise BadOption("offset", f"must be 0 or more, not {options.offset}")
     weight = options.semantic_weight
     if weight is not None and not 0 <= weight < float("inf"):
-        raise BadOption("semantic_weight", f"{weight} is not a number of at least 0")
+        raise BadOption("semantic_weight", f"must be 0 or more, not {weight}")
 
 
 def _anew(_name: str, counts: Callable[[], dict[str, int]]) -> dict[str, int]:
@@ -84,11 +84,11 @@ def refuse_unknown_labels(where: Filter, counts: Callable[[str], Mapping[str, in
     """
     for option, names, said in (
         ("label", where.labels, "no document has the label"),
-        ("predicted", where.predicted, "for none was predicted"),
+        ("predicted", where.predicted, "no document has the predicted label"),
     ):
         known = counts(option) if names else {}
         for label in names:
             if label not in known:
                 error = BadOption(option, f"{said} “{label}”{nearest(label, known, 3)}")
-                error.next_step = Message(call("status"), "  (shows the labels)")
+                error.next_step = Message(call("status"), "  (lists the labels)")
                 raise error

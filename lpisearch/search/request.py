@@ -1,4 +1,4 @@
-"""What a query asks for, as a library and its index know it."""
+"""A parsed query, resolved against a library and its index."""
 
 from __future__ import annotations
 

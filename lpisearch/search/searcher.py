@@ -1,4 +1,4 @@
-"""A library that is open for questions: its index stays open between them."""
+"""The searcher: keeps a library and its index open between queries."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Searcher:
         from lpisearch.search.batch import Batch
 
         if options.sort != RELEVANCE:
-            raise BadOption("sort", "the answers to many queries are sorted by their scores")
+            raise BadOption("sort", "batch results are always sorted by score")
         with self._opened(options, engine) as view:
             refuse_words_alone(view, options)
             yield from Batch(view, options, on_note).answers(queries)
@@ -219,7 +219,7 @@ class Searcher:
                 raise SubspaceError(why_no_index(view.reading))
             vector = view.engine.ask(view.index_tokeniser.tokens(text)).vector
             if not vector.any():
-                raise SubspaceError("None of the words is known to the index.", "use other words")
+                raise SubspaceError("None of the words is in the index.", "use other words")
             return vector
 
     @contextmanager

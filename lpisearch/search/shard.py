@@ -1,4 +1,4 @@
-"""The side of one shard: it scores its own documents in step with the other shards.
+"""Shard side of a query: scores its documents in step with the other shards.
 
 All that goes in and out is JSON, so that a shard may be in this process or behind a server. A
 question is a conversation: `begin` takes it, each `step` brings what all shards have said, and the

@@ -1,4 +1,4 @@
-"""The passage of a text that shows why it was found, on one line, its words marked.
+"""Build one-line snippets with query words marked.
 
 Words are told by the one tokeniser, so that "baking" marks "bakes". A window weighs what its
 distinct wanted tokens weigh; repeats add a fifth at most. It is found in two steps: stretches of

@@ -1,4 +1,4 @@
-"""The best hits in another order than that of their scores: by date, title or path."""
+"""Sort the best results by date, title or path."""
 
 from __future__ import annotations
 

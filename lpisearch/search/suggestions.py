@@ -1,4 +1,4 @@
-"""Words that no document has, and the nearest that some have.
+"""Spelling suggestions for words that no document contains.
 
 Terms are stems: the nearest are looked up, then read in a few documents as they are written there,
 and the writing that is nearest to what was typed is told.

@@ -1,4 +1,4 @@
-"""The library by its topics: `lpisearch topics`, clusters with their terms and documents."""
+"""`lpisearch topics`: clusters with their terms and documents."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def report_topics(
 
 def _check(options: TopicOptions) -> None:
     if options.number is not None and options.number < 1:
-        raise BadOption("number", f"{options.number} is not a number of topics")
+        raise BadOption("number", f"must be at least 1, not {options.number}")
     if options.terms < 0 or options.documents < 0:
-        raise BadOption(("terms", "documents"), "neither can be below 0")
+        raise BadOption(("terms", "documents"), "must be 0 or more")
 
 
 def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
@@ -112,7 +112,7 @@ def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
     if options.number is not None and options.number > placed:
         raise BadOption(
             "number",
-            f"{options.number} topics need as many documents with known words, not {placed:,}",
+            f"{options.number} topics need at least as many documents with known words; there are {placed:,}",
         )
     method = CATALOGUE[index.manifest.method]
     if index.eigenvalues is None or method.selects_terms:

@@ -1,4 +1,4 @@
-"""One moment of a library: its documents, the index in use, and how words are cut."""
+"""A consistent view of a library: documents, index and tokeniser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a search looks words up: in the index, or in the full-text table of a library without."""
+"""Look up words in the index or, without one, in the full-text table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How documents write the words of which an index knows the stems."""
+"""Surface forms of indexed stems."""
 
 from __future__ import annotations
 

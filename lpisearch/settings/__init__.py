@@ -1,4 +1,4 @@
-"""Paths and grouped options: what a command was asked to do, as frozen values."""
+"""Immutable paths and option groups of a command."""
 
 from __future__ import annotations
 

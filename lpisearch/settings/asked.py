@@ -1,4 +1,4 @@
-"""A question as it is put to one shard of a library."""
+"""A query as sent to one shard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A filter as words of a command line, such as `label=sea` and `since=2024`, and back.
+"""Convert filters to and from KEY=VALUE text, such as `label=sea`.
 
 Any other key is a field of the metadata. A field that is called like one of the conditions, or
 that has an equals sign in its name, stands in quotation marks, as in JSON: `"path"=x`.
@@ -38,7 +38,7 @@ def read_conditions(words: Iterable[str]) -> Filter:
         if word.startswith(_QUOTE) or key not in _KNOWN:
             metadata.append((key, value))
         elif not value:
-            raise BadOption("where", f"{key}= says nothing")
+            raise BadOption("where", f"{key}= has no value")
         elif key in _ANY:
             labels[_ANY[key]].append(value)
         elif key in once:

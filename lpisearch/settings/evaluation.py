@@ -1,4 +1,4 @@
-"""What evaluations compare, and by what."""
+"""Evaluation options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subspace is to be learned from, and what it is asked for."""
+"""Index options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How files become documents."""
+"""Ingest options."""
 
 from __future__ import annotations
 

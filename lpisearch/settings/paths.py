@@ -1,4 +1,4 @@
-"""Where things lie."""
+"""File and folder names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write what a person sets: one key at a time, with the comments of the file left as they are."""
+"""Edit config files one key at a time, keeping comments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tomlkit import TOMLDocument
 
-_HEAD = "# Settings of lpisearch.\n\n"
+_HEAD = "# lpisearch settings\n\n"
 
 
 def set_preference(file: Path, key: str, words: Sequence[str], *, own: bool = True) -> Any:
@@ -75,7 +75,7 @@ def unset_preference(file: Path, key: str) -> bool:
 
 def _check_key(key: str) -> None:
     if key not in KEYS:
-        raise BadOption("key", f"there is no setting “{key}”{nearest(key, KEYS)}", KEYS)
+        raise BadOption("key", f"unknown setting “{key}”{nearest(key, KEYS)}", KEYS)
 
 
 def _typed(key: str, words: Sequence[str], *, own: bool) -> Any:
@@ -104,7 +104,7 @@ def _single(key: str, words: Sequence[str]) -> Any:
         if isinstance(place, Path):  # it is meant from any folder
             return os.path.abspath(place.expanduser())  # noqa: PTH100 (links stay)
         if place.secrets:
-            raise BadOption("value", "a file of settings is no place for a password: ~/.pgpass is")
+            raise BadOption("value", "do not store passwords in a config file; use ~/.pgpass")
     for kind in (int, float):
         if "number" in KEYS[key].kind:
             with suppress(ValueError):
@@ -121,7 +121,7 @@ def _opened(file: Path) -> TOMLDocument:
     except FileNotFoundError:
         return tomlkit.parse(_HEAD)
     except (ParseError, UnicodeDecodeError) as error:
-        raise BadPreference(file, None, f"it is not TOML: {error}") from error
+        raise BadPreference(file, None, f"not valid TOML: {error}") from error
     except OSError as error:
         raise PreferencesUnwritable(file, system_reason(error)) from error
 

@@ -1,4 +1,4 @@
-"""What a person has set once for all: a file of their own, and one beside each library.
+"""User and per-library config files.
 
 What stands beside the library goes before the person's own; what is said in a call goes before
 both. Reading gives each value with the file and the line that it is from.
@@ -61,23 +61,27 @@ class Key:
 
 _SEARCH, _INDEX = SearchOptions(), IndexOptions()
 KEYS: Mapping[str, Key] = {
-    "library": Key(_PATH, "lpisearch.db", "The library where none is named.", own=True),
-    "opener": Key(_TEXT, "", "What opens a hit; {file} and {page} stand for both.", own=True),
-    "k": Key(_WHOLE, _SEARCH.k, "How many hits."),
-    "by": Key(
-        _TEXT, _SEARCH.by, "What ranks documents.", choices=("hybrid", "semantic", "lexical")
+    "library": Key(_PATH, "lpisearch.db", "Default library.", own=True),
+    "opener": Key(
+        _TEXT, "", "Command that opens a result; {file} and {page} are filled in.", own=True
     ),
-    "exclude": Key(_LIST, [], "Files that are never ingested, as a .gitignore says it."),
-    "index.method": Key(_TEXT, _INDEX.method, "The projection."),
-    "index.dims": Key(_WHOLE, _AUTO, "Dimensions.", auto=True),
-    "index.alpha": Key(_NUMBER, _AUTO, "Strength of the ridge.", auto=True),
-    "index.weighting": Key(_TEXT, _INDEX.weighting, "How counts become weights."),
-    "index.neighbours": Key(_WHOLE, _INDEX.neighbours, "Neighbours that each document names."),
-    "index.graph": Key(_TEXT, _INDEX.graph, "Who is a neighbour."),
-    "index.radius": Key(_NUMBER, None, "How far apart neighbours are at most."),
-    "index.labels": Key(_TEXT, _INDEX.labels, "Whether labels make neighbours."),
-    "index.train": Key(_TEXT, _INDEX.train, "Which documents classify learns from."),
-    "index.seed": Key(_WHOLE, _INDEX.seed, "Of every random choice."),
+    "k": Key(_WHOLE, _SEARCH.k, "Number of results."),
+    "by": Key(_TEXT, _SEARCH.by, "Ranking mode.", choices=("hybrid", "semantic", "lexical")),
+    "exclude": Key(_LIST, [], "Files never to ingest, in .gitignore syntax."),
+    "index.method": Key(_TEXT, _INDEX.method, "Index method."),
+    "index.dims": Key(_WHOLE, _AUTO, "Number of dimensions.", auto=True),
+    "index.alpha": Key(_NUMBER, _AUTO, "Ridge regularisation strength.", auto=True),
+    "index.weighting": Key(_TEXT, _INDEX.weighting, "Term weighting."),
+    "index.neighbours": Key(
+        _WHOLE, _INDEX.neighbours, "Number of nearest neighbours per document."
+    ),
+    "index.graph": Key(_TEXT, _INDEX.graph, "How neighbours are chosen."),
+    "index.radius": Key(_NUMBER, None, "Maximum distance between neighbours."),
+    "index.labels": Key(
+        _TEXT, _INDEX.labels, "Whether documents with the same label are neighbours."
+    ),
+    "index.train": Key(_TEXT, _INDEX.train, "Documents to train `classify` on."),
+    "index.seed": Key(_WHOLE, _INDEX.seed, "Random seed."),
 }
 
 
@@ -132,7 +136,7 @@ def file_beside(library: Place) -> Path:
     """
     if isinstance(library, Address):
         raise LpiSearchError(
-            f"{library} has no folder that settings could lie in.", "set it in your own file"
+            f"{library} has no folder for a settings file.", "set it in your user config file"
         )
     return library.parent / FILE_BESIDE
 
@@ -191,16 +195,16 @@ def check_value(
     """
     known = KEYS.get(key)
     if known is None:
-        raise BadPreference(file, line, f"there is no setting “{key}”{nearest(key, KEYS)}", KEYS)
+        raise BadPreference(file, line, f"unknown setting “{key}”{nearest(key, KEYS)}", KEYS)
     if known.own and not own:
-        reason = f"“{key}” is for a person to set, not for a library: it goes in {own_file()}"
+        reason = f"“{key}” is a user setting; put it in {own_file()}"
         raise BadPreference(file, line, reason)
     if (known.auto and value == _AUTO) or _is_a(known.kind, value):
         if known.choices and value not in known.choices:
-            raise BadPreference(file, line, f"“{key}” cannot be “{value}”", known.choices)
+            raise BadPreference(file, line, f"invalid value “{value}” for “{key}”", known.choices)
         return
     wanted = f"{_AUTO} or {known.kind}" if known.auto else known.kind
-    raise BadPreference(file, line, f"“{key}” is {wanted}, not {value!r}")
+    raise BadPreference(file, line, f"“{key}” must be {wanted}, not {value!r}")
 
 
 def _is_a(kind: str, value: Any) -> bool:
@@ -223,7 +227,7 @@ def _read(path: Path, *, own: bool) -> Iterator[tuple[str, Preference]]:
     except OSError as error:
         raise BadPreference(path, None, system_reason(error)) from error
     except UnicodeDecodeError as error:
-        raise BadPreference(path, None, "it is not in UTF-8") from error
+        raise BadPreference(path, None, "not valid UTF-8") from error
     for key, value in _flat(_parsed(path, text)):
         line = _line_of(key, text)
         check_value(key, value, path, line, own=own)
@@ -236,7 +240,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadPreference(path, None, f"it is not TOML: {error}") from error
+        raise BadPreference(path, None, f"not valid TOML: {error}") from error
 
 
 def _flat(values: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, Any]]:

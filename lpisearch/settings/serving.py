@@ -1,4 +1,4 @@
-"""How a library is served: to whom, and how much at most."""
+"""Server options and limits."""
 
 from __future__ import annotations
 

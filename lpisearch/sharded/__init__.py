@@ -1,4 +1,4 @@
-"""A library in several shards, here or behind servers, that is asked as one."""
+"""A sharded library, local or remote, searched as one."""
 
 from __future__ import annotations
 

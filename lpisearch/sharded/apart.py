@@ -1,4 +1,4 @@
-"""What cannot be done on shards, each with what to do in its place."""
+"""Methods that a sharded library does not support, with alternatives."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import NoReturn
 from lpisearch.errors import NotOnShards
 from lpisearch.messages import Message, call
 
-_WHOLE = Message(
-    "do so in the library that it was made from, then split that anew: ", call("split", "DIR")
-)
-_ONE = "ask the library that it was made from"
+_WHOLE = Message("do this in the original library, then split it again: ", call("split", "DIR"))
+_ONE = "use the original library"
 
 
 class Apart:
@@ -22,15 +20,15 @@ class Apart:
 
     def ingest(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: shards are ranked by the statistics of all."""
-        raise NotOnShards("take in documents", _WHOLE)
+        raise NotOnShards("add documents", _WHOLE)
 
     def index(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: one map is learned from all documents."""
-        raise NotOnShards("learn an index", _WHOLE)
+        raise NotOnShards("build an index", _WHOLE)
 
     def plan(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: nothing can be built."""
-        raise NotOnShards("learn an index", _WHOLE)
+        raise NotOnShards("build an index", _WHOLE)
 
     def label(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: labels are given in the whole library."""
@@ -38,11 +36,11 @@ class Apart:
 
     def predict_labels(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: predicted labels are kept in the whole library."""
-        raise NotOnShards("keep predicted labels", _WHOLE)
+        raise NotOnShards("save predicted labels", _WHOLE)
 
     def forget_predicted(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: predicted labels are kept in the whole library."""
-        raise NotOnShards("forget predicted labels", _WHOLE)
+        raise NotOnShards("remove predicted labels", _WHOLE)
 
     def delete(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: shards are ranked by the statistics of all."""
@@ -50,7 +48,7 @@ class Apart:
 
     def retokenise(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: one map is learned from all words."""
-        raise NotOnShards("cut words anew", _WHOLE)
+        raise NotOnShards("be split into words again", _WHOLE)
 
     def split(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: it is split."""
@@ -58,19 +56,19 @@ class Apart:
 
     def upgrade(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: each shard is upgraded when it is opened."""
-        raise NotOnShards("be upgraded as one", "open it: each shard is upgraded by itself")
+        raise NotOnShards("be upgraded as one", "open it; each shard is upgraded automatically")
 
     def schema_differences(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: each shard has a schema of its own."""
-        raise NotOnShards("be compared as one", call("open", "DIR/shard-0000.db"))
+        raise NotOnShards("be checked as a whole", call("open", "DIR/shard-0000.db"))
 
     def back_up(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: the folder is copied."""
-        raise NotOnShards("be copied as one file", "copy its folder")
+        raise NotOnShards("be backed up to one file", "copy its folder")
 
     def export(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: each shard is exported."""
-        raise NotOnShards("be exported as one", call("open", "DIR/shard-0000.db"))
+        raise NotOnShards("be exported as a whole", call("open", "DIR/shard-0000.db"))
 
     def topics(self, *_given: object, **_named: object) -> NoReturn:
         """Refuse: documents of all shards would be grouped together."""
@@ -94,4 +92,4 @@ class Apart:
 
     def as_shard(self) -> NoReturn:
         """Refuse: shards have no shards."""
-        raise NotOnShards("be a shard itself", "serve its shards, one by one")
+        raise NotOnShards("be a shard itself", "serve its shards one by one")

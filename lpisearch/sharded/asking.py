@@ -1,4 +1,4 @@
-"""What is asked of a library in shards; the methods are those of `Library`."""
+"""Search methods of a sharded library."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from lpisearch.records import Facets, Mark, Reason, Run
 
-_BEHIND = Message(
-    "the documents of a shard are not those of its index. Next: ", call("split", "DIR")
-)
+_BEHIND = Message("The documents of a shard do not match its index. Next: ", call("split", "DIR"))
 
 
 class Asking(Holding, Questions):
@@ -102,7 +100,7 @@ class Asking(Holding, Questions):
         """Answer one after the other."""
         check_options(wanted)
         if wanted.sort != RELEVANCE:
-            raise BadOption("sort", "the answers to many queries are sorted by their scores")
+            raise BadOption("sort", "batch results are always sorted by score")
         self._check_labels(wanted.where)
         remarks: list[tuple[str, str]] = []
         told: set[str] = set()

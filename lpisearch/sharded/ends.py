@@ -1,4 +1,4 @@
-"""How a shard is reached: in this process, or behind a server."""
+"""Shard backends: in this process or on a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shards of a library hold together: documents, labels, names, and their state."""
+"""Documents, labels, names and status across shards."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Holding:
     ) -> tuple[list[Entry], int]:
         if sort not in ENTRY_SORTS:
             hint = nearest(sort, ENTRY_SORTS)
-            raise BadOption("sort", f"documents cannot be sorted by “{sort}”{hint}", ENTRY_SORTS)
+            raise BadOption("sort", f"unknown sort order “{sort}”{hint}", ENTRY_SORTS)
         most = -1 if limit < 0 else offset + limit
         found = self._panel.each(
             lambda _at, end: end.library.listing(wanted, limit=most, sort=sort)
@@ -121,7 +121,7 @@ class Holding:
     ) -> list[Finding]:
         """Look for damage in every shard."""
         if repair:
-            raise NotOnShards("be mended as one", call("open", "DIR/shard-0000.db"))
+            raise NotOnShards("be repaired as a whole", call("open", "DIR/shard-0000.db"))
         findings = []
         for end in self._panel.ends:
             on_stage(end.name)
@@ -163,7 +163,7 @@ class Holding:
         """Return the error of a name that no shard knows; it says which did not answer."""
         error = DocumentNotFound(name)
         if away := self._panel.missing(answered):
-            error.next_step = f"wait for {', '.join(away)}, which may have it"
+            error.next_step = f"wait for {', '.join(away)}, which may contain it"
         return error
 
 

@@ -1,4 +1,4 @@
-"""A library in shards, with the methods of `Library` that ask; what writes is refused."""
+"""A sharded library with the read-only methods of `Library`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ShardedLibrary(Asking, Apart, Library):
     def of_urls(cls, urls: Sequence[str], token: str = "", seconds: float = 10.0) -> Self:
         """Reach shards that are served."""
         if not urls or len(set(urls)) < len(urls):
-            raise BadOption("shards", "name the address of each shard once")
+            raise BadOption("shards", "give each shard address only once")
         ends = [RemoteEnd(url, token, seconds) for url in urls]
         return cls(Path(f"{len(urls)} shards"), ends, {})
 
@@ -86,16 +86,16 @@ class ShardedLibrary(Asking, Apart, Library):
         number, _, of = shard.partition("/")
         known = len(self._panel.ends)
         if not (number.isdecimal() and of.isdecimal()) or not 1 <= int(number) <= int(of):
-            raise BadOption("shard", f"“{shard}” is not a shard, such as 1/{known}")
+            raise BadOption("shard", f"“{shard}” is not a shard such as 1/{known}")
         if int(of) != known:
             raise BadOption("shard", f"“{shard}”: {self.path} has {known} shards")
         end = self._panel.ends[int(number) - 1]
         if not isinstance(end.library, Library):
-            raise BadOption("shard", "these shards are served already")
+            raise BadOption("shard", "these shards are already being served")
         for index, build in self._builds.items():
             facts = end.ask("facts", index=index)
             if facts.get("build") != build:
-                raise ShardsUnusable(self._folder, f"{end.name} is of another build")
+                raise ShardsUnusable(self._folder, f"{end.name} is from a different build")
         return end.library
 
     def state(self) -> str:
@@ -131,7 +131,7 @@ class ShardedLibrary(Asking, Apart, Library):
         def ask(end: End) -> NDArray[np.float32]:
             library = end.library
             if not isinstance(library, Library):
-                raise self._cannot("give the vector of a question by its servers")
+                raise self._cannot("return query vectors through its servers")
             return library.vector(text, index=index)
 
         return self._panel.any(ask)

@@ -1,4 +1,4 @@
-"""All shards of a library: who is asked, who is away, and all of them at once."""
+"""The pool of shards: parallel requests and unavailable shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question to all shards: they score in step, and the best of all are put in order."""
+"""Run one query on all shards in lockstep and merge the top results."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class Talk:
         expected = self._build or next(iter(builds.values()))
         for at, build in builds.items():
             if not build or build != expected:
-                reason = f"{self.panel.ends[at].name} is of another build than the others"
+                reason = f"{self.panel.ends[at].name} is from a different build than the others"
                 raise ShardsUnusable(self._folder, reason)
         numbers = [each["number"] for each in facts.values()]
         if len(set(numbers)) < len(numbers):

@@ -1,4 +1,4 @@
-"""The store of a library: the one door to it, and the only place that knows which store it is.
+"""Storage entry point: opens the right store for a library.
 
 What may be asked of a store is in `storage/contract/`; `storage/sqlite/` and `storage/postgresql/`
 keep it. Each function imports its store when it is called: help and completion wait for none.

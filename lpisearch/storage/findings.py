@@ -1,4 +1,4 @@
-"""What is said of the health of a library, in the same words for every store."""
+"""Health findings common to all stores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def damaged(detail: str, check: str = "database file") -> Finding:
         ok=False,
         detail=detail,
         next_step=Message(
-            "put back a copy made by ", call("back_up"), ", or ingest into a new library"
+            "restore a backup made with ", call("back_up"), ", or ingest into a new library"
         ),
     )
 
@@ -38,6 +38,6 @@ def unfinished(paths: Sequence[str]) -> Finding:
     return Finding(
         check,
         ok=True,
-        detail=f"{len(paths)} stopped half-way or had failures: {shown}",
+        detail=f"{len(paths)} not fully read: {shown}",
         next_step=Message(call("ingest"), " the same paths again"),
     )

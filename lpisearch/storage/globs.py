@@ -1,4 +1,4 @@
-"""Paths by glob or by folder, in time that grows with the pattern and the path, never faster.
+"""Match paths by glob or folder in linear time.
 
 `*` stands for anything, a slash too, `?` for one character, `[a-z]` for one of some and `[^a-z]` or
 `[!a-z]` for one of the others. A folder stands for all that is below it.

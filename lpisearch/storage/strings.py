@@ -1,4 +1,4 @@
-"""Which strings no store takes: SQLite would cut some of them short, PostgreSQL refuses them."""
+"""Reject strings that SQLite truncates or PostgreSQL refuses."""
 
 from __future__ import annotations
 

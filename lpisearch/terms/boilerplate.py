@@ -1,4 +1,4 @@
-"""Words that stand in a fixed place of very many documents: navigation, headers, signatures.
+"""Detect boilerplate repeated across documents: navigation, headers, signatures.
 
 In go the stored tokens as they are counted, out comes a factor for the weight of each term. The
 rule:

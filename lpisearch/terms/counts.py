@@ -1,4 +1,4 @@
-"""Documents to a matrix of counts, in one pass and without ever holding all texts.
+"""Count terms in one pass without keeping all texts in memory.
 
 In go shards of texts as the tokeniser joined them, out comes a `csr_array` with documents as ROWS
 (the papers write them as columns) and terms as columns: int32 indices, sorted in each row, no

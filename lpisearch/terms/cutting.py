@@ -1,4 +1,4 @@
-"""A long text into passages: the spans that are indexed, found and shown in its place.
+"""Split long texts into passages.
 
 A passage is a section (a page, a chapter, what stands below a heading), several short ones one
 after the other, or a stretch of a long one; of a text without sections it is a stretch. Lines of a

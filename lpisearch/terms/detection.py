@@ -1,4 +1,4 @@
-"""Which language documents are in: told by their function words and their script.
+"""Detect the language of documents from function words and script.
 
 In go texts, out comes the language of each, or "" where nothing tells it. The rules:
 
@@ -65,8 +65,8 @@ class Evidence:
         """Return one line for the user: the language in use, and where it was found."""
         looked = counted(self.documents, "document")
         if not self.counts:
-            found = f"language: {used} (hardly a word of {looked} tells; "
-            return Message(found, Option("language"), " to set)")
+            found = f"Language: {used} (too little text in {looked} to detect it; "
+            return Message(found, Option("language"), " changes it)")
         number = self.counts[used]
         found = f"{number:,} of {looked}" if number < self.documents else looked
         least = _SHOWN_SHARE * self.counts.total()
@@ -75,9 +75,9 @@ class Evidence:
             for name, count in self.counts.most_common()
             if name != used and count >= least
         ]
-        mixed = f"; {', '.join(others)}, cut as {used} too" if others else ""
+        mixed = f"; {', '.join(others)}, all treated as {used}" if others else ""
         return Message(
-            f"language: {used} (found in {found}{mixed}; ", Option("language"), " to set)"
+            f"Language: {used} (detected in {found}{mixed}; ", Option("language"), " changes it)"
         )
 
 

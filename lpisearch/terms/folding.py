@@ -1,4 +1,4 @@
-"""Text without case and accents, as people type it who have no such keys.
+"""Fold case and accents.
 
 In goes text, out comes its normal form in which letters of Latin, Greek, Hebrew and Arabic stand
 without their marks, and ø, ł, æ, ß and their like as plain letters. Marks that make another letter

@@ -1,4 +1,4 @@
-"""How a text writes its tokens: "baking" for "bake"."""
+"""Surface forms of tokens: "baking" for "bake"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commonest function words of each Snowball language: what tells a text's language.
+"""Common function words of each Snowball language, for language detection.
 
 In goes nothing, out comes a set of words in lower case for each language. Unlike stop words they
 take no part in making tokens, so that a list may grow at any time. All are about equally long, so

@@ -83,10 +83,10 @@ class _CutInPairs(BadOption):
     def __init__(self, language: str) -> None:
         super().__init__(
             "language",
-            f"“{language}” has no word stems; it is cut into pairs of characters, whatever the "
-            "language of the library",
+            f"“{language}” has no word stems; it is always indexed as pairs of characters, "
+            "whatever the language of the library",
         )
-        self.next_step = Message("ask for ", Option("language", NO_LANGUAGE), " or leave it out")
+        self.next_step = Message("use ", Option("language", NO_LANGUAGE), " or omit the option")
 
 
 def available_languages() -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _unknown(language: str) -> BadOption:
     if language in _IN_PAIRS:
         return _CutInPairs(language)
     guess = nearest(language, (*_LANGUAGES, *_CODES))
-    return BadOption("language", f"“{language}” is not known{guess}", _LANGUAGES)
+    return BadOption("language", f"unknown language “{language}”{guess}", _LANGUAGES)
 
 
 _IN_PAIRS = {"chinese", "japanese", "korean", "thai", "zh", "ja", "ko", "th"}

@@ -1,4 +1,4 @@
-"""Words as they are written, to be found in a text as they stand there.
+"""Match phrases exactly as written.
 
 In goes what was quoted, out comes a pattern. Case and accents do not matter, nor does what stands
 between two words: white space, punctuation, a hyphen. A word is found whole; a run of a script

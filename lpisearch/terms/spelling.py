@@ -1,4 +1,4 @@
-"""The words of a library, looked up by how they are written: without accents, by beginning, nearly.
+"""Look up words without accents, by prefix or approximately.
 
 In go all terms with the number of documents that have each, out come terms. Words are told apart
 by bytes: a term is looked at closely only where its letters leave a chance.

@@ -1,4 +1,4 @@
-"""Tokenisers by their settings, one of each for every thread: a stemmer is not shared."""
+"""Cache tokenisers per thread, since stemmers cannot be shared."""
 
 from __future__ import annotations
 

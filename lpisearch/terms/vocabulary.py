@@ -1,4 +1,4 @@
-"""The terms that are the columns of a matrix, and which of all terms become one.
+"""Vocabulary: choose the terms that become matrix columns.
 
 In goes how many documents each term occurs in, out comes a frozen `Vocabulary`. It never changes
 once an index is built: what later documents bring anew is counted as unknown.
@@ -45,9 +45,9 @@ class VocabularyLimits:
 
     def __post_init__(self) -> None:
         if self.min_df is not None and self.min_df < 1:
-            raise BadOption("min_df", f"{self.min_df} is not a number of documents")
+            raise BadOption("min_df", f"must be at least 1, not {self.min_df}")
         if not 0 < self.max_df <= 1:
-            raise BadOption("max_df", f"{self.max_df} is not a share of more than 0, at most 1")
+            raise BadOption("max_df", f"must be above 0 and at most 1, not {self.max_df}")
         if self.max_terms is not None and self.max_terms < 1:
             raise BadOption("max_terms", f"{self.max_terms} leaves no terms")
 

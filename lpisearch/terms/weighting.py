@@ -1,4 +1,4 @@
-"""Counts to weights: how much each term says about a document.
+"""Term weighting: turn counts into weights.
 
 In goes a `csr_array` of counts (documents as ROWS; the papers write them as columns), out comes
 one of the same entries, weighted, in float32. What a weighting learned from the corpus is a small
@@ -158,7 +158,7 @@ def weighting_scheme(name: str) -> Scheme:
     """Return the scheme of that name, or say which names there are."""
     if name not in WEIGHTINGS:
         guess = nearest(name, WEIGHTINGS)
-        raise BadOption("weighting", f"“{name}” is not known{guess}", WEIGHTINGS)
+        raise BadOption("weighting", f"unknown weighting “{name}”{guess}", WEIGHTINGS)
     return WEIGHTINGS[name]
 
 

@@ -1,4 +1,4 @@
-"""Answers that are kept for those who ask the same, as long as the library is as it was."""
+"""Cache responses while the library is unchanged."""
 
 from __future__ import annotations
 

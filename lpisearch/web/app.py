@@ -1,4 +1,4 @@
-"""Puts the server together: what it shares, its routes, and what every request passes."""
+"""Assemble the server: shared state, routes and middleware."""
 
 from __future__ import annotations
 

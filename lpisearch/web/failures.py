@@ -1,4 +1,4 @@
-"""What is raised while a request is answered becomes an answer, in one place for all."""
+"""Turn exceptions into responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
 
 _LOG = logging.getLogger("lpisearch.web")
-_UNEXPECTED = "See the server's log, and report what it says."
+_UNEXPECTED = "See the server log and report the error."
 
 
 def _refused(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Files of the machine that may be brought in or given out: those below the allowed folders."""
+"""Access to files under the allowed folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NOT_THROUGH_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _LONGEST_NAME, _DEEPEST = 200, 10
 _PIECE = 1 << 18
-_FORBIDDEN = "That path is not below a folder that may be used."
+_FORBIDDEN = "That path is outside the allowed folders."
 
 
 def uploads_folder(state: WebState) -> Path:
@@ -69,13 +69,13 @@ def open_original(state: WebState, path: str) -> BinaryIO:
         real = Path(path).resolve(strict=True)
         below = any(real.is_relative_to(root) for root in _roots(state))
         if not below and not (str(real) == path and state.library.is_source(path)):
-            raise Refused(403, "The original of this document may not be given out.")
+            raise Refused(403, "The original file is outside the allowed folders.")
         descriptor = os.open(real, os.O_RDONLY | _NOT_THROUGH_LINKS)
     except (OSError, ValueError, RuntimeError):
-        raise Refused(404, "The file of this document is not there any more.") from None
+        raise Refused(404, "The original file no longer exists.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise Refused(403, "The original of this document is no plain file.")
+        raise Refused(403, "The original is not a regular file.")
     return os.fdopen(descriptor, "rb")
 
 
@@ -98,7 +98,7 @@ def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
     """
     parts = name.replace("\\", "/").split("/")
     if not 0 < len(parts) <= _DEEPEST or not all(map(_is_plain, parts)):
-        raise Refused(422, "The name of a file is not one that can be kept.")
+        raise Refused(422, "Invalid file name.")
     folder = uploads_folder(state)
     target, mode = folder.joinpath(*parts), mode_of(state.library.path)
     try:
@@ -109,7 +109,7 @@ def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
             for piece in content:
                 stream.write(piece)
     except OSError:
-        raise Refused(507, "The file cannot be kept.") from None
+        raise Refused(507, "The file could not be saved.") from None
     return target
 
 

@@ -1,4 +1,4 @@
-"""What went wrong, as RFC 9457 has it: `application/problem+json` for programs, text for people."""
+"""Error responses: RFC 9457 problem JSON for programs, text for people."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _STATUS: Mapping[type[LpiSearchError], int] = {
 }
 _CONFLICT = 409
 _TITLES = {
-    400: "The request cannot be understood",
-    401: "A token is required",
+    400: "Bad request",
+    401: "Token required",
     403: "Not allowed",
-    404: "There is no such thing",
-    405: "This cannot be done here",
-    409: "Not in the state that the library is in",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict with the state of the library",
     413: "Too large",
-    415: "Of a media type that is not taken",
-    421: "Not called by this name",
-    422: "A value that cannot work",
+    415: "Unsupported media type",
+    421: "Unknown host name",
+    422: "Invalid value",
     429: "Too many requests",
-    500: "Something unexpected happened",
-    503: "Too busy",
-    507: "The library cannot be written",
+    500: "Unexpected error",
+    503: "Server busy",
+    507: "Cannot write to the library",
 }
 
 
@@ -82,7 +82,7 @@ def problem(
     """Return a problem; its type is what it was called, or none."""
     said = {
         "type": more.pop("type", "about:blank"),
-        "title": more.pop("title", _TITLES.get(status, "Not done")),
+        "title": more.pop("title", _TITLES.get(status, "Request failed")),
         "status": status,
         "detail": detail[:_LONGEST],
         **more,
@@ -117,5 +117,5 @@ def refusal(
     """Return a problem for a program, and plain text for a person."""
     if path.startswith(API):
         return problem(status, detail, headers=headers)
-    title = _TITLES.get(status, "Not done")
+    title = _TITLES.get(status, "Request failed")
     return PlainTextResponse(f"{title}: {detail}\n", status, dict(headers or {}))

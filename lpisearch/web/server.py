@@ -1,4 +1,4 @@
-"""Runs the server until it is told to end (SIGTERM, SIGINT)."""
+"""Run the server until SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CannotListen(LpiSearchError):
 
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(
-            f"Cannot listen at {host}, port {port}: {reason}.", "choose another port or address"
+            f"Cannot listen on {host}, port {port}: {reason}.", "choose another port or address"
         )
 
 
@@ -43,8 +43,8 @@ class TokenMissing(LpiSearchError):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"{host} can be reached by others, so requests must show a token.",
-            "set one, of your own making and at least 16 characters, as LPISEARCH_TOKEN",
+            f"{host} is reachable from other machines, so a token is required.",
+            "set LPISEARCH_TOKEN to a secret of at least 16 characters",
         )
 
 

@@ -1,4 +1,4 @@
-"""What all requests share: the library, how it is served, kept answers, and the jobs under way."""
+"""State shared by all requests: library, options, caches and jobs."""
 
 from __future__ import annotations
 

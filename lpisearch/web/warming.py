@@ -1,4 +1,4 @@
-"""Opens before anybody asks what the first question would have to wait for."""
+"""Preload what the first query needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields and calls in the words of the API: `dims`, `POST /api/v1/jobs/index`."""
+"""Render messages for the API: `dims`, `POST /api/v1/jobs/index`."""
 
 from __future__ import annotations
 

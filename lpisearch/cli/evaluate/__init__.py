@@ -1,1 +1,1 @@
-"""`lpisearch evaluate` and its words: how good an index is on labelled documents."""
+"""`lpisearch evaluate` and its subcommands: measure search and classification."""

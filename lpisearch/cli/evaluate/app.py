@@ -15,7 +15,7 @@ from lpisearch.cli.render import Json
 app = typer.Typer(
     cls=VerbGroup,
     add_completion=False,
-    help="Measure an index on labelled documents and judged queries.",
+    help="Measure search and classification quality.",
     invoke_without_command=True,
 )
 
@@ -36,7 +36,7 @@ def evaluate(
     force: given.Force = False,
     json: Json = False,
 ) -> None:
-    """Measure all that the labels allow, beside plain terms and LSI; a word asks for one."""
+    """Run every evaluation the labels allow, compared with plain terms and LSI."""
     if context.invoked_subcommand is not None:
         _nothing_before_the_word(context)
         return
@@ -61,20 +61,26 @@ def _nothing_before_the_word(context: typer.Context) -> None:
     given_here = [name for name in context.params if is_typed(context, name)]
     if given_here:
         word = context.invoked_subcommand
-        raise BadOption(tuple(given_here), f"options come after the word “{word}”")
+        raise BadOption(tuple(given_here), f"put options after “{word}”")
 
 
-app.command("similarity", cls=VerbCommand, short_help="Rank pairs of documents by cosine.")(
-    labelled.similarity
-)
-app.command("classify", cls=VerbCommand, short_help="Learn labels, judge unseen documents.")(
-    labelled.classify
-)
-app.command("cluster", cls=VerbCommand, short_help="Find the classes again by k-means.")(
-    labelled.cluster
-)
-app.command("retrieval", cls=VerbCommand, short_help="Answer judged queries.")(judged.retrieval)
-app.command("spectrum", cls=VerbCommand, short_help="Eigenvalues, and what few terms can reach.")(
-    spectrum.spectrum
-)
-app.command("sweep", cls=VerbCommand, short_help="Measure along a parameter.")(sweep.sweep)
+app.command(
+    "similarity",
+    cls=VerbCommand,
+    short_help="Check that documents on one topic are close together.",
+)(labelled.similarity)
+app.command(
+    "classify", cls=VerbCommand, short_help="Measure label prediction on unseen documents."
+)(labelled.classify)
+app.command(
+    "cluster", cls=VerbCommand, short_help="Cluster with k-means and compare with the labels."
+)(labelled.cluster)
+app.command(
+    "retrieval", cls=VerbCommand, short_help="Measure ranking on queries with known answers."
+)(judged.retrieval)
+app.command(
+    "spectrum", cls=VerbCommand, short_help="Compare eigenvalues, with bounds for sparse methods."
+)(spectrum.spectrum)
+app.command(
+    "sweep", cls=VerbCommand, short_help="Repeat a measurement over values of a parameter."
+)(sweep.sweep)

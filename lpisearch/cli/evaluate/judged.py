@@ -1,4 +1,4 @@
-"""`lpisearch evaluate retrieval`: what judged queries can tell."""
+"""`lpisearch evaluate retrieval`: measure ranking with relevance judgements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def retrieval(
     force: given.Force = False,
     json: Json = False,
 ) -> None:
-    """Answer judged queries: the measures of trec_eval for each way to rank."""
+    """Run queries with relevance judgements; report trec_eval measures per ranking mode."""
     output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,

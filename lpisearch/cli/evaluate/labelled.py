@@ -1,4 +1,4 @@
-"""`lpisearch evaluate similarity`, `classify` and `cluster`: what labels can tell."""
+"""`lpisearch evaluate similarity`, `classify` and `cluster`: measures that use labels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def similarity(
     force: given.Force = False,
     json: Json = False,
 ) -> None:
-    """Rank all pairs of documents by cosine: average precision of pairs of one topic."""
+    """Rank all document pairs by cosine; report average precision for pairs on one topic."""
     output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,
@@ -86,7 +86,7 @@ def classify(
     force: given.Force = False,
     json: Json = False,
 ) -> None:
-    """Learn labels from some documents and judge others, never seen."""
+    """Train on some documents and measure label prediction on the others."""
     output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,
@@ -128,7 +128,7 @@ def cluster(
     force: given.Force = False,
     json: Json = False,
 ) -> None:
-    """Find the classes again without their labels, by k-means."""
+    """Cluster the documents with k-means and compare with their labels."""
     output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(
         methods=methods,

@@ -1,4 +1,4 @@
-"""How a table of an evaluation looks: in a pipe as lines, on a terminal to be read."""
+"""Print evaluation tables: as plain lines in a pipe, formatted on a terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
         if _width(heads, rows) <= width:
             _print_table(table, kept, heads, rows)
             if left_out:
-                say(f"(not shown in {width} columns: {', '.join(left_out)}; --csv has all)")
+                say(f"(hidden to fit {width} columns: {', '.join(left_out)}; --csv shows all)")
             return
     _print_blocks(columns, _rows(table, columns))
 

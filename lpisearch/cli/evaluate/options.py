@@ -1,4 +1,4 @@
-"""The options that the words of `lpisearch evaluate` share, and how their values are read."""
+"""Options shared by the `lpisearch evaluate` subcommands, and their parsers."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ Number = TypeVar("Number", int, float)
 
 Methods = Annotated[
     str,
-    typer.Option(
-        "--methods", metavar="NAME,…|all", help="Representations to compare: terms, lsi, rlpi, …"
-    ),
+    typer.Option("--methods", metavar="NAME,…|all", help="Methods to compare: terms, lsi, rlpi, …"),
 ]
-Dims = Annotated[str, typer.Option("--dims", metavar="auto|N", help="Dimensions of the subspaces.")]
+Dims = Annotated[str, typer.Option("--dims", metavar="auto|N", help="Number of dimensions.")]
 Alpha = Annotated[
     str,
-    typer.Option("--alpha", metavar="auto|X", help="Strength of the ridge, where there is one."),
+    typer.Option(
+        "--alpha", metavar="auto|X", help="Ridge regularisation strength, for methods that use it."
+    ),
 ]
 Neighbours = Annotated[
-    int, typer.Option("--neighbours", metavar="N", help="Neighbours that each document names.")
+    int,
+    typer.Option("--neighbours", metavar="N", help="Number of nearest neighbours per document."),
 ]
 Weighting = Annotated[
     str,
     typer.Option(
         "--weighting",
         metavar="NAME",
-        help="tf, tfidf, log-tfidf or bm25 (log-tfidf; for a matrix tf).",
+        help="Term weighting: tf, tfidf, log-tfidf or bm25 (default: log-tfidf, or tf with --matrix).",
     ),
 ]
 Scale = Annotated[
@@ -45,18 +46,18 @@ Scale = Annotated[
     typer.Option(
         "--scale",
         metavar="X",
-        help="For cosines, dimensions count by their eigenvalue to this power.",
+        help="Scale dimensions by their eigenvalue to this power before taking cosines.",
     ),
 ]
 Largest = Annotated[
-    int | None, typer.Option("--largest", metavar="N", help="Only the N largest classes.")
+    int | None, typer.Option("--largest", metavar="N", help="Use only the N largest classes.")
 ]
 Matrix = Annotated[
     Path | None,
     typer.Option(
         "--matrix",
         metavar="FILE",
-        help="Counts with labels in place of the library: .npz or svmlight.",
+        help="Evaluate a labelled count matrix (.npz or svmlight) instead of the library.",
     ),
 ]
 IndexName = Annotated[
@@ -64,84 +65,103 @@ IndexName = Annotated[
     typer.Option(
         "--index",
         metavar="NAME",
-        help="The index that is compared.",
+        help="Index to evaluate.",
         autocompletion=completion.indexes,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of every random choice.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]
 Queries = Annotated[
-    Path | None, typer.Option("--queries", metavar="FILE", help="Queries: JSON Lines or TSV.")
+    Path | None, typer.Option("--queries", metavar="FILE", help="Query file (JSON Lines or TSV).")
 ]
 Qrels = Annotated[
-    Path | None, typer.Option("--qrels", metavar="FILE", help="Judgements, as TREC writes them.")
+    Path | None, typer.Option("--qrels", metavar="FILE", help="Relevance judgements (TREC qrels).")
 ]
 Words = Annotated[
     str,
     typer.Option(
         "--words",
         metavar="WORD,…|N",
-        help="A subset of the documents for each word, or for the N most frequent ones.",
+        help="Average over subsets: the documents containing each WORD, or each of the N most frequent.",
     ),
 ]
 SubsetSize = Annotated[
     str,
-    typer.Option("--subset-size", metavar="A..B", help="Documents of a subset, for --words N."),
+    typer.Option(
+        "--subset-size", metavar="A..B", help="Size range of the subsets, with --words N."
+    ),
 ]
 SplitBy = Annotated[
     str,
-    typer.Option("--split", metavar="field|auto", help="Take the split that the documents state."),
+    typer.Option(
+        "--split",
+        metavar="field|auto",
+        help="Use the train and test sets stored with the documents.",
+    ),
 ]
 Train = Annotated[
-    str, typer.Option("--train", metavar="5%,10%,…", help="Draw these shares to learn from.")
+    str, typer.Option("--train", metavar="5%,10%,…", help="Train on random samples of these sizes.")
 ]
 Repeats = Annotated[
-    int, typer.Option("--repeats", metavar="N", help="How many draws of each share.")
+    int, typer.Option("--repeats", metavar="N", help="Number of random samples of each size.")
 ]
 Classifiers = Annotated[
-    str, typer.Option("--classifiers", metavar="NAME,…", help="Of centroid, knn and svm.")
+    str,
+    typer.Option(
+        "--classifiers", metavar="NAME,…", help="Classifiers to compare: centroid, knn, svm."
+    ),
 ]
 Single = Annotated[
     bool,
-    typer.Option(
-        "--single-label", help="Leave out documents with several labels, as the papers do."
-    ),
+    typer.Option("--single-label", help="Skip documents with several labels, as the papers do."),
 ]
 Classes = Annotated[
     str,
     typer.Option(
-        "--classes", metavar="2..10|all", help="Draw so many classes at random; all: at once."
+        "--classes",
+        metavar="2..10|all",
+        help="Number of random classes to cluster; all clusters every class.",
     ),
 ]
 Draws = Annotated[
-    int, typer.Option("--draws", metavar="N", help="How many draws of each number of classes.")
+    int, typer.Option("--draws", metavar="N", help="Random draws for each number of classes.")
 ]
 Ways = Annotated[
-    str, typer.Option("--by", metavar="NAME,…", help="Of hybrid, semantic and lexical.")
+    str,
+    typer.Option(
+        "--by", metavar="NAME,…", help="Ranking modes to compare: hybrid, semantic, lexical."
+    ),
 ]
 Measures = Annotated[
-    str, typer.Option("--measures", metavar="NAME,…", help="AP, nDCG@K, P@K, R@K, RR, AP@K, RR@K.")
+    str,
+    typer.Option(
+        "--measures",
+        metavar="NAME,…",
+        help="Measures to report: AP, nDCG@K, P@K, R@K, RR, AP@K, RR@K.",
+    ),
 ]
 Depth = Annotated[
-    int, typer.Option("--depth", metavar="N", help="How many documents a query may find.")
+    int, typer.Option("--depth", metavar="N", help="Maximum number of results per query.")
 ]
 Weight = Annotated[
     float | None,
     typer.Option(
         "--semantic-weight",
         metavar="X",
-        help="How much places count beside words in hybrid; the index knows a good value.",
+        help="Weight of meaning against words in hybrid ranking (default: learned by index).",
     ),
 ]
-Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 ReportFolder = Annotated[
     Path | None,
     typer.Option(
-        "--report", metavar="DIR", help="Write a page with tables, plots and all parameters there."
+        "--report",
+        metavar="DIR",
+        help="Write an HTML report with tables, plots and parameters to DIR.",
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Let the page replace files that are no report's.")
+    bool, typer.Option("--force", help="Overwrite files that do not belong to a report.")
 ]
 
 USUAL_SCALE = 1.5
@@ -206,7 +226,7 @@ def number(field: str, text: str, kind: type[Number]) -> Number | None:
     try:
         return kind(text)
     except ValueError:
-        raise BadOption(field, f"“{text}” is neither auto nor a number") from None
+        raise BadOption(field, f"must be auto or a number, not “{text}”") from None
 
 
 def shares(field: str, text: str) -> tuple[float, ...]:
@@ -218,7 +238,7 @@ def shares(field: str, text: str) -> tuple[float, ...]:
         try:
             found.append(_share(name))
         except ValueError:
-            raise BadOption(field, f"“{name}” is not a share (write 5% or .05)") from None
+            raise BadOption(field, f"“{name}” is not a fraction (write 5% or .05)") from None
     return tuple(dict.fromkeys(found))
 
 
@@ -235,11 +255,11 @@ def numbers(field: str, text: str, *, everything: str = "") -> tuple[int, ...]:
         try:
             least, most = _positive(first), _positive(last if dots else first)
         except ValueError:
-            raise BadOption(field, f"“{name}” is not a number, nor a range as 2..10") from None
+            raise BadOption(field, f"“{name}” is not a number or a range such as 2..10") from None
         if most < least:
-            raise BadOption(field, f"“{name}” ends before it begins")
+            raise BadOption(field, f"the range “{name}” ends before it starts")
         if most - least >= _MOST:
-            raise BadOption(field, f"“{name}” is more than {_MOST:,} numbers")
+            raise BadOption(field, f"the range “{name}” has more than {_MOST:,} values")
         found += range(least, most + 1)
     return tuple(dict.fromkeys(found))
 
@@ -270,9 +290,9 @@ def bounds(field: str, text: str) -> tuple[int, int]:
     try:
         least, most = int(first), int(last)
     except ValueError:
-        raise BadOption(field, f"“{text}” is not two numbers as 250..800") from None
+        raise BadOption(field, f"“{text}” is not a range such as 250..800") from None
     if not 2 <= least <= most:  # noqa: PLR2004 (a pair takes two documents)
-        raise BadOption(field, f"“{text}” is not a range from 2 upwards")
+        raise BadOption(field, f"“{text}” is not a range that starts at 2 or more")
     return least, most
 
 

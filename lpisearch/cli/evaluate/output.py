@@ -1,4 +1,4 @@
-"""How a report is printed: tables, JSON, CSV, Markdown, or a page in a folder."""
+"""Print an evaluation report as tables, JSON, CSV, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Output:
         if self.json + self.csv + self.markdown > 1:
             from lpisearch.errors import BadOption
 
-            raise BadOption(("json", "csv", "markdown"), "only one of them at a time")
+            raise BadOption(("json", "csv", "markdown"), "cannot be used together")
         if self.folder is not None:
             from lpisearch.reports import check_folder
 
@@ -74,7 +74,7 @@ class Output:
             self.show(report, *tables, mode=mode_of(library.path))
         if report.resumed:
             parts = "1 part was" if report.resumed == 1 else f"{report.resumed:,} parts were"
-            note(f"{parts} finished by an earlier run that was stopped.")
+            note(f"{parts} reused from an earlier, interrupted run.")
 
     def show(self, report: Report, *tables: str, mode: int) -> None:
         """Print a report; `tables` are those that people see, `mode` that of its files."""
@@ -102,7 +102,7 @@ class Output:
         date = datetime.now(UTC).isoformat(timespec="seconds")
         dated = replace(report, parameters={**report.parameters, "date": date})
         write_report(dated, folder, force=self.force, mode=mode)
-        note(f"The report is in {folder / 'index.html'}")
+        note(f"Report written to {folder / 'index.html'}")
 
 
 def _is_shown(table: Table) -> bool:

@@ -1,4 +1,4 @@
-"""`lpisearch evaluate spectrum`: eigenvalues side by side, and what few terms can reach."""
+"""`lpisearch evaluate spectrum`: compare eigenvalues, with bounds for sparse methods."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def spectrum(
     force: given.Force = False,
     json: Json = False,
 ) -> None:
-    """Give the eigenvalues of methods side by side, and bounds on what the best m terms can reach.
+    """Compare the eigenvalues of methods, with bounds on what the best m terms can achieve.
 
-    Labels are not needed. Each value is f of a dimension: 0 where neighbours have the same place.
+    No labels needed. Each value is f of one dimension: 0 if neighbours coincide.
     """
     output = Output(json, csv, markdown, report, force)
     options = given.evaluate_options(

@@ -1,4 +1,4 @@
-"""`lpisearch evaluate sweep`: a measure along a parameter."""
+"""`lpisearch evaluate sweep`: repeat a measurement over values of a parameter."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ _USUAL_OVER, _USUAL_VALUES = "dims", "5,10,20,50,100"
 def sweep(
     context: typer.Context,
     measure: Annotated[
-        str, typer.Argument(metavar="MEASURE", help="similarity, classify, cluster or retrieval.")
+        str,
+        typer.Argument(
+            metavar="MEASURE", help="What to measure: similarity, classify, cluster or retrieval."
+        ),
     ],
     over: Annotated[
         str,
         typer.Option(
             "--over",
             metavar="NAME",
-            help="dims, neighbours, alpha or train; --set NAME=5,10,… varies any other.",
+            help="Parameter to vary: dims, neighbours, alpha or train; for others use --set NAME=5,10,…",
         ),
     ] = "",
     values: Annotated[
-        str | None, typer.Option("--values", metavar="5,10,…", help="What it takes in turn.")
+        str | None, typer.Option("--values", metavar="5,10,…", help="Values to try.")
     ] = None,
     methods: given.Methods = "",
     dims: given.Dims = "auto",
@@ -70,7 +73,7 @@ def sweep(
     force: given.Force = False,
     json: Json = False,
 ) -> None:
-    """Measure at several numbers of dimensions, neighbours, strengths or training shares."""
+    """Repeat an evaluation for several values of one parameter."""
     output = Output(json, csv, markdown, report, force)
     fixed, varied = _varied(over, values, read_settings(settings))
     options = given.evaluate_options(
@@ -117,8 +120,8 @@ def _varied(
             given.values("values", _USUAL_VALUES if values is None else values),
         )
     if len(several) > 1:
-        raise BadOption("settings", f"{' and '.join(several)} cannot be varied at once")
+        raise BadOption("settings", f"cannot vary {' and '.join(several)} at the same time")
     if over or values is not None:
         field = "over" if over else "values"
-        raise BadOption(field, f"what is varied is already said: {several[0]}")
+        raise BadOption(field, f"--set already varies {several[0]}")
     return fixed, (several[0], given.values("settings", settings[several[0]], words=True))

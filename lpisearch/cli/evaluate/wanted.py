@@ -1,4 +1,4 @@
-"""What each word of `lpisearch evaluate` is told, from what was typed."""
+"""Build the options of each `lpisearch evaluate` subcommand."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def retrieval_options(
     from lpisearch.settings import RetrievalOptions
 
     if queries is None:
-        raise BadOption("queries", "retrieval takes a file of queries: --queries FILE")
+        raise BadOption("queries", "retrieval needs a query file: --queries FILE")
     if qrels is None:
-        raise BadOption("qrels", "retrieval takes a file of judgements: --qrels FILE")
+        raise BadOption("qrels", "retrieval needs relevance judgements: --qrels FILE")
     return RetrievalOptions(
         queries,
         qrels,

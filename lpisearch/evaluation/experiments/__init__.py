@@ -1,1 +1,1 @@
-"""What is compared: collections, representations and measures, as resumable parts."""
+"""Resumable experiments that compare methods on a collection."""

@@ -1,4 +1,4 @@
-"""The finished parts of a long evaluation, kept in a file until the whole is done.
+"""Checkpoint the parts of a long evaluation in a file.
 
 A run can be interrupted at any moment, by Ctrl-C or by a kill: the same command goes on where it
 was. The file lies in the user's cache folder and is removed when the run is complete, so that a
@@ -98,7 +98,7 @@ class Cells:
     def notes(self) -> list[str]:
         """What was to be known of the parts: iterations that ended too early."""
         return [
-            f"{name}: {notes[0]}" + (f" So {len(notes):,} times." if len(notes) > 1 else "")
+            f"{name}: {notes[0]}" + (f" (Occurred {len(notes):,} times.)" if len(notes) > 1 else "")
             for name, notes in self._said.items()
         ]
 

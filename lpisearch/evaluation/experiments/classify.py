@@ -1,4 +1,4 @@
-"""How well labels are found by what labelled documents teach: `lpisearch evaluate classify`.
+"""`lpisearch evaluate classify`: measure label prediction.
 
 The shape of tables 4 and 5 of rlpi-2007. For each split, everything (which terms are kept, their
 idf, the map, the classifier) is learned from the training documents alone; the others are only
@@ -60,7 +60,7 @@ EVERY_WORD = VocabularyLimits(min_df=1)
 _PAIRS = 10
 MEASURES = ("accuracy", "P@1", "micro_f1", "macro_f1")
 """Accuracy where each document has one label, precision at 1 and micro F1 where some have more."""
-SHARE = "share of the documents to learn from"
+SHARE = "share of documents used for training"
 
 
 def evaluate_classify(
@@ -112,8 +112,8 @@ def _wanted_documents(
     if not has_several(known):
         return single_labelled(collection)
     several = sum(len(own) > 1 for own in known.labels)
-    said = f"{have(several, 'document')} more than one label: P@1 is the share whose best label is "
-    notes = (*known.notes, f"{said}one of theirs; F1 is of all labels given to all.")
+    said = f"{have(several, 'document')} more than one label. P@1 is the share whose top label is "
+    notes = (*known.notes, f"{said}correct; F1 counts all labels of all documents.")
     return replace(known, notes=notes)
 
 
@@ -258,7 +258,7 @@ def _pairs_table(found: Sequence[_Row], rows: Sequence[dict[str, Cell]]) -> Tabl
     for row in own:
         for label, taken, count in row.pairs:
             counts[label, taken] += count
-    title = f"What {best['representation']} with {best['classifier']} takes for something else"
+    title = f"Most frequent confusions of {best['representation']} with {best['classifier']}"
     pairs: list[dict[str, Cell]] = [
         {"label": label, "taken_for": taken, "documents": count}
         for (label, taken), count in counts.most_common(_PAIRS)
@@ -269,18 +269,22 @@ def _pairs_table(found: Sequence[_Row], rows: Sequence[dict[str, Cell]]) -> Tabl
 def _check(wanted: CategoriesOptions) -> None:
     unknown = [name for name in wanted.classifiers if name not in CLASSIFIERS]
     if unknown:
-        raise BadOption("classifiers", f"there is no classifier {quoted(unknown)}", CLASSIFIERS)
+        raise BadOption("classifiers", f"unknown classifier {quoted(unknown)}", CLASSIFIERS)
     if not wanted.classifiers:
-        raise BadOption("classifiers", "none is named", CLASSIFIERS)
+        raise BadOption("classifiers", "give at least one", CLASSIFIERS)
     if wanted.split not in {FIELD, AUTO}:
-        raise BadOption("split", f"“{wanted.split}” is not a choice", [FIELD, AUTO])
+        raise BadOption("split", f"unknown value “{wanted.split}”", [FIELD, AUTO])
     if wanted.split == FIELD and wanted.train:
         raise BadOption(
             "train",
-            Message("a share cannot be drawn where ", Option("split", FIELD), " says who is who"),
+            Message(
+                "cannot be combined with ",
+                Option("split", FIELD),
+                ", which fixes the training documents",
+            ),
         )
     if wanted.repeats < 1:
-        raise BadOption("repeats", f"{wanted.repeats} is not a number of draws")
+        raise BadOption("repeats", f"must be at least 1, not {wanted.repeats}")
     for share in wanted.train:
         if not 0 < share < 1:
-            raise BadOption("train", f"{share:g} is not a share between 0 and 1 (write 5% or .05)")
+            raise BadOption("train", f"{share:g} is not between 0 and 1 (write 5% or .05)")

@@ -1,4 +1,4 @@
-"""Whether classes are found again without their labels: `lpisearch evaluate cluster`.
+"""`lpisearch evaluate cluster`: compare clusters with the labels.
 
 The shape of tables 2 and 3 of rlpi-2007: k-means with ten starts on each representation, of which
 the best by its own objective is kept; its clusters are compared with the classes by accuracy under
@@ -71,7 +71,7 @@ def evaluate_cluster(
                 found[name].append(_cell(key, name, drawn, options, cells))
         rows += [_summarised(name, number or n_classes, own) for name, own in found.items()]
         values += map(_by_unit, found.values())
-    title = "Clustering: k-means with ten starts, compared with the classes"
+    title = "Clustering: k-means (ten starts) compared with the classes"
     by_draw = any("draws" in row for row in rows)
     table, *pairs = with_differences(
         Table("cluster", title, tuple(rows), (*collection.notes, *cells.notes)),
@@ -163,11 +163,11 @@ def _summarised(name: str, number: int, own: Sequence[dict[str, Any]]) -> dict[s
 
 def _check(wanted: ClusterOptions, n_classes: int) -> None:
     if not wanted.classes:
-        raise BadOption("classes", "no number of classes is given")
+        raise BadOption("classes", "give at least one number of classes")
     for number in wanted.classes:
         if number != ALL and not 2 <= number <= n_classes:  # noqa: PLR2004 (to tell apart takes two)
             raise BadOption(
-                "classes", f"{number} is not between 2 and the {n_classes} classes there are"
+                "classes", f"{number} is not between 2 and {n_classes}, the number of classes"
             )
     if wanted.draws < 1:
-        raise BadOption("draws", f"{wanted.draws} is not a number of draws")
+        raise BadOption("draws", f"must be at least 1, not {wanted.draws}")

@@ -1,4 +1,4 @@
-"""What is evaluated: counts of terms with labels, from a library or from a file."""
+"""The evaluated collection: term counts and labels, from a library or a file."""
 
 from __future__ import annotations
 
@@ -160,23 +160,24 @@ def labelled(collection: Collection) -> Collection:
     without = sum(not own for own in collection.labels)
     notes = list(collection.notes)
     if without:
-        notes.append(f"{have(without, 'document')} no label: left out.")
+        notes.append(f"{have(without, 'document')} no label (skipped).")
     if wordless := len(collection) - len(rows) - without:
-        notes.append(f"{have(wordless, 'document')} no word: left out.")
+        notes.append(f"{have(wordless, 'document')} no words (skipped).")
     names = {name for row in rows for name in collection.labels[row]}
     if not names and without < len(collection):
         raise NothingToEvaluate(
-            "No labelled document has a word.", Message(call("entries"), "  (shows the documents)")
+            "No labelled document contains any words.",
+            Message(call("entries"), "  (lists the documents)"),
         )
     if not names:
         raise NothingToEvaluate(
-            "No document has a label to be compared with.",
-            Message("give the documents labels: ", call("ingest", "PATH", labels="folder")),
+            "No document has a label to compare with.",
+            Message("add labels to the documents: ", call("ingest", "PATH", labels="folder")),
         )
     if len(names) == 1:
         raise NothingToEvaluate(
-            f"All labelled documents have the one label {quoted([*names])}; it takes two classes.",
-            Message("bring in documents of another class: ", call("ingest", "PATH")),
+            f"All labelled documents have the same label, {quoted([*names])}; at least two labels are needed.",
+            Message("add documents with another label: ", call("ingest", "PATH")),
         )
     return replace(collection.of(rows), notes=tuple(notes))
 
@@ -193,16 +194,16 @@ def single_labelled(collection: Collection, largest: int | None = None) -> Colle
     notes = list(known.notes)
     if len(rows) < len(known):
         several = len(known) - len(rows)
-        notes.append(f"{have(several, 'document')} more than one label: left out.")
+        notes.append(f"{have(several, 'document')} more than one label (skipped).")
     sizes = Counter(known.labels[row][0] for row in rows)
     if largest is not None and largest < len(sizes):
         kept = set(sorted(sizes, key=lambda name: (-sizes[name], name))[:largest])
         rows = [row for row in rows if known.labels[row][0] in kept]
-        notes.append(f"Only the {largest:,} largest of {len(sizes):,} classes are kept.")
+        notes.append(f"Using only the {largest:,} largest of {len(sizes):,} classes.")
     if len({known.labels[row][0] for row in rows}) < 2:  # noqa: PLR2004 (to tell apart takes two)
         raise NothingToEvaluate(
             "Fewer than two classes have documents with just one label.",
-            Message(call("status"), "  (shows the labels)"),
+            Message(call("status"), "  (lists the labels)"),
         )
     return replace(known.of(rows), notes=tuple(notes))
 

@@ -1,4 +1,4 @@
-"""Which differences between the rows of a table are more than chance.
+"""Significance tests between the rows of a table.
 
 Each row has a value for each of the same units: queries, documents, or draws. Each two rows of a
 group are compared by the paired randomisation test over these, and p-values are corrected for all
@@ -85,7 +85,7 @@ def with_differences(
     )
     by_unit = f"{measured.unit} by {measured.unit}"
     what = f"{table.name.capitalize()}, {measured.measure}"
-    title = f"{what} of the first minus the second, {by_unit}"
+    title = f"{what}: first minus second, {by_unit}"
     method = "(paired randomisation test; p_holm: corrected for all pairs)"
     notes = _in_words(table, measured, groups, corrected, name)
     every = Table(SIGNIFICANCE, f"{title} {method}", tuple(pairs), tuple(notes))
@@ -137,11 +137,13 @@ def _in_words(
 ) -> list[str]:
     """Say which rows the best one is not clearly better than, where there is one group."""
     if len(groups) > 1:
-        return [f"p: of the difference in {measured.measure} to the best row of the same kind."]
+        return [
+            f"p: p-value of the difference in {measured.measure} from the best row of the same kind."
+        ]
     (own,) = groups.values()
     best = next(at for at in own if at not in corrected)
     alike = [name(table.rows[at]) for at in own if corrected.get(at, 0) >= CLEAR]
-    worse = f"but not clearly better than {quoted(alike)}" if alike else "clearly so"
+    worse = f"but not significantly better than {quoted(alike)}" if alike else "significantly so"
     pairs = counted(len(own) * (len(own) - 1) // 2, "pair")
     test = f"paired randomisation test by {measured.unit}, Holm's correction for {pairs}"
     said = f"{table.name} {measured.measure}: “{name(table.rows[best])}” is best, {worse}"

@@ -1,4 +1,4 @@
-"""Any evaluation by its name."""
+"""Run an evaluation by name."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def evaluating(
     swept = None if over is None else SweepOptions(what, over[0], tuple(over[1]))
     known = [ALL, *_LABELLED, RETRIEVAL, SPECTRUM]
     if swept is None and what not in known:
-        raise BadOption("what", f"“{what}” is not an evaluation", known)
+        raise BadOption("what", f"unknown evaluation “{what}”", known)
     chosen = _checked(what, wanted)
     signed = _signature(what, session, options, swept, chosen) if keep else {}
     with kept_cells(signed, on_cell) if keep else nullcontext(Cells(on_cell=on_cell)) as cells:
@@ -128,7 +128,7 @@ def _checked(what: str, wanted: Any) -> Any:
         return kind()
     if isinstance(wanted, kind) or (wanted is None and what != RETRIEVAL):
         return wanted
-    raise BadOption("wanted", f"“{what}” takes {kind.__name__}")
+    raise BadOption("wanted", f"“{what}” needs {kind.__name__}")
 
 
 def _measure_options(what: str, wanted: Any) -> MeasureOptions:

@@ -1,4 +1,4 @@
-"""Rows of a table as figures: bars beside each other, or lines where a parameter is varied."""
+"""Turn table rows into figures: grouped bars, or lines over a parameter."""
 
 from __future__ import annotations
 

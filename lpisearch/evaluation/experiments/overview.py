@@ -1,4 +1,4 @@
-"""`lpisearch evaluate` without a word: all that the labels and queries at hand allow."""
+"""`lpisearch evaluate` without a subcommand: run every possible evaluation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluate_all(
     BadOption, NothingToEvaluate, LibraryError
     """
     if retrieval is not None and options.matrix is not None:
-        raise BadOption("queries", "a matrix has no texts for queries to find")
+        raise BadOption("queries", "a matrix contains no text to search")
     if retrieval is not None:
         read_questions(session, retrieval)  # what is wrong with them is said before the long part
     source = EvaluationInput.open(session, options)
@@ -69,7 +69,7 @@ def evaluate_all(
     notes: list[str] = [Message(name, ": ", error.what) for name, error in reasons.items()]
     for report in found.values():
         notes += [note for note in report.tables[0].notes if note not in notes]
-    title = "Documents and labels: what each representation makes of them"
+    title = "Labels: how well each method separates them"
     tables = [Table("overview", title, tuple(_merged(found)), tuple(notes))]
     every = [_named(table, part) for part, report in found.items() for table in report.tables]
     tables += sorted(every, key=lambda table: table.name.endswith(SIGNIFICANCE))

@@ -1,4 +1,4 @@
-"""Queries with their judgements, and what of them does not fit together or is not there."""
+"""Load queries and relevance judgements, and report mismatches."""
 
 from __future__ import annotations
 
@@ -47,16 +47,14 @@ class Questions:
         found = []
         if self.unjudged:
             number = are(len(self.unjudged), "query", "queries")
-            found.append(
-                f"{number} without a relevant document, and left out: {some(self.unjudged)}."
-            )
+            found.append(f"{number} without a relevant document (skipped): {some(self.unjudged)}.")
         if self.missing_queries:
             number = are(len(self.missing_queries), "judged query", "judged queries")
-            found.append(f"{number} not in the file of queries: {some(self.missing_queries)}.")
+            found.append(f"{number} not in the query file: {some(self.missing_queries)}.")
         if self.missing_documents:
             number = are(len(self.missing_documents), "judged document")
             listed = some(self.missing_documents)
-            found.append(f"{number} not in the library, so counted as missed: {listed}.")
+            found.append(f"{number} not in the library (counted as missed): {listed}.")
         return found
 
 
@@ -86,13 +84,13 @@ def read_questions(session: Session, wanted: RetrievalOptions) -> Questions:
     )
     if not questions.queries:
         raise NothingToEvaluate(
-            f"{wanted.qrels} has no relevant document for any of "
+            f"{wanted.qrels} lists no relevant document for any of "
             f"{counted(len(queries), 'query', 'queries')}.",
-            "check that both files name queries alike",
+            "check that both files use the same query ids",
         )
     if judged.isdisjoint(known):
         raise NothingToEvaluate(
             f"None of {counted(len(judged), 'judged document')} is in the library.",
-            Message(call("entries"), "  (shows the ids that judgements must name)"),
+            Message(call("entries"), "  (lists the ids that judgements must use)"),
         )
     return questions

@@ -1,4 +1,4 @@
-"""What every evaluation says of itself: the parameters and versions behind its figures."""
+"""Report parameters and versions common to all evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How documents are represented while they are compared: by their terms, or in a subspace.
+"""Document representations to compare: terms, or vectors of a method.
 
 All that is learned (which terms are kept, their idf, the map) comes from the counts that
 `TermWeights.learn` and `represent` are given; other documents are only placed by it.
@@ -146,9 +146,9 @@ def represent(
             estimator.fit(X, labels if takes_labels(name) else None)
     except ValueError as error:
         raise NothingToEvaluate(
-            f"{name} cannot learn from these documents: {error}",
+            f"Cannot train {name} on these documents: {error}",
             Message(
-                "leave it out with ",
+                "drop it with ",
                 Option("methods"),
                 ", or choose other options: ",
                 call("help", "evaluate"),
@@ -174,7 +174,7 @@ def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str,
     unknown = [name for name in options.methods if name not in known]
     if unknown:
         hint = nearest(unknown[0], known)
-        raise BadOption("methods", f"there is no method {quoted(unknown)}{hint}", [EVERY, *known])
+        raise BadOption("methods", f"unknown method {quoted(unknown)}{hint}", [EVERY, *known])
     return tuple(dict.fromkeys(options.methods or usual))
 
 
@@ -220,18 +220,18 @@ def check_options(
     if options.weighting:
         weighting_scheme(options.weighting)
     if options.dims is not None and options.dims < 1:
-        raise BadOption("dims", f"{options.dims} is not a number of dimensions")
+        raise BadOption("dims", f"must be at least 1, not {options.dims}")
     if options.neighbours < 1:
-        raise BadOption("neighbours", f"{options.neighbours} is not a number of neighbours")
+        raise BadOption("neighbours", f"must be at least 1, not {options.neighbours}")
     if options.alpha is not None and not 0 <= options.alpha < np.inf:
-        raise BadOption("alpha", f"{options.alpha} is not a number of at least 0")
+        raise BadOption("alpha", f"must be 0 or more, not {options.alpha}")
     if not 0 <= options.scale < np.inf:
-        raise BadOption("scale", f"{options.scale} is not a number of at least 0")
+        raise BadOption("scale", f"must be 0 or more, not {options.scale}")
     if not 0 <= options.seed <= _LARGEST_SEED:
-        raise BadOption("seed", f"{options.seed} is not between 0 and {_LARGEST_SEED:,}")
+        raise BadOption("seed", f"must be between 0 and {_LARGEST_SEED:,}, not {options.seed}")
     check_graph(options, methods)
     if not has_labels and options.graph in GRAPHS and GRAPHS[options.graph].needs_labels:
-        raise BadOption("graph", f"{options.graph} is built from labels: only classify has them")
+        raise BadOption("graph", f"{options.graph} is built from labels, which only classify uses")
     check_settings(options.settings, methods)
     if options.largest is not None and options.largest < 2:  # noqa: PLR2004 (the least to tell apart)
-        raise BadOption("largest", f"{options.largest} is not a number of classes to tell apart")
+        raise BadOption("largest", f"must be at least 2, not {options.largest}")

@@ -1,4 +1,4 @@
-"""Whether queries find what people judged relevant: `lpisearch evaluate retrieval`.
+"""`lpisearch evaluate retrieval`: measure ranking with relevance judgements.
 
 Every query is answered as `lpisearch query --queries` answers it, and the measures are those of
 trec_eval. With `--methods`, an index of each method is worked out in memory and asked in turn.
@@ -63,9 +63,11 @@ def evaluate_retrieval(
         notes += in_use.notes if in_use is not None else ()
         if in_use is None:
             if wanted.by and set(ways) != {LEXICAL}:
-                raise NothingToEvaluate("Only lexical can rank without an index.", call("index"))
+                raise NothingToEvaluate(
+                    "Without an index, only lexical ranking works.", call("index")
+                )
             ways = (LEXICAL,)
-            notes.append(Message("No index yet, so by words alone. Next: ", call("index")))
+            notes.append(Message("No index yet; ranking by words only. Next: ", call("index")))
     cells.total += len(methods)
     first = str(measures[0])
     values: list[dict[str, float]] = []
@@ -187,7 +189,9 @@ def _methods(options: EvaluateOptions) -> Sequence[str | None]:
     if not found:
         raise BadOption(
             "methods",
-            Message("plain terms make no index; ", Option("by", "lexical"), " ranks by them"),
+            Message(
+                "plain terms need no index; rank them with ", Option("by", "lexical"), " instead"
+            ),
         )
     return found
 
@@ -195,12 +199,12 @@ def _methods(options: EvaluateOptions) -> Sequence[str | None]:
 def _ways(wanted: RetrievalOptions) -> tuple[str, ...]:
     unknown = [way for way in wanted.by if way not in WAYS]
     if unknown:
-        raise BadOption("by", f"no way to rank is called {quoted(unknown)}", WAYS)
+        raise BadOption("by", f"unknown ranking mode {quoted(unknown)}", WAYS)
     if wanted.depth < 1:
-        raise BadOption("depth", f"{wanted.depth} is not a number of documents")
+        raise BadOption("depth", f"must be at least 1, not {wanted.depth}")
     return tuple(dict.fromkeys(wanted.by)) or WAYS
 
 
 def _title(questions: Questions) -> str:
     number = counted(len(questions.queries), "judged query", "judged queries")
-    return f"Retrieval: {number}, measured as trec_eval does"
+    return f"Retrieval: {number}, with trec_eval measures"

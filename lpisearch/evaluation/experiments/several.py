@@ -1,4 +1,4 @@
-"""Classification where documents have several labels: which labels to give, and how good that is.
+"""Multi-label classification: choose labels and measure the choice.
 
 The labels of a document are decided as `lpisearch classify` decides them: scores become shares,
 and beside the best label every other one with a share above a border is given. The weight of the

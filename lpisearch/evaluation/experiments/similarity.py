@@ -1,4 +1,4 @@
-"""Whether documents of one topic are nearer than others: `lpisearch evaluate similarity`.
+"""`lpisearch evaluate similarity`: check that documents on one topic are similar.
 
 Average precision over pairs of documents and average accuracy, as olpi-2005 has them in sections
 5.2.2 and 5.3, over the whole collection or over subsets of documents that contain a word.
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from lpisearch.settings import EvaluateOptions, SimilarityOptions
 
 
-_TITLE = "Similarity: pairs of documents ranked by cosine, a pair of one topic being relevant"
-_SAMPLED = "Pairs were sampled; AP_low and AP_high are the ends of a 95 % interval."
+_TITLE = "Similarity: document pairs ranked by cosine; pairs on the same topic are relevant"
+_SAMPLED = "Pairs were sampled; AP_low and AP_high bound a 95% confidence interval."
 _EACH = "each"
 """Where a row has the accuracy of every document, until it is shown."""
 _DECIMALS = 6
@@ -137,8 +137,8 @@ def evaluate_similarity(
     )
     if not has_pairs(collection):
         raise NothingToEvaluate(
-            "No two documents share a label, so no pair is of one topic.",
-            Message("bring in more documents: ", call("ingest", "PATH")),
+            "No two documents share a label.",
+            Message("add more documents: ", call("ingest", "PATH")),
         )
     stored = None if options.methods else source.stored_vectors(options.index)
     if stored is not None:
@@ -179,10 +179,10 @@ def _found(similarity: Similarity, wanted: SimilarityOptions, dims: Sequence[int
     groups = _grouped(detail)
     by_word = [{row["subset"]: row["AP"] for row in own} for own in groups.values()]
     notes = [
-        f"Means over {counted(len(subsets), 'subset')}, each the documents that hold one word."
+        f"Averages over {counted(len(subsets), 'subset')}, each made of the documents that contain one word."
     ]
     if alike:
-        notes.append(f"Left out, as no pairs of both kinds have the word: {some(alike)}.")
+        notes.append(f"Skipped, as the subset lacks related or unrelated pairs: {some(alike)}.")
     table = Table("subsets", "By subset", tuple(map(_shown, detail)))
     rows = [_mean(key, own) for key, own in groups.items()]
     return _Found(rows, Measured("AP", "subset", by_word), [table] if detail else [], notes)

@@ -1,4 +1,4 @@
-"""Where an evaluation takes its documents from, and the index that lies beside them."""
+"""Load the documents and the index that an evaluation uses."""
 
 from __future__ import annotations
 
@@ -66,8 +66,10 @@ class StoredVectors:
         if not missing:
             return collection
         if not rows:
-            raise NothingToEvaluate("The index has none of the labelled documents.", call("index"))
-        said = f"{are(missing, 'document')} not in the index, and left out."
+            raise NothingToEvaluate(
+                "None of the labelled documents is in the index.", call("index")
+            )
+        said = f"{are(missing, 'document')} not in the index (skipped)."
         return replace(collection.of(rows), notes=(*collection.notes, said))
 
 
@@ -125,7 +127,7 @@ class EvaluationInput:
             return None
         index, notes = found.opened, list(found.notes)
         if found.entry.spec.labels == "use":
-            notes.append("The index learned from the labels that it is compared with here.")
+            notes.append("The index was trained on the labels it is compared with here.")
         rows: list[int] = index.document_rows.tolist()
         places = {key: place for place, key in enumerate(rows)}
         vectors = index.vectors
@@ -159,7 +161,8 @@ def index_in_use(session: Session, name: str) -> InUse | None:
         command = rebuild_command(entry.spec)
         notes = (
             Message(
-                "The index is behind the documents: some came, went or changed. Next: ", command
+                "The index is out of date: documents were added, changed or removed. Next: ",
+                command,
             ),
         )
     return InUse(index, entry, notes)

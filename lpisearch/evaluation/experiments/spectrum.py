@@ -1,4 +1,4 @@
-"""What the graph of a collection is like: `lpisearch evaluate spectrum`. No labels are needed.
+"""`lpisearch evaluate spectrum`: compare graph eigenvalues; needs no labels.
 
 The eigenvalues of methods side by side, as figure 1 of olpi-2005 has them: f(a) = 1 - λ is the
 locality preserving function, 0 where neighbours have the same place. And the bounds of theorem 3
@@ -58,7 +58,7 @@ def evaluate_spectrum(source: EvaluationInput, options: EvaluateOptions, cells: 
         for name in names
     }  # fmt: skip
     rows = _side_by_side(found)
-    title = "Eigenvalues: f = 1 - λ of each dimension; 0 keeps neighbours together"
+    title = "Eigenvalues: f = 1 - λ of each dimension (0: neighbours stay together)"
     table = Table("spectrum", title, tuple(rows), (*collection.notes, *cells.notes))
     lines = tuple(_line(name, values) for name, values in found.items())
     figure = Figure("spectrum", "The eigenvalues of the methods", "dimension", "f", lines)
@@ -71,7 +71,7 @@ def _methods(options: EvaluateOptions) -> tuple[str, ...]:
     without = [name for name in names if name == TERMS or not CATALOGUE[name].has_graph]
     if without and options.methods != ("all",):
         graphs = [name for name in CATALOGUE if CATALOGUE[name].has_graph]
-        raise BadOption("methods", f"{without[0]} has no graph, and so no f", graphs)
+        raise BadOption("methods", f"{without[0]} has no graph, so it has no eigenvalues", graphs)
     return tuple(name for name in names if name not in without)
 
 
@@ -144,10 +144,10 @@ def _as_table(found: dict[str, Any]) -> Table:
         }
         for m, lower, upper in found["rows"]
     )
-    title = f"Bounds of the sum of f over {found['count']} dimensions, with the best m terms"
+    title = f"Bounds on the sum of f over {found['count']} dimensions, with the best m terms"
     notes = []
     if not found["count"]:
-        notes.append("There are no bounds: too few documents that do not depend on each other.")
+        notes.append("No bounds: too few linearly independent documents.")
     if found["sampled"]:
-        notes.append(f"The bounds are of {MOST_DOCUMENTS:,} of {found['sampled']:,} documents.")
+        notes.append(f"Bounds computed on {MOST_DOCUMENTS:,} of {found['sampled']:,} documents.")
     return Table("term_bounds", title, rows, tuple(notes))

@@ -1,4 +1,4 @@
-"""Which documents are learned from and which are judged: by their field, or by draws."""
+"""Train/test splits: from a document field, or random."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) ->
             seen, unseen = split_by_share(labels, share, random_state=seed + draw)
             if not len(unseen):
                 raise NothingToEvaluate(
-                    "No class has a second document: there is nothing to judge.",
-                    Message("bring in more documents: ", call("ingest", "PATH")),
+                    "No class has more than one document, so there is nothing to test on.",
+                    Message("add more documents: ", call("ingest", "PATH")),
                 )
             yield Split(share, draw, seen, unseen)
 
@@ -80,7 +80,7 @@ def split_notes(collection: Collection, splits: Sequence[Split]) -> list[str]:
     if not unknown:
         return []
     number = have(len(unknown), "class", "classes")
-    return [f"{number} no training document, so counted as errors: {some(sorted(unknown))}."]
+    return [f"{number} no training document (counted as errors): {some(sorted(unknown))}."]
 
 
 def percent(share: str | float) -> str:
@@ -92,11 +92,11 @@ def described(splits: Sequence[Split]) -> str:
     """Say in one line how documents were split."""
     first = splits[0]
     if first.train == FIELD:
-        return f"{len(first.seen):,} training documents, {len(first.unseen):,} judged"
+        return f"{len(first.seen):,} training documents, {len(first.unseen):,} test documents"
     shares = list(dict.fromkeys(split.train for split in splits))
     draws = len(splits) // len(shares)
     listed = ", ".join(f"{percent(share)}" for share in shares)
-    return f"{listed} of the documents to learn from, {counted(draws, 'draw')}"
+    return f"trained on {listed} of the documents, {counted(draws, 'draw')}"
 
 
 def _names(collection: Collection, rows: NDArray[np.integer[Any]]) -> set[str]:
@@ -109,12 +109,12 @@ def _field_split(collection: Collection) -> Split:
     for name, rows in ((TRAIN, seen), (TEST, unseen)):
         if not len(rows):
             raise NothingToEvaluate(
-                f"No document that takes part is in the split “{name}”.",
-                Message("draw one instead: ", _DRAWN),
+                f"None of these documents is in the split “{name}”.",
+                Message("use a random split instead: ", _DRAWN),
             )
     if len(_names(collection, seen)) < 2:  # noqa: PLR2004 (to tell apart takes two)
         raise NothingToEvaluate(
-            "The documents of the split “train” have a single class.",
-            Message("draw a split instead: ", _DRAWN),
+            "The split “train” contains only one class.",
+            Message("use a random split instead: ", _DRAWN),
         )
     return Split(FIELD, 0, seen, unseen)

@@ -1,4 +1,4 @@
-"""Subsets of the documents that hold a word, over which olpi-2005 takes its means."""
+"""Subsets of documents that contain a word, averaged over as in olpi-2005."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def word_subsets(
             alike.append(word)
     if not found:
         raise NothingToEvaluate(
-            "No subset of documents with one of these words has two classes.",
-            Message("name other words: ", Option("words")),
+            "None of these words occurs in documents of two classes.",
+            Message("choose other words: ", Option("words")),
         )
     return found, alike
 
@@ -64,7 +64,7 @@ def _columns_of(collection: Collection, words: Sequence[str]) -> list[tuple[str,
         }
     unknown = [word for word, column in known.items() if column is None]
     if unknown:
-        raise BadOption("words", f"no labelled document holds {quoted(unknown)}")
+        raise BadOption("words", f"no labelled document contains {quoted(unknown)}")
     return [(word, column) for word, column in known.items() if column is not None]
 
 
@@ -83,8 +83,8 @@ def _frequent(collection: Collection, wanted: SimilarityOptions) -> list[tuple[s
     best = frequent_terms(collection.counts, number, least, most)
     if not best:
         raise NothingToEvaluate(
-            f"No word is in {least:,} to {most:,} labelled documents.",
-            Message("give other bounds: ", Option("subset_size", (50, 500))),
+            f"No word occurs in {least:,} to {most:,} labelled documents.",
+            Message("choose other bounds: ", Option("subset_size", (50, 500))),
         )
     return [
         (collection.terms[column] if collection.terms else str(column), column) for column in best

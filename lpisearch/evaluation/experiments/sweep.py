@@ -1,4 +1,4 @@
-"""`lpisearch evaluate sweep`: any of the measures against a parameter, as the papers' figures."""
+"""`lpisearch evaluate sweep`: plot a measure against a parameter, as the papers do."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     Rows = Sequence[Mapping[str, Cell]]
 
 _OF_P = (
-    "p: of the difference to the best row with the same value, of methods that have the parameter, "
-    "or of those that have not; paired randomisation test, Holm's correction for all pairs."
+    "p: p-value of the difference from the best row with the same value, separately for methods "
+    "with and without the parameter; paired randomisation test, Holm's correction for all pairs."
 )
 
 
@@ -81,7 +81,7 @@ def evaluate_sweep(
     names = chosen_methods(options, PAPERS)
     wanted = checked(wanted, names, has_queries=parts.retrieval is not None)
     if wanted.measure == "retrieval" and options.matrix is not None:
-        raise BadOption("matrix", "a matrix has no texts for queries to find")
+        raise BadOption("matrix", "a matrix contains no text to search")
     if wanted.measure == "retrieval":
         names = tuple(name for name in names if name != TERMS)  # they make no index
     run = _Runner(session, replace(options, methods=names), wanted, parts, cells)

@@ -1,4 +1,4 @@
-"""What may be swept: the measures, the parameters, and the values that these take."""
+"""Measures, parameters and values that can be swept."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ WHOLE = ("dims", "neighbours")
 _RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "dims": (lambda value: value >= 1 and value % 1 == 0, "whole numbers above 0"),
     "neighbours": (lambda value: value >= 1 and value % 1 == 0, "whole numbers above 0"),
-    "alpha": (lambda value: 0 <= value < math.inf, "numbers of at least 0"),
-    "train": (lambda value: 0 < value < 1, "shares between 0 and 1, as 5% or .05"),
+    "alpha": (lambda value: 0 <= value < math.inf, "numbers of 0 or more"),
+    "train": (lambda value: 0 < value < 1, "fractions between 0 and 1, such as 5% or .05"),
 }
 
 
@@ -60,16 +60,16 @@ def checked(wanted: SweepOptions, methods: Sequence[str], *, has_queries: bool) 
     if wanted.measure not in MEASURES:
         raise BadOption("measure", f"“{wanted.measure}” cannot be swept", MEASURES)
     if wanted.over == "train" and wanted.measure != "classify":
-        raise BadOption("over", f"{wanted.measure} learns from no share of the documents")
+        raise BadOption("over", f"{wanted.measure} does not use training documents")
     if wanted.measure == "retrieval" and not has_queries:
         raise BadOption(
             "queries",
             Message(
-                "retrieval takes ", Option("queries", "FILE"), " and ", Option("qrels", "FILE")
+                "retrieval needs ", Option("queries", "FILE"), " and ", Option("qrels", "FILE")
             ),
         )
     if not wanted.values:
-        raise BadOption("values", "no value is given")
+        raise BadOption("values", "give at least one value")
     if wanted.over not in PARAMETERS:
         return _of_own_kind(wanted, methods)
     allowed, said = _RANGES[wanted.over]
@@ -77,7 +77,7 @@ def checked(wanted: SweepOptions, methods: Sequence[str], *, has_queries: bool) 
         _named(value) for value in wanted.values if not (is_number(value) and allowed(value))
     ]
     if refused:
-        raise BadOption("values", f"{', '.join(refused)}: {wanted.over} takes {said}")
+        raise BadOption("values", f"{', '.join(refused)}: {wanted.over} must be {said}")
     return wanted
 
 

@@ -1,4 +1,4 @@
-"""How well predicted labels agree with those given.
+"""Agreement of predicted labels with true labels.
 
 A prediction is one label a document. A document may have several labels: a prediction is right if
 it is one of them. Documents without a label are left out.

@@ -1,4 +1,4 @@
-"""Labels as the measures need them: which documents have one, and who shares one with whom.
+"""Prepare labels for the measures: labelled documents and same-label pairs.
 
 Labels come in any form that `lpisearch.graphs.memberships` takes: one value for each document, or
 a list of values; None, -1, "", NaN and an empty list mean that a document is unlabelled.

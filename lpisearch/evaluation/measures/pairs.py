@@ -1,4 +1,4 @@
-"""Pairs of documents, counted by cosine: all of them, or a sample.
+"""Document pairs binned by cosine: all pairs, or a sample.
 
 Documents are rows of unit length in double precision. Cosines are rounded to steps of 2^-22: far
 above the rounding of double precision, so that equal documents tie, however they are multiplied.

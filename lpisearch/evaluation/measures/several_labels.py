@@ -1,4 +1,4 @@
-"""How well sets of predicted labels agree with those given: documents may have several."""
+"""Agreement of predicted and true label sets (multi-label)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Questions to an index: where they lie, what each document scores, and why."""
+"""Score documents for a query, and explain the scores."""

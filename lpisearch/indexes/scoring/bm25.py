@@ -1,4 +1,4 @@
-"""The lexical leg: BM25 of every document, from the postings of an index.
+"""Lexical scores: BM25 of every document from the postings.
 
 With f the count of a term in a document, n the number of documents and d of those that have it:
 

@@ -1,4 +1,4 @@
-"""How much the subspace is to count beside the words, learned from the library's own documents.
+"""Learn the semantic weight from the library's own documents.
 
 No labels and no judgements are needed. A window of 4, 8 or 16 words is cut out of a document, and
 asked for; the right answer is the document WITHOUT the window: its BM25 and its place are worked

@@ -1,4 +1,4 @@
-"""What documents say most: the way back from a document to its terms, which postings lack.
+"""Forward index: the main terms of each document.
 
 Feedback needs the telling terms of the documents that come first, and the score of a place needs
 to know from how many terms it was made. Twenty terms a document are kept: 120 bytes.

@@ -1,4 +1,4 @@
-"""Both legs over one index: questions in, scores of all its documents out."""
+"""Scoring engine: lexical and semantic scores of all documents for queries."""
 
 from __future__ import annotations
 

@@ -135,8 +135,7 @@ def check_linear(index: SubspaceIndex) -> None:
     """
     if not index.is_linear:
         raise SubspaceError(
-            f"The map of {index.manifest.method} is not linear, so a cosine has no exact "
-            "explanation by words.",
+            f"{index.manifest.method} is not linear, so its cosines cannot be broken down by word.",
             call("index", method="rlpi"),
         )
 

@@ -1,4 +1,4 @@
-"""Move a query towards documents: those that it finds first, and those that a person names.
+"""Relevance feedback: move a query towards its top results or given documents.
 
 Rocchio's rule: q + β · mean(wanted) - γ · mean(unwanted), in the subspace and in the words. Where
 no person names them, the documents that come first are the wanted ones: pseudo-relevance feedback.

@@ -1,4 +1,4 @@
-"""The hybrid score: words and places, each standardised over the whole corpus, and added.
+"""Hybrid score: standardised lexical and semantic scores, added.
 
     score = z(BM25) + w · c · r · b₄(z(cosine)) + ½ · c · b₈(z(feedback))
 

@@ -1,4 +1,4 @@
-"""The hybrid score of one question, step by step: `lpisearch.indexes.scoring.fusion` states it."""
+"""Hybrid scoring of one query, step by step; see `lpisearch.indexes.scoring.fusion`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each part of the ranking gave one document: its score as an exact sum.
+"""Break a document's score down into its components.
 
 The formula is that of fusion.py. A long document has the score of its best passage, and a tenth of
 its own (units.py): the last leg.

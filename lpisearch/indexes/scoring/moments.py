@@ -1,4 +1,4 @@
-"""Mean and covariance of the documents' places: how their cosines with any place are spread.
+"""Mean and covariance of document vectors, to standardise cosines.
 
 The cosines with a place q have the mean μ · q and the variance qᵀ C q. So a score can be
 standardised over all documents without a look at all of them. They are taken from every so

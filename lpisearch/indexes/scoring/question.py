@@ -1,4 +1,4 @@
-"""A query as an index sees it: which of its terms are known, and where it lies in the subspace."""
+"""A query as an index sees it: known terms and query vector."""
 
 from __future__ import annotations
 

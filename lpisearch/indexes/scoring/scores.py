@@ -1,4 +1,4 @@
-"""What the legs give documents, and units: documents as wholes, and passages of long ones."""
+"""Scores of documents and passages, per component."""
 
 from __future__ import annotations
 

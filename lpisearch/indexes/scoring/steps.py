@@ -1,4 +1,4 @@
-"""What parts of a library tell each other while they score a question, and how it is put together.
+"""Messages that shards exchange while scoring a query, and their merging.
 
 Scores are standardised over all documents, and the best of all move a question. So scoring is a
 generator (`Engine.scoring`): at each step a part says something small of its own documents, and
@@ -161,7 +161,7 @@ def of_json(values: Mapping[str, Any]) -> Said:
         kind = _KINDS[values["kind"]]
         made = kind(**{each.name: _made(values[each.name]) for each in fields(kind)})
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"This was not said by a shard: {error}.") from error
+        raise ValueError(f"Invalid message from a shard: {error}.") from error
     return made
 
 

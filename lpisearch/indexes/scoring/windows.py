@@ -1,4 +1,4 @@
-"""Pseudo-queries cut out of documents, and where the documents they came from are ranked.
+"""Pseudo-queries cut from documents, and the rank of their source documents.
 
 A window is some words in a row. The right answer is its document without these words: were they
 left in, every window would find its document by itself.

@@ -1,4 +1,4 @@
-"""What the rest of the program may ask of a store.
+"""The storage interface.
 
 A store holds one library: documents with labels and tokens, the files they came from, the
 register of its indexes, and settings. `storage/sqlite/` and `storage/postgresql/` keep this

@@ -1,4 +1,4 @@
-"""What a library says of one of its indexes."""
+"""Index entries of a library."""
 
 from __future__ import annotations
 

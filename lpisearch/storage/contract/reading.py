@@ -1,4 +1,4 @@
-"""What is read from a library, a small protocol for each kind of thing."""
+"""Read protocols of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written to a library, a small protocol for each kind of thing."""
+"""Write protocols of a store."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The library in a database of PostgreSQL, for many users on many machines at once."""
+"""PostgreSQL store, for many users on many machines."""

@@ -1,4 +1,4 @@
-"""A copy of a library of a server: a library in a file, which opens everywhere."""
+"""Back up a PostgreSQL library to a library file."""
 
 from __future__ import annotations
 

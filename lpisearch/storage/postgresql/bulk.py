@@ -1,4 +1,4 @@
-"""Many rows at once, by COPY."""
+"""Bulk insert with COPY."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def stated_errors(place: Address) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise NotUnicode(error.object) from error
     except DamagedCell as error:
-        raise LibraryDamaged(place, str(error) or "a cell is not as it was written") from error
+        raise LibraryDamaged(place, str(error) or "a value is damaged") from error
     except (psycopg.Error, SQLAlchemyError) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         found = stated(place, cause)

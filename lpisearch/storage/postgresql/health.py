@@ -1,4 +1,4 @@
-"""Look for damage in a library of a server, and mend what its documents allow.
+"""Check a PostgreSQL library for damage and repair it.
 
 The server looks after its own pages; what is looked for here is what was changed past this program,
 and whether the index over the tokens is in step with them.
@@ -75,14 +75,14 @@ class PostgreSQLHealth(SQLHealth):
 
     def _sources(self) -> Finding:
         if self.connection.execute(_UNSOURCED).scalar():
-            return damaged("documents without the file that they came from", "database")
+            return damaged("documents whose file record is missing", "database")
         return Finding("database", ok=True, detail="sound")
 
     def _schema(self) -> Finding:
         stated = (SQLSettings(self.connection).get(SCHEMA) or {}).get("digest")
         if stated == schema.schema_digest(self.connection):
-            return Finding("tables", ok=True, detail="as they were made")
-        return damaged("its tables are not as they were made", "tables")
+            return Finding("tables", ok=True, detail="intact")
+        return damaged("its tables were altered", "tables")
 
     def _full_text(self) -> Finding:
         check = "full-text index"
@@ -96,8 +96,8 @@ class PostgreSQLHealth(SQLHealth):
             }
             different += self.connection.execute(_DIFFERENT, given).scalar_one()
         if different:
-            return Finding(check, ok=False, detail="not in step with the documents", next_step=MEND)
-        return Finding(check, ok=True, detail="in step with the documents")
+            return Finding(check, ok=False, detail="out of sync with the documents", next_step=MEND)
+        return Finding(check, ok=True, detail="in sync with the documents")
 
     def _tokens(self) -> Iterator[dict[int, str]]:
         """Yield all tokens by key, some at a time."""

@@ -1,4 +1,4 @@
-"""Which documents have tokens and phrases, by PostgreSQL's own index, and what BM25 gives them."""
+"""Token and phrase search with PostgreSQL's full-text index, and BM25."""
 
 from __future__ import annotations
 

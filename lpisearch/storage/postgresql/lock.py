@@ -1,4 +1,4 @@
-"""Who may write, by advisory locks: PostgreSQL lets go of them when their client is gone.
+"""Writer lock by advisory locks, released when the client disconnects.
 
 Those who ingest share the library, and each has the folders that it names alone: 8 of different
 folders go on side by side. All others, who change what is there already, have the library alone.

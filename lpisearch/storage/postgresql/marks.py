@@ -1,4 +1,4 @@
-"""A mark of the state of a library: drawn anew by every transaction that changes a row.
+"""State token of a library, changed by every writing transaction.
 
 Triggers do it, so that what another program changes in the tables is noticed as well. It is a row
 like any other: a snapshot sees the mark of its own state, and what is undone takes its mark with

@@ -1,4 +1,4 @@
-"""The version of a library's tables in PostgreSQL, by the one history that SQLite has too.
+"""Schema version and migrations of a PostgreSQL library.
 
 A library fills one schema: that of `search_path`, "public" if the address names none.
 """
@@ -156,12 +156,12 @@ def _own_revision(place: Address, connection: Connection) -> str | None:
             raise LibraryTooNew(place, found)
         return found
     if tables >= OWN_TABLES:
-        raise LibraryDamaged(place, "its revision is not as it was written")
+        raise LibraryDamaged(place, "its schema version is damaged")
     if connection.execute(_OTHERS).first() is not None:
-        error = NotALibrary(place, "it holds the tables of another program")
+        error = NotALibrary(place, "it contains another program's tables")
         error.next_step = (
-            "createdb a database for it, or give it a schema of its own: "
-            "CREATE SCHEMA lpisearch, and …?options=-csearch_path%3Dlpisearch"
+            "use a separate database (createdb), or a separate schema: CREATE SCHEMA lpisearch, "
+            "and …?options=-csearch_path%3Dlpisearch"
         )
         raise error
     return None
@@ -169,7 +169,7 @@ def _own_revision(place: Address, connection: Connection) -> str | None:
 
 def _no_schema(place: Address) -> LibraryError:
     error = LibraryNotFound(place)
-    error.next_step = "CREATE SCHEMA with the name of its search_path, then run it again"
+    error.next_step = "run CREATE SCHEMA for the name in its search_path, then try again"
     return error
 
 
@@ -183,12 +183,12 @@ def _check_server(place: Address, number: int, encoding: str, version: str) -> N
     if number < LEAST_VERSION:
         raise ServerTooOld(
             place,
-            f"its server is PostgreSQL {version}, and {LEAST_VERSION} is the oldest that will do",
+            f"its server runs PostgreSQL {version}; {LEAST_VERSION} or newer is required",
             "use a newer server, then run the same command again",
         )
     if encoding != "UTF8":
         raise ServerTooOld(
             place,
-            f"its strings are {encoding}, and not UTF8",
-            "make a database of the encoding UTF8 from template0, and use that",
+            f"its encoding is {encoding}, not UTF8",
+            "create a UTF8 database from template0 and use that",
         )

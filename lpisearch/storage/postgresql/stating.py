@@ -1,4 +1,4 @@
-"""What PostgreSQL says, as an error with a next step; passwords stay where they are."""
+"""Translate PostgreSQL errors, without revealing passwords."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from lpisearch.places import Address
 
-_WHO = "check user and password (PGPASSWORD or ~/.pgpass hold one safely)"
+_WHO = "check the user and password (set it in ~/.pgpass or PGPASSWORD)"
 _START = "start the server or check its address, then run the same command again"
-_GRANT = "let the owner GRANT the right, or connect as another user"
-_WAIT = "raise max_connections of the server, or wait"
-_FREE = "free some space on the disk of the server, then run the same command again"
+_GRANT = "ask the owner to GRANT access, or connect as another user"
+_WAIT = "raise max_connections on the server, or wait"
+_FREE = "free some disk space on the server, then run the same command again"
 _FULL = ("could not write", "could not extend", "No space left")
-_STANDBY = "the server takes no writes (it is a standby)"
+_STANDBY = "the server is read-only (a standby)"
 # By the codes of PostgreSQL, or what they begin with; the longest that fits goes before.
 _STATED: dict[str, Callable[[Address, str], LibraryError]] = {
-    "53100": lambda place, _: LibraryUnwritable(place, "the disk of the server is full"),
+    "53100": lambda place, _: LibraryUnwritable(place, "the server's disk is full"),
     "53200": LibraryUnwritable,
     "58030": LibraryUnwritable,
     "25006": lambda place, _: LibraryUnwritable(place, _STANDBY),

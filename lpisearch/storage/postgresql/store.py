@@ -1,4 +1,4 @@
-"""The store in PostgreSQL: what `storage.contract` asks for, put together."""
+"""The PostgreSQL implementation of `storage.contract`."""
 
 from __future__ import annotations
 

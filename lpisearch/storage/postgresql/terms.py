@@ -1,4 +1,4 @@
-"""Stored tokens as PostgreSQL indexes them: a `tsvector` of just those, and questions to it.
+"""Stored tokens as `tsvector`, and `tsquery` expressions.
 
 PostgreSQL cuts no words here: each token is a lexeme as it stands. In place of positions each has
 its number of occurrences, which is what BM25 asks for; phrases are looked for in the tokens

@@ -1,4 +1,4 @@
-"""Vectors of documents in a table for others, by pgvector: `ORDER BY embedding <=> …`."""
+"""Export document vectors to a pgvector table: `ORDER BY embedding <=> …`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ExportedVectors:
         schema = self._extension()
         if dims > 2 * _MOST_DIMS:
             raise VectorsUnavailable(
-                f"pgvector indexes {2 * _MOST_DIMS:,} dimensions at most, not {dims:,}",
+                f"pgvector can index at most {2 * _MOST_DIMS:,} dimensions, not {dims:,}",
                 call("index", dims=_MOST_DIMS),
             )
         kind = "vector" if dims <= _MOST_DIMS else "halfvec"
@@ -89,7 +89,7 @@ class ExportedVectors:
         if used_by := self._connection.execute(_USERS, {"table": table}).scalars().all():
             raise VectorsUnavailable(
                 f"the table {table} is used by {', '.join(used_by)}",
-                "DROP what uses it, then run it again",
+                "DROP whatever uses it, then try again",
             )
         execute(f"DROP TABLE IF EXISTS {table}")
         execute(f"ALTER TABLE {fresh} RENAME TO {table}")
@@ -107,12 +107,13 @@ class ExportedVectors:
             return str(found)
         if self._connection.execute(_AVAILABLE).scalar() is None:
             raise VectorsUnavailable(
-                "the server has no pgvector",
-                "install it on the server (Debian: postgresql-NN-pgvector), then run it again",
+                "pgvector is not installed on the server",
+                "install it on the server (Debian: postgresql-NN-pgvector), then try again",
             )
         if not self._connection.execute(_MAY_CREATE).scalar():
             raise VectorsUnavailable(
-                "pgvector is not in this database", "let an administrator: CREATE EXTENSION vector"
+                "pgvector is not enabled in this database",
+                "ask an administrator to run CREATE EXTENSION vector",
             )
         where = " SCHEMA public" if self._connection.execute(_PUBLIC).scalar() else ""
         self._connection.exec_driver_sql(f"CREATE EXTENSION vector{where}")

@@ -1,4 +1,4 @@
-"""What is equal in every store that speaks SQL: tables, and what is read from and written to them.
+"""Code shared by all SQL stores.
 
 Where SQLite and PostgreSQL say a thing in words of their own, `dialects` has both.
 """

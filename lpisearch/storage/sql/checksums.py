@@ -1,4 +1,4 @@
-"""Checksums of rows: what was changed past this program is found by them.
+"""Row checksums, which reveal changes made by other programs.
 
 A database notices when its pages do not fit together, or when a column and its index differ, though
 not which of them is right. So every row has a checksum of all its cells, written in the same

@@ -1,4 +1,4 @@
-"""The types of columns, in the words of each database; migrations and tables have the same."""
+"""Column types per database, shared by tables and migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens and content hashes of documents in one fixed order, for those who count and learn."""
+"""Tokens and content hashes in a fixed order, for index builds."""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ class SQLCorpus:
         """Refuse tokens that are not as they were written: nothing is to be learned from them."""
         rows = zip(keys, tokens, strict=True)
         if [checksum_of(self.connection, TOKENS.name, *row) for row in rows] != checksums:
-            raise DamagedCell("tokens are not as they were written")
+            raise DamagedCell("tokens are damaged")

@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL say in different words: each expression once, written for both.
+"""SQL expressions that differ between SQLite and PostgreSQL.
 
 Keys come as JSON in one parameter, any number of them. Nothing that a user typed becomes SQL.
 """

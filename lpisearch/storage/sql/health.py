@@ -1,4 +1,4 @@
-"""Damage that shows in rows, and its repair, in every database alike."""
+"""Detect and repair damaged rows, in every database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PARTS = {
     LABELS: "labels",
-    LABEL_EDITS: "labels by hand",
+    LABEL_EDITS: "manual labels",
     PREDICTED_LABELS: "predicted labels",
     SECTIONS: "sections",
     TOKENS: "tokens",
@@ -41,10 +41,10 @@ PARTS = {
 _NOUNS = {
     SOURCES: "files",
     SETTINGS: "settings",
-    INDEXES: "register of indexes",
-    LABEL_EDITS: "labels by hand",
+    INDEXES: "index register",
+    LABEL_EDITS: "manual labels",
     PREDICTED_LABELS: "predicted labels",
-    FAILURES: "files that failed",
+    FAILURES: "failed files",
 }
 _OF_DOCUMENTS = (DOCUMENTS, LABELS, SECTIONS)
 _SHOWN = 3  # names that fit in a line
@@ -146,15 +146,15 @@ class SQLHealth(ABC):
         noun = _NOUNS[table]
         changed = changed_rows(self.connection, table)
         if not changed:
-            return Finding(noun, ok=True, detail="as they were written")
+            return Finding(noun, ok=True, detail="intact")
         if table is SETTINGS:
-            return damaged("what it says of itself is not as it was written", noun)
+            return damaged("its settings are damaged", noun)
         return Finding(noun, ok=False, detail=_not_as_written(len(changed)), next_step=MEND)
 
     def _documents(self) -> Finding:
         found = self.damaged_documents()
         if not found:
-            return Finding("documents", ok=True, detail="as they were written")
+            return Finding("documents", ok=True, detail="intact")
         names = ", ".join(each.place.id for each in found[:_SHOWN])
         detail = f"{_not_as_written(len(found))}: {names}" + ", …" * (len(found) > _SHOWN)
         return Finding("documents", ok=False, detail=detail, next_step=MEND)
@@ -178,7 +178,7 @@ class SQLHealth(ABC):
         check, number = f"orphan {PARTS[table]}", self._count(orphaned(table))
         if not number:
             return Finding(check, ok=True, detail="none")
-        return Finding(check, ok=False, detail=f"{number} of no document", next_step=MEND)
+        return Finding(check, ok=False, detail=f"{number} without a document", next_step=MEND)
 
     def _delete_orphans(self) -> None:
         for table in PARTS:
@@ -192,8 +192,8 @@ class SQLHealth(ABC):
     def _untokenised(self) -> Finding:
         number = len(self.untokenised())
         if number == 0:
-            return Finding("tokens", ok=True, detail="every document has its tokens")
-        detail = f"{number} documents have none, or not those that were written"
+            return Finding("tokens", ok=True, detail="complete")
+        detail = f"{number} documents have missing or damaged tokens"
         return Finding("tokens", ok=False, detail=detail, next_step=MEND)
 
 
@@ -207,4 +207,4 @@ def _is_orphan(table: Table) -> ColumnElement[bool]:
 
 
 def _not_as_written(number: int) -> str:
-    return "1 is not as it was written" if number == 1 else f"{number:,} are not as written"
+    return "1 damaged" if number == 1 else f"{number:,} damaged"

@@ -1,4 +1,4 @@
-"""Which subspace indexes the library has, and in which folder each is."""
+"""Register of indexes and their folders."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ class SQLIndexes:
     def _entry(self, row: dict[str, Any]) -> IndexEntry:
         stated = row.pop("checksum")
         if checksum_of(self.connection, INDEXES.name, *row.values()) != stated:
-            raise DamagedCell(f"what is kept of the index “{row['name']}” is not as it was written")
+            raise DamagedCell(f"the record of the index “{row['name']}” is damaged")
         return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})

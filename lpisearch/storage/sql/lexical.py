@@ -1,4 +1,4 @@
-"""Which documents a query may find: filters in SQL and phrases in a lexical index, put together."""
+"""Combine SQL filters with phrase matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one history of the tables, for every database: `migrations/`, run by Alembic.
+"""Run the Alembic `migrations/`, shared by every database.
 
 Alembic is imported only where a library has to be made or changed.
 """

@@ -34,7 +34,7 @@ class SQLSettings:
             return None
         stored, stated = found
         if checksum_of(self.connection, SETTINGS.name, name, stored) != stated:
-            raise DamagedCell(f"the setting “{name}” is not as it was written")
+            raise DamagedCell(f"the setting “{name}” is damaged")
         return cast("dict[str, Any]", json.loads(stored))
 
     def set(self, name: str, value: Mapping[str, Any]) -> None:

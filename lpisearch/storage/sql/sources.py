@@ -1,4 +1,4 @@
-"""The files that documents came from: what is known of them, and how far they were read."""
+"""Source files of documents, and how far they were read."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The library on disk: the only room that knows SQLAlchemy and Alembic."""
+"""SQLite store."""

@@ -1,4 +1,4 @@
-"""Connections to the file of a library: how SQLite is told to keep it, and its log of changes."""
+"""SQLite connections: pragmas and the write-ahead log."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def _refuse_unmerged_log(path: Path) -> None:
     """Refuse to pass over what a writer that was stopped left in the write-ahead log."""
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
-        raise LibraryUnwritable(path, f"its last changes are in {log.name}, to be brought in first")
+        raise LibraryUnwritable(
+            path, f"its latest changes are in {log.name} and must be merged first"
+        )
 
 
 def _open(uri: str) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""The connections of this process, and the files that may not be closed as long as there are any.
+"""Count open connections, and keep files open while there are any.
 
 POSIX takes from a process all its locks on a file when it closes any descriptor of that file, the
 locks of SQLite's connections included: another process may then write below a reader that is under

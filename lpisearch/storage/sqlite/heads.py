@@ -1,4 +1,4 @@
-"""What a file says of itself before it is opened: a library, another program's, or damaged."""
+"""Identify a file by its header: library, foreign or damaged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refuse_other_files(path: Path) -> None:
         raise NotALibrary(path, f"it cannot be read ({error.strerror})") from error
     if head and not head.startswith(_SQLITE_MAGIC):
         if _states_ours(head):
-            raise LibraryDamaged(path, "its header is not as it was written")
+            raise LibraryDamaged(path, "its header is damaged")
         raise NotALibrary(path, "it is not an SQLite database")
 
 

@@ -1,4 +1,4 @@
-"""Look for damage in a library, and mend what can be mended from the documents themselves."""
+"""Check a SQLite library for damage and repair it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 # Where a table is listed a second time.
 _LISTED_IN = {
     "documents": ("documents", "ix_documents_source_id_position"),
-    "labels by hand": ("label_edits", "sqlite_autoindex_label_edits_1"),
+    "manual labels": ("label_edits", "sqlite_autoindex_label_edits_1"),
     "predicted labels": ("predicted_labels", "ix_predicted_labels_name"),
     "indexes": ("indexes", "sqlite_autoindex_indexes_1"),
-    "files that failed": ("failures", "sqlite_autoindex_failures_1"),
+    "failed files": ("failures", "sqlite_autoindex_failures_1"),
 }
 _SHOWN = 3  # names that fit in a line
 _TERMS_ASKED = 1000
@@ -123,15 +123,15 @@ class SQLiteHealth(SQLHealth):
         if lines != ["ok"]:
             return damaged("; ".join(map(str, lines[:_SHOWN])))
         if any(row[0] == "documents" for row in lost):
-            return damaged("documents without the file that they came from")
+            return damaged("documents whose file record is missing")
         return Finding("database file", ok=True, detail="sound")
 
     def _schema(self) -> Finding:
         trigger = "document_tokens_deleted"
         stated = (SQLSettings(self.connection).get(SCHEMA) or {}).get("digest")
         if stated == schema.schema_digest(self.connection) or not self._has(trigger):
-            return Finding("tables", ok=True, detail="as they were made")
-        return damaged("its tables are not as they were made", "tables")
+            return Finding("tables", ok=True, detail="intact")
+        return damaged("its tables were altered", "tables")
 
     def _has(self, name: str) -> bool:
         statement = text("SELECT 1 FROM sqlite_master WHERE name = :name")
@@ -166,8 +166,8 @@ class SQLiteHealth(SQLHealth):
                 return Finding(check, ok=True, detail=f"not compared: {error.orig}")
             sound = False
         if not sound:
-            return Finding(check, ok=False, detail="not in step with the documents", next_step=MEND)
-        return Finding(check, ok=True, detail="in step with the documents")
+            return Finding(check, ok=False, detail="out of sync with the documents", next_step=MEND)
+        return Finding(check, ok=True, detail="in sync with the documents")
 
 
 def _code(error: DatabaseError) -> int:

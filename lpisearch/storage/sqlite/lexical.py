@@ -1,4 +1,4 @@
-"""Which documents a query may find, and what BM25 gives them.
+"""Full-text matches and BM25 scores from FTS5.
 
 Tokens and filters go in, keys come out. Text reaches FTS5 through `match_expression` and through
 nothing else.

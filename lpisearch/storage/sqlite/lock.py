@@ -1,4 +1,4 @@
-"""One writer at a time, whatever name it has for the library; the system lets go at any death.
+"""Writer lock, released by the system if the process dies.
 
 SQLite alone would let two ingests take turns batch by batch and trip over each other's
 documents; and it could not say who holds the library. So a writer holds two locks. One is on a
@@ -90,7 +90,7 @@ def _open(library: Path, lock: Path) -> IO[str]:
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
         os.close(descriptor)
-        raise LibraryUnwritable(library, f"{lock.name} is no file of this program")
+        raise LibraryUnwritable(library, f"{lock.name} exists and is not an lpisearch lock file")
     return os.fdopen(descriptor, "r+", encoding="utf-8")
 
 

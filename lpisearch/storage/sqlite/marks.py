@@ -1,4 +1,4 @@
-"""A mark of the state of a library: a number that every transaction that changes it sets anew.
+"""State token of a library, changed by every writing transaction.
 
 It lies in the header of the file (`user_version`), so it is read without looking at a table, and
 it is part of the transaction: a snapshot sees the mark of its own state. It is drawn by chance, so

@@ -1,4 +1,4 @@
-"""The version of a library's tables, and the way from one version to the next.
+"""Schema version and migrations of a SQLite library.
 
 Opening is cheap: the revision is read by plain SQL, and Alembic is imported only where a
 library has to be made or changed.
@@ -56,7 +56,7 @@ def create_library(path: Path) -> Database:
     """Open a library for writing; make it first if there is none."""
     if not path.exists():
         if not path.parent.is_dir():
-            raise LibraryUnwritable(path, f"there is no folder {path.parent}")
+            raise LibraryUnwritable(path, f"the folder {path.parent} does not exist")
         _make(path)
     else:
         upgrade(path)
@@ -128,7 +128,7 @@ def _revision_at(path: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         raise LibraryNotFound(path) from None
     except OSError as error:
-        raise NotALibrary(path, f"it cannot be looked at ({error.strerror})") from error
+        raise NotALibrary(path, f"it cannot be read ({error.strerror})") from error
     with Database.connect(path, writable=False) as database, database.reading() as connection:
         return _own_revision(path, connection)
 
@@ -142,8 +142,8 @@ def _own_revision(path: Path, connection: Connection) -> str | None:
     application = connection.execute(text("PRAGMA application_id")).scalar()
     if found is None or not found.isdigit() or application != APPLICATION_ID:
         if tables >= _OWN_TABLES:
-            raise LibraryDamaged(path, "its revision is not as it was written")
-        raise NotALibrary(path, "it holds the tables of another program")
+            raise LibraryDamaged(path, "its schema version is damaged")
+        raise NotALibrary(path, "it contains another program's tables")
     if found > HEAD:
         raise LibraryTooNew(path, found)
     return found

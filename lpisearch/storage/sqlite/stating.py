@@ -1,4 +1,4 @@
-"""What SQLite says, and what damage in a cell leads to, as an error with a next step."""
+"""Translate SQLite errors and damaged values into user errors."""
 
 from __future__ import annotations
 

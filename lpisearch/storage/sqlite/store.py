@@ -1,4 +1,4 @@
-"""The store in one SQLite file: what `storage.contract` asks for, put together."""
+"""The SQLite implementation of `storage.contract`."""
 
 from __future__ import annotations
 

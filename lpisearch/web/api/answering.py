@@ -1,4 +1,4 @@
-"""From a request to an answer: what all endpoints have in common.
+"""Request handling common to all endpoints.
 
 The work is done in a few threads, first come, first served: more would wait for each other. What
 lasts as long as the library is as it is has an ETag, and is kept: whoever shows the ETag is told
@@ -126,7 +126,7 @@ async def _body(endpoint: Endpoint, request: Request) -> Any:
     try:
         content = await request.body()
     except ClientDisconnect:
-        raise Refused(400, "The request ended before its body did.") from None
+        raise Refused(400, "The request body is incomplete.") from None
     try:
         value = json.loads(content or b"{}", parse_constant=_refuse_constant)
         _refuse_surrogates(value)
@@ -140,7 +140,7 @@ async def _body(endpoint: Endpoint, request: Request) -> Any:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def _refuse_surrogates(value: Any) -> None:
@@ -148,7 +148,7 @@ def _refuse_surrogates(value: Any) -> None:
     first, last = _SURROGATES
     if isinstance(value, str):
         if any(first <= character <= last for character in value):
-            raise ValueError("a text is not valid Unicode")
+            raise ValueError("a string is not valid Unicode")
     elif isinstance(value, dict):
         for name, each in value.items():
             _refuse_surrogates(name)
@@ -168,7 +168,7 @@ async def _spooled(request: Request) -> AsyncIterator[Path]:
                 async for piece in request.stream():
                     await asyncio.to_thread(stream.write, piece)
             except ClientDisconnect:
-                raise Refused(400, "The request ended before its body did.") from None
+                raise Refused(400, "The request body is incomplete.") from None
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)  # noqa: ASYNC240 (one call of the system)

@@ -1,4 +1,4 @@
-"""The parameters of a search and of a filter, and what they mean as options."""
+"""Search and filter parameters, and their conversion to options."""
 
 from __future__ import annotations
 
@@ -20,38 +20,49 @@ _WAYS = ("hybrid", "semantic", "lexical")
 
 FILTER = (
     Param("label", "Documents with any of these labels", many=True),
-    Param("predicted", "Documents for which any of these labels was predicted", many=True),
-    Param("path", "A folder or a glob over path or id", default=""),
-    Param("split", "Documents of this split", default=""),
+    Param("predicted", "Documents with any of these predicted labels", many=True),
+    Param("path", "Folder, or glob matched against path or id", default=""),
+    Param("split", "Documents in this split", default=""),
     Param("since", "Dated on or after: 2024, 2024-05 or 2024-05-31", default=""),
     Param("until", "Dated on or before", default=""),
-    Param("media_type", "Of this media type", default=""),
-    Param("where", "KEY=VALUE of the metadata, each of which must hold", many=True),
+    Param("media_type", "Documents of this media type", default=""),
+    Param("where", "Metadata as KEY=VALUE; all must match", many=True),
 )
-INDEX = Param("index", "The name of the index", default="default")
+INDEX = Param("index", "Name of the index", default="default")
 _RANKING = (
-    Param("by", "What ranks the documents", default="hybrid", choices=_WAYS),
-    Param("sort", "The order of the best hits", default="relevance", choices=SORTS),
-    Param("k", "How many hits", "integer", 10, least=0, most=_LIMITS.hits),
-    Param("offset", "How many to pass over", "integer", 0, least=0, most=_LIMITS.depth),
-    Param("min_score", "Leave out hits below it", "number"),
-    Param("semantic_weight", "How much places count beside words", "number", least=0, most=1e6),
-    Param("collapse", "Show one of several that are nearly the same", "boolean", default=False),
-    Param("explain", "Say of each hit which words make it near", "boolean", default=False),
-    Param("facets", "Count all that may be found", "boolean", default=False),
+    Param("by", "Ranking mode", default="hybrid", choices=_WAYS),
+    Param("sort", "Sort order of the results", default="relevance", choices=SORTS),
+    Param("k", "Number of results", "integer", 10, least=0, most=_LIMITS.hits),
+    Param("offset", "Number to skip", "integer", 0, least=0, most=_LIMITS.depth),
+    Param("min_score", "Minimum score", "number"),
+    Param(
+        "semantic_weight",
+        "Weight of meaning against words in hybrid ranking",
+        "number",
+        least=0,
+        most=1e6,
+    ),
+    Param("collapse", "Show only one of several near-duplicates", "boolean", default=False),
+    Param("explain", "Explain which words make each result similar", "boolean", default=False),
+    Param(
+        "facets",
+        "Include counts by label, date, folder, split and format",
+        "boolean",
+        default=False,
+    ),
     INDEX,
 )
-QUESTION = Param("q", "The question", default="", longest=_LIMITS.query_characters)
+QUESTION = Param("q", "The query", default="", longest=_LIMITS.query_characters)
 FEEDBACK = (
-    Param("like", "The question moves towards this document", many=True),
-    Param("unlike", "The question moves away from this document", many=True),
+    Param("like", "Prefer documents like this one", many=True),
+    Param("unlike", "Avoid documents like this one", many=True),
 )
 SEARCH = (QUESTION, *FEEDBACK, *_RANKING, *FILTER)
 SIMILAR = (*_RANKING, *FILTER)
 LISTING = (
-    Param("limit", "How many documents", "integer", 50, least=0, most=1000),
-    Param("offset", "How many to pass over", "integer", 0, least=0),
-    Param("sort", "The order", default="added", choices=ENTRY_SORTS),
+    Param("limit", "Number of documents", "integer", 50, least=0, most=1000),
+    Param("offset", "Number to skip", "integer", 0, least=0),
+    Param("sort", "Sort order", default="added", choices=ENTRY_SORTS),
     *FILTER,
 )
 

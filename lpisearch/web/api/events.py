@@ -1,4 +1,4 @@
-"""The progress of a job, as server-sent events: one whenever it has changed, until it has ended.
+"""Job progress as server-sent events.
 
 `event: progress` and, last, `event: end`, each with the job as JSON (without what it gave). A
 connection holds no thread, and ends with the server.

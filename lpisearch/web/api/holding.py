@@ -1,4 +1,4 @@
-"""Endpoints of what the library holds: documents, labels, its state and its health."""
+"""Endpoints for documents, labels, status and health."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from lpisearch.records import Filter
     from lpisearch.web.api.table import Asked
 
-_ID = Param("id", "An id or a path", in_path=True)
-_IDS = Param("id", "An id or a path; all of them or none are removed", many=True, required=True)
+_ID = Param("id", "Document id or path", in_path=True)
+_IDS = Param("id", "Document id or path; all are removed or none", many=True, required=True)
 _PDF = "application/pdf"
 _PDF_ENDING = ".pdf"
 # What a PDF may do where a browser shows it: nothing but be shown.
@@ -133,7 +133,7 @@ def label(asked: Asked) -> dict[str, Any]:
     """Give and take labels."""
     body: ToLabel = asked.body
     if not body.documents and body.where is None:
-        raise Refused(422, "Name documents, or a filter in where.")
+        raise Refused(422, "Give documents, or a filter in where.")
     given = {"add": body.add, "remove": body.remove}
     return label_record(asked.library.label(*body.documents, where=body.where, **given))
 
@@ -214,13 +214,13 @@ ENDPOINTS = (
         writes=True,
     ),
     Endpoint(
-        *("GET", "/export", "export", export, "Give documents, a line of JSON each"),
+        *("GET", "/export", "export", export, "Export documents as JSON Lines"),
         *({"type": "string"}, FILTER),
         media_type="application/jsonl",
     ),
     Endpoint(
         *("GET", "/originals/{id:path}", "original", original),
-        *("Give the file that a document came from", {"type": "string"}, (_ID,)),
+        *("Download the original file of a document", {"type": "string"}, (_ID,)),
         media_type="application/octet-stream",
     ),
     Endpoint(
@@ -232,13 +232,13 @@ ENDPOINTS = (
         lasts=True,
     ),
     Endpoint(
-        *("POST", "/labels", "label", label, "Give documents labels and take others away"),
+        *("POST", "/labels", "label", label, "Add and remove labels"),
         *("LabelReport", (), ToLabel),
         writes=True,
     ),
     Endpoint(
         *("GET", "/predicted/{id:path}", "predicted", predicted),
-        "Show the labels that were predicted for a document",
+        "Show the predicted labels of a document",
         *({"type": "array", "items": {"$ref": "#/components/schemas/PredictedLabel"}}, (_ID,)),
         lasts=True,
     ),
@@ -253,25 +253,27 @@ ENDPOINTS = (
         *("GET", "/names", "names", names, "Complete the name of a label, index or document"),
         {"type": "array", "items": {"type": "string"}},
         (
-            Param("kind", "Of what", required=True, choices=_KINDS),
-            Param("beginning", "How it begins", default=""),
-            Param("most", "How many", "integer", 100, least=0, most=1000),
+            Param("kind", "Kind of name", required=True, choices=_KINDS),
+            Param("beginning", "Prefix", default=""),
+            Param("most", "Number to return", "integer", 100, least=0, most=1000),
         ),
         lasts=True,
     ),
     Endpoint(
-        *("GET", "/vectors", "vectors", vectors, "Give the vectors of an index"),
+        *("GET", "/vectors", "vectors", vectors, "Return the vectors of an index"),
         "Vectors",
         (
             INDEX,
-            Param("limit", "How many", "integer", 100, least=0, most=1000),
-            Param("offset", "How many to pass over", "integer", 0, least=0),
+            Param("limit", "Number to return", "integer", 100, least=0, most=1000),
+            Param("offset", "Number to skip", "integer", 0, least=0),
         ),
     ),
-    Endpoint("GET", "/status", "status", status, "Say what the library holds", "Status"),
-    Endpoint("GET", "/doctor", "doctor", doctor, "Look for damage", "Findings"),
     Endpoint(
-        *("POST", "/plan", "plan", plan, "Say what building an index will take"),
+        "GET", "/status", "status", status, "Show the contents and state of the library", "Status"
+    ),
+    Endpoint("GET", "/doctor", "doctor", doctor, "Check for damage", "Findings"),
+    Endpoint(
+        *("POST", "/plan", "plan", plan, "Estimate the cost of building an index"),
         *("IndexPlan", (), ToPlan),
     ),
 )

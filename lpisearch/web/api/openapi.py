@@ -32,7 +32,7 @@ def description(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
         "info": {
             "title": "lpisearch",
             "version": __version__,
-            "description": "Search and classify documents by meaning, on a plain CPU.",
+            "description": "Search and classify documents by meaning, on an ordinary computer.",
         },
         "paths": paths,
         "components": {
@@ -69,7 +69,7 @@ def _content(endpoint: Endpoint, answer: dict[str, Any]) -> dict[str, Any]:
 
 def _problem() -> dict[str, Any]:
     return {
-        "description": "What went wrong (RFC 9457)",
+        "description": "Problem details (RFC 9457)",
         "content": {"application/problem+json": {"schema": ref("Problem")}},
     }
 
@@ -77,7 +77,7 @@ def _problem() -> dict[str, Any]:
 def _events(parameters: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "operationId": "jobEvents",
-        "summary": "Follow a job: server-sent events “progress” and, last, “end”",
+        "summary": "Follow a job as server-sent events: “progress”, then “end”",
         "parameters": parameters,
         "responses": {
             "200": {

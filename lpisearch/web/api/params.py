@@ -34,7 +34,7 @@ def read_params(
     """
     wrong: list[dict[str, str]] = []
     known = {param.name for param in params}
-    wrong += [_error(name, "is not known here") for name in given if name not in known]
+    wrong += [_error(name, "is unknown") for name in given if name not in known]
     values = {}
     for param in params:
         texts = [in_path[param.name]] if param.in_path else given.getlist(param.name)
@@ -94,20 +94,20 @@ def _one(param: Param, text: str) -> Any:
         return _text(param, text)
     if param.kind == "boolean":
         if text.lower() not in _BOOLEANS:
-            raise ValueError("is neither true nor false")
+            raise ValueError("must be true or false")
         return _BOOLEANS[text.lower()]
     if param.kind == "integer":
         if not _INTEGER.fullmatch(text):
-            raise ValueError("is no whole number")
+            raise ValueError("must be a whole number")
         return _bounded(param, int(text))
     if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise ValueError("is no number")
+        raise ValueError("must be a number")
     return _bounded(param, float(text))
 
 
 def _text(param: Param, text: str) -> str:
     if param.choices and text not in param.choices:
-        raise ValueError(f"is none of: {', '.join(param.choices)}")
+        raise ValueError(f"must be one of: {', '.join(param.choices)}")
     if len(text) > param.longest:
         raise ValueError(f"is longer than {param.longest:,} characters")
     return text
@@ -115,7 +115,7 @@ def _text(param: Param, text: str) -> str:
 
 def _bounded(param: Param, number: float) -> float:
     if param.least is not None and number < param.least:
-        raise ValueError(f"is less than {param.least:g}")
+        raise ValueError(f"must be at least {param.least:g}")
     if param.most is not None and number > param.most:
-        raise ValueError(f"is more than {param.most:,g}")
+        raise ValueError(f"must be at most {param.most:,g}")
     return number

@@ -1,4 +1,4 @@
-"""The description of the API as a page: plain HTML, from nowhere else, without a script."""
+"""The API reference as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[st
     yield f'<section id="{escape(name)}">\n<h2><code>{method} {escape(path)}</code></h2>\n'
     yield f"<p>{escape(operation['summary'])}.</p>\n"
     if operation["parameters"]:
-        yield "<table><thead><tr><th>parameter<th>what it means<th>values</thead><tbody>\n"
+        yield "<table><thead><tr><th>Parameter<th>Description<th>Values</thead><tbody>\n"
         for param in operation["parameters"]:
             must = " (required)" if param["required"] else ""
             yield f"<tr><td><code>{escape(param['name'])}</code>{must}"
@@ -58,7 +58,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[st
         for kind, body in operation["requestBody"]["content"].items():
             yield f"<p>Body: <code>{escape(kind)}</code></p>\n"
             if body:
-                yield f"<details><summary>Form</summary><pre>{escape(json_text(body, indent=1))}"
+                yield f"<details><summary>Schema</summary><pre>{escape(json_text(body, indent=1))}"
                 yield "</pre></details>\n"
     yield from _answers(operation["responses"])
     yield "</section>\n"
@@ -74,7 +74,7 @@ def _answers(responses: dict[str, Any]) -> Iterator[str]:
 
 def _values(form: dict[str, Any]) -> str:
     if form["type"] == "array":
-        return f"{_values(form['items'])}, several times"
+        return f"{_values(form['items'])}, repeatable"
     if "enum" in form:
         return ", ".join(form["enum"])
     bounds = [
@@ -82,5 +82,5 @@ def _values(form: dict[str, Any]) -> str:
         for name, said in (("minimum", "at least"), ("maximum", "at most"))
         if name in form
     ]
-    default = [f"{form['default']!r} if not given"] if form.get("default") not in (None, "") else []
+    default = [f"default {form['default']!r}"] if form.get("default") not in (None, "") else []
     return ", ".join([form["type"], *bounds, *default])

@@ -1,4 +1,4 @@
-"""Files that were sent, under the names that they have where they came from."""
+"""Uploaded files under their original names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of answers, as JSON Schemas: those of `records/wire.py`, mostly by their records."""
+"""JSON Schemas of responses, derived from the records."""
 
 from __future__ import annotations
 

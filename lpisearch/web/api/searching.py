@@ -1,4 +1,4 @@
-"""Endpoints that ask: search, similar documents, facets, topics, classes."""
+"""Endpoints for search, similar documents, facets, topics and classification."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LIMITS = ServeLimits()
 _MOST_TEXT, _MOST_QUERIES = _LIMITS.text_characters, 1000
 _CLASSIFIERS = ("auto", "centroid", "knn", "map-svm", "svm", "svm+centroid", "svm+map-svm")
-_ID = Param("id", "An id or a path", required=True)
+_ID = Param("id", "Document id or path", required=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,32 +175,41 @@ def classify_file(asked: Asked) -> dict[str, Any]:
 
 def _check_length(text: str) -> None:
     if len(text) > _MOST_TEXT:
-        raise Refused(413, f"A text may have {_MOST_TEXT:,} characters.")
+        raise Refused(413, f"Text is limited to {_MOST_TEXT:,} characters.")
 
 
-_NAME = Param("name", "What the file is called: its ending tells the format", required=True)
+_NAME = Param("name", "File name; its extension sets the format", required=True)
 _JUDGING = (
     _NAME,
-    Param("k", "How many labels", "integer", 5, least=0, most=1000),
-    Param("classifier", "Which judges", default="auto", choices=_CLASSIFIERS),
+    Param("k", "Number of labels", "integer", 5, least=0, most=1000),
+    Param("classifier", "Classifier", default="auto", choices=_CLASSIFIERS),
     INDEX,
-    Param("confidence", "Below it, none of these", "number", 0.5, least=0, most=1),
+    Param(
+        "confidence",
+        "Answer “none of these” below this probability",
+        "number",
+        0.5,
+        least=0,
+        most=1,
+    ),
 )
 _TOPICS = (
-    Param("number", "Of topics; else read off the spectrum", "integer", least=1, most=1000),
-    Param("terms", "How many words of each", "integer", 8, least=0, most=100),
-    Param("documents", "How many documents of each", "integer", 3, least=0, most=100),
-    Param("seed", "Of every random choice", "integer", 0, least=0, most=2**32 - 1),
+    Param(
+        "number", "Number of topics (default: chosen from the index)", "integer", least=1, most=1000
+    ),
+    Param("terms", "Words per topic", "integer", 8, least=0, most=100),
+    Param("documents", "Documents per topic", "integer", 3, least=0, most=100),
+    Param("seed", "Random seed", "integer", 0, least=0, most=2**32 - 1),
     INDEX,
 )
 _MAP = (
-    Param("projection", "How", default="plane", choices=("plane", "neighbours")),
+    Param("projection", "Map layout", default="plane", choices=("plane", "neighbours")),
     *(param for param in _TOPICS if param.name in {"number", "seed", "index"}),
 )
 ENDPOINTS = (
-    Endpoint("GET", "/search", "search", search, "Find documents", "Answer", SEARCH, lasts=True),
+    Endpoint("GET", "/search", "search", search, "Search documents", "Answer", SEARCH, lasts=True),
     Endpoint(
-        *("GET", "/reason", "reason", reason, "Say why a search finds a document where it does"),
+        *("GET", "/reason", "reason", reason, "Explain why a document ranks where it does"),
         *("Reason", (_ID, *SEARCH)),
         lasts=True,
     ),
@@ -210,45 +219,45 @@ ENDPOINTS = (
             "/marks",
             "marks",
             marks,
-            "Find words of a question, and near words, in texts",
+            "Mark query words and related words in texts",
         ),
         *("Marks", (), ToMark),
     ),
     Endpoint(
-        *("GET", "/map", "map", drawn, "Place all documents in a plane", "DocumentMap", _MAP),
+        *("GET", "/map", "map", drawn, "Map all documents in two dimensions", "DocumentMap", _MAP),
         lasts=True,
     ),
     Endpoint(
-        *("GET", "/similar", "similar", similar, "Find documents that are like one", "Answer"),
+        *("GET", "/similar", "similar", similar, "Find documents similar to a document", "Answer"),
         (_ID, *SIMILAR),
         lasts=True,
     ),
     Endpoint(
         *("POST", "/similar", "similarToText", similar_to_text),
-        *("Find documents that are like a text", "Answer", SIMILAR, Text),
+        *("Find documents similar to a text", "Answer", SIMILAR, Text),
     ),
     Endpoint(
         *("POST", "/similar/file", "similarToFile", similar_to_file),
-        *("Find documents that are like a file", "Answer", (_NAME, *SIMILAR), "file"),
+        *("Find documents similar to a file", "Answer", (_NAME, *SIMILAR), "file"),
     ),
     Endpoint(
-        *("POST", "/batch", "batch", batch, "Answer many questions, in which no sign is special"),
+        *("POST", "/batch", "batch", batch, "Run many queries, taken literally"),
         *("Runs", (), ToAnswer),
     ),
     Endpoint(
         *("GET", "/facets", "facets", facets, "Count documents", "Facets", FILTER), lasts=True
     ),
     Endpoint(
-        *("GET", "/topics", "topics", topics, "Find what the library is about", "TopicReport"),
+        *("GET", "/topics", "topics", topics, "Find topics", "TopicReport"),
         _TOPICS,
         lasts=True,
     ),
     Endpoint(
-        *("POST", "/classify", "classify", classify, "Judge a text by the labels"),
+        *("POST", "/classify", "classify", classify, "Classify a text"),
         *("Classification", (), ToClassify),
     ),
     Endpoint(
-        *("POST", "/classify/file", "classifyFile", classify_file, "Judge a file by the labels"),
+        *("POST", "/classify/file", "classifyFile", classify_file, "Classify a file"),
         *("Classification", _JUDGING, "file"),
     ),
 )

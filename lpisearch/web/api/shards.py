@@ -1,4 +1,4 @@
-"""Endpoints of a shard, for the server in front of all: it scores in step with the others."""
+"""Shard endpoints, called by the server in front of the shards."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ class ToKnow:
 
 
 _ROWS: tuple[tuple[str, type, str], ...] = (
-    ("state", Nothing, "Give the mark of a shard as it is"),
-    ("tokens", OfDocument, "Give the tokens of a document to the other shards"),
-    ("begin", ToBegin, "Take a question that all shards are asked"),
-    ("step", ToStep, "Go on with what all shards have said"),
-    ("best", ToSayBest, "Name more of the best documents"),
-    ("finish", ToFinish, "Give the hits that are shown"),
-    ("reason", ToReason, "Say why a document stands where it does"),
-    ("tally", ToTally, "Count documents, to be added up"),
+    ("state", Nothing, "Return the state token of a shard"),
+    ("tokens", OfDocument, "Return the tokens of a document"),
+    ("begin", ToBegin, "Start a query"),
+    ("step", ToStep, "Continue a query with the results of all shards"),
+    ("best", ToSayBest, "Return more top documents"),
+    ("finish", ToFinish, "Return full results"),
+    ("reason", ToReason, "Explain why a document ranks where it does"),
+    ("tally", ToTally, "Count documents in this shard"),
     ("known", ToKnow, "Count the labels of a shard"),
 )
 
@@ -128,7 +128,7 @@ def _check(body: Any) -> None:
     elif isinstance(body, ToSayBest):
         most = body.most
     if not 0 <= most <= _MOST:
-        raise Refused(422, f"From 0 to {_MOST:,} documents are named at once.")
+        raise Refused(422, f"Ask for 0 to {_MOST:,} documents at a time.")
 
 
 ENDPOINTS = tuple(

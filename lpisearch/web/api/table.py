@@ -1,4 +1,4 @@
-"""What an endpoint is: one row of the table from which routes and their description are made."""
+"""Endpoint definitions, from which routes and the API description are generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endpoints of what takes longer: files are brought in, indexes built, labels predicted."""
+"""Endpoints for jobs: ingest, index, predict and evaluate."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MOST_DIMENSIONS = 200
 _IN_DATABASE = "db"  # in place of a folder
 _FIELD = re.compile(r"[\w -]{0,100}")
 _LANGUAGES = re.compile(r"[A-Za-z_]*(\+[A-Za-z_]+)*", re.ASCII)
-_ID = Param("id", "Of the job", in_path=True)
+_ID = Param("id", "Job id", in_path=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ToEvaluate:
 def upload(asked: Asked) -> dict[str, Any]:
     """Keep a file that was sent."""
     if asked.file is None:
-        raise Refused(400, "There is no file.")
+        raise Refused(400, "No file was sent.")
     saved = save_upload(asked.state, asked.values["name"], _pieces(asked.file))
     name = saved.relative_to(uploads_folder(asked.state)).as_posix()
     return {"name": name, "bytes": saved.stat().st_size}
@@ -109,7 +109,7 @@ def ingest(asked: Asked) -> Reply:
     if body.uploads:
         paths.append(uploads_folder(asked.state))
     if not paths:
-        raise Refused(422, "Name paths, or uploads.")
+        raise Refused(422, "Give paths or uploads.")
     options = _checked(body.options)
     library = asked.library
 
@@ -129,15 +129,15 @@ def _checked(options: IngestOptions) -> IngestOptions:
     read = options.read
     fields = (read.labels, read.split, read.id_field, read.title_field, read.text_field)
     if not all(map(_FIELD.fullmatch, fields)):
-        raise Refused(422, "Labels, split and fields are named, and are no files.")
+        raise Refused(422, "labels, split and field options must be names, not files.")
     if not _LANGUAGES.fullmatch(read.ocr):
-        raise Refused(422, "ocr names languages, such as deu+eng.")
+        raise Refused(422, "ocr must be languages, such as deu+eng.")
     if options.find.follow_links:
-        raise Refused(422, "Links are not followed here.")
+        raise Refused(422, "follow_links is not available over the API.")
     if not 0 < read.max_document_bytes <= _MOST_DOCUMENT:
-        raise Refused(422, f"max_document_bytes is at most {_MOST_DOCUMENT:,}.")
+        raise Refused(422, f"max_document_bytes must be at most {_MOST_DOCUMENT:,}.")
     if options.batch_documents < 1:
-        raise Refused(422, "batch_documents is at least 1.")
+        raise Refused(422, "batch_documents must be at least 1.")
     return replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
 
 
@@ -146,7 +146,7 @@ def index(asked: Asked) -> Reply:
     options: IndexOptions = asked.body.options
     options = replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
     if options.cluster or options.workers:
-        raise Refused(422, "Who does the work is chosen where the server runs.")
+        raise Refused(422, "Workers and clusters can only be set on the server.")
     if options.index_store not in {"", _IN_DATABASE}:
         folder = allowed_path(asked.state, options.index_store)
         options = replace(options, index_store=str(folder))
@@ -191,7 +191,7 @@ def evaluate(asked: Asked) -> Reply:
     if len(wishes) > 1:
         raise Refused(422, "At most one of categories, clusters, retrieval and similarity.")
     if body.options.matrix is not None:
-        raise Refused(422, "A matrix is not measured here.")
+        raise Refused(422, "Matrices cannot be evaluated over the API.")
     wanted: Any = wishes[0] if wishes else None
     if isinstance(wanted, RetrievalOptions):
         queries, qrels = wanted.queries, wanted.qrels
@@ -218,7 +218,7 @@ def dimensions(asked: Asked) -> Reply:
     """Begin to show the dimensions of a sparse map, which may have to be learned."""
     options: DimensionOptions = asked.body
     if not 0 < options.dims <= _MOST_DIMENSIONS:
-        raise Refused(422, f"dims is from 1 to {_MOST_DIMENSIONS}.")
+        raise Refused(422, f"dims must be between 1 and {_MOST_DIMENSIONS}.")
 
     def work(job: Job) -> Any:
         on_stage = partial(_tell_stage, job)
@@ -249,45 +249,45 @@ def stop(asked: Asked) -> dict[str, Any]:
 
 ENDPOINTS = (
     Endpoint(
-        *("POST", "/uploads", "upload", upload, "Send a file, to be brought in later"),
+        *("POST", "/uploads", "upload", upload, "Upload a file to ingest later"),
         {
             "type": "object",
             "properties": {"name": {"type": "string"}, "bytes": {"type": "integer"}},
         },
-        (Param("name", "Of the file; folders may stand before it", required=True),),
+        (Param("name", "File name, optionally with folders", required=True),),
         "file",
         status=201,
         writes=True,
     ),
     Endpoint(
-        *("POST", "/jobs/ingest", "ingest", ingest, "Begin to bring files in", "Job"),
+        *("POST", "/jobs/ingest", "ingest", ingest, "Start ingesting files", "Job"),
         *((), ToIngest),
         status=202,
         writes=True,
     ),
     Endpoint(
-        *("POST", "/jobs/index", "index", index, "Begin to build an index", "Job", (), ToIndex),
+        *("POST", "/jobs/index", "index", index, "Start building an index", "Job", (), ToIndex),
         status=202,
         writes=True,
     ),
     Endpoint(
-        *("POST", "/jobs/predict", "predict", predict, "Begin to predict labels", "Job"),
+        *("POST", "/jobs/predict", "predict", predict, "Start predicting labels", "Job"),
         *((), ToPredict),
         status=202,
         writes=True,
     ),
     Endpoint(
-        *("POST", "/jobs/evaluate", "evaluate", evaluate, "Begin to measure", "Job"),
+        *("POST", "/jobs/evaluate", "evaluate", evaluate, "Start an evaluation", "Job"),
         *((), ToEvaluate),
         status=202,
     ),
     Endpoint(
         *("POST", "/jobs/dimensions", "dimensions", dimensions),
-        *("Begin to show the dimensions of a sparse map", "Job", (), DimensionOptions),
+        *("Start computing the dimensions of a sparse model", "Job", (), DimensionOptions),
         status=202,
     ),
     Endpoint(
-        *("GET", "/jobs", "jobs", jobs, "List jobs, the newest first"),
+        *("GET", "/jobs", "jobs", jobs, "List jobs, newest first"),
         {
             "type": "object",
             "properties": {

@@ -1,1 +1,1 @@
-"""Work that takes longer than an answer may: ingests, indexes, evaluations, one after the other."""
+"""Background jobs: ingest, index and evaluate, one at a time."""

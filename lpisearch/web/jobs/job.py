@@ -1,4 +1,4 @@
-"""One job: what was asked for, how far it has come, and how it ended."""
+"""One job: request, progress and outcome."""
 
 from __future__ import annotations
 

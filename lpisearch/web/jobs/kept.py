@@ -1,4 +1,4 @@
-"""The jobs that had not ended, on disk, so that the next start can name them.
+"""Save unfinished jobs, to report them at the next start.
 
 They are kept in the folder for such state of the system, a file for each library.
 """

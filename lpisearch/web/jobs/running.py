@@ -1,4 +1,4 @@
-"""All jobs of a server: one that writes at a time, and one that reads beside it."""
+"""Job queue: one writing and one reading job at a time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Jobs:
         """
         with self._changed:
             if self._closing.is_set() or len(self._waiting[writes]) >= MOST_WAITING:
-                raise Refused(503, "Too many jobs wait, or the server is ending.")
+                raise Refused(503, "Too many jobs are waiting, or the server is shutting down.")
             job = Job(secrets.token_hex(8), kind, asked, python=python)
             self._jobs[job.id] = job
             self._waiting[writes].append((job, work))
@@ -92,7 +92,7 @@ class Jobs:
         with self._changed:
             job = self._jobs.get(name)
         if job is None:
-            raise Refused(404, f"There is no job “{name[:100]}”.")
+            raise Refused(404, f"No such job: “{name[:100]}”.")
         return job
 
     def stop(self, name: str) -> Job:
@@ -181,7 +181,7 @@ class Jobs:
             return {"state": FAILED, "problem": {"status": error.status, "detail": error.detail}}
         except Exception:  # noqa: BLE001 (a defect ends the job, not the server)
             _LOG.exception("A job of the kind “%s” failed", job.kind)
-            said = {"status": 500, "detail": "Something unexpected happened; see the server's log."}
+            said = {"status": 500, "detail": "Unexpected error; see the server log."}
             return {"state": FAILED, "problem": said}
 
 

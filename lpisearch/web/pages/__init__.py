@@ -1,4 +1,4 @@
-"""What people see: one module for each page, in `ROUTES`."""
+"""HTML pages, one module each, listed in `ROUTES`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked for on the search page: the whole of it stands in the address."""
+"""Search page state, stored entirely in the URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One document: its text with the matches, what is known of it, and what is like it."""
+"""Document page: text with matches, details and similar documents."""
 
 from __future__ import annotations
 

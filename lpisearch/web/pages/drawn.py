@@ -1,4 +1,4 @@
-"""The map, the topics and the colours of labels, as all pages show them."""
+"""Map, topics and label colours shared by all pages."""
 
 from __future__ import annotations
 

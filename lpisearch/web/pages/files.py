@@ -1,4 +1,4 @@
-"""The file that a document came from: given out as a download, a PDF to be read at its page."""
+"""Serve the original file of a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes long to compute and is asked for again: kept as long as the library stays the same."""
+"""Cache slow results while the library is unchanged."""
 
 from __future__ import annotations
 

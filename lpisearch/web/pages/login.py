@@ -1,4 +1,4 @@
-"""The page where a browser shows the token, once."""
+"""Login page for the token."""
 
 from __future__ import annotations
 

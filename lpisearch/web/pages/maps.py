@@ -1,4 +1,4 @@
-"""The map of all documents: the page, the points as bytes, and what is looked up in them."""
+"""Map page: points as bytes, and lookups."""
 
 from __future__ import annotations
 

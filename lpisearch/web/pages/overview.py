@@ -1,4 +1,4 @@
-"""What the library is about: its topics, its labels, and what a new text would be labelled."""
+"""Topics, labels and classify pages."""
 
 from __future__ import annotations
 

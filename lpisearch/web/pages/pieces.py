@@ -1,4 +1,4 @@
-"""Texts and numbers as templates show them: marked words, bars, histograms, dates, sizes."""
+"""Format marked text, bars, histograms, dates and sizes for templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a hit is one: what each part of the ranking gave it, and which words make it near."""
+"""“Why this result?”: score components and contributing words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LEGS = {
     "words": ("Words", "BM25"),
     "place": ("Meaning", "cosine"),
-    "feedback": ("Words of the first hits", ""),
+    "feedback": ("Words from the top results", ""),
     "whole": ("The whole document", ""),
 }
 

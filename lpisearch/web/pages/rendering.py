@@ -1,4 +1,4 @@
-"""Templates become pages: everything is escaped, and each knows the token of its forms."""
+"""Render templates, with escaping and CSRF tokens."""
 
 from __future__ import annotations
 

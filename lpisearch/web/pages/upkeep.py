@@ -1,4 +1,4 @@
-"""The library itself: what it holds, whether it is sound, new documents, the index, jobs."""
+"""Library page: contents, health, uploads, index and jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PIECE = 1 << 18
 _HERE = "/library"
 _METHODS = ("rlpi", "olpi", "lpi", "lsi")
 _VERBS = {
-    "ingest": "Bring documents in",
+    "ingest": "Add documents",
     "index": "Build the index",
     "evaluate": "Evaluate",
     "predict": "Predict labels",

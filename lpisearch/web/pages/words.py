@@ -1,4 +1,4 @@
-"""Errors and notes in the words of the pages: what is named as a call becomes what to do here."""
+"""Render messages for web pages: calls become instructions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 from lpisearch.messages import Call, Message, Option
 
 _DEEDS = {
-    "index": "build the index (on the page Library)",
-    "ingest": "add documents (on the page Library)",
-    "examine": "look at the health (on the page Library)",
-    "status": "see the page Labels",
+    "index": "build the index (on the Library page)",
+    "ingest": "add documents (on the Library page)",
+    "examine": "run a health check (on the Library page)",
+    "status": "see the Labels page",
     "retokenise": "lpisearch db retokenise, on the command line",
-    "entries": "look through the documents on the page Search",
+    "entries": "browse the documents on the Search page",
 }
 _FIELDS = {
-    "by": "the way of ranking",
+    "by": "the ranking mode",
     "label": "the label",
     "predicted": "the predicted label",
-    "since": "the first date",
-    "until": "the last date",
+    "since": "the start date",
+    "until": "the end date",
     "text": "the text",
     "number": "the number",
     "name": "the index",

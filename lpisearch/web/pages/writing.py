@@ -1,4 +1,4 @@
-"""What a page does that changes something: refused where the server is read-only."""
+"""Page actions that change the library, refused on read-only servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lpisearch.web.api.table import Reply
 
-_READ_ONLY = "This library is served read-only."
+_READ_ONLY = "This library is read-only."
 
 
 def refuse_read_only(request: Request) -> None:

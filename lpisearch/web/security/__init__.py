@@ -1,1 +1,1 @@
-"""What every request passes, in this order: headers of the answer, host, token, writes."""
+"""Security middleware, in order: headers, host, token, CSRF."""

@@ -1,4 +1,4 @@
-"""Writes come from our own pages or from programs, never from somebody else's page.
+"""CSRF protection: accept changes only from our own pages or from programs.
 
 Every request that is not GET, HEAD or OPTIONS is a write. A browser says where a write comes from
 (`Sec-Fetch-Site`, `Origin`): from elsewhere it is refused. A write that a browser sends, which one
@@ -67,7 +67,7 @@ class OwnWrites:
             return
         asked = HTTPConnection(scope)
         if not _is_from_here(asked):
-            said = "A write from another site is refused."
+            said = "Cross-site request refused."
             await refusal(scope["path"], 403, said)(scope, receive, send)
             return
         if _is_of_browser(asked):
@@ -75,7 +75,7 @@ class OwnWrites:
             if not shown:
                 shown, receive = await _first_field(asked, receive)
             if not self._is_token(asked, shown):
-                said = f"A write needs the token of its page: {HEADER}, or {FIELD} in a form."
+                said = f"Changes need the CSRF token of the page: {HEADER}, or {FIELD} in a form."
                 await refusal(scope["path"], 403, said)(scope, receive, send)
                 return
         await self.app(scope, receive, send)

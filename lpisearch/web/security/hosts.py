@@ -1,4 +1,4 @@
-"""By which names the server may be called.
+"""Allowed host names.
 
 A page of somebody else may let its own name point to this machine (DNS rebinding), and its scripts
 would then pass for ours. So a request must name `localhost`, a plain address, or a name that was
@@ -39,7 +39,7 @@ class KnownHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on if it names us."""
         if scope["type"] == "http" and not self._is_ours(Headers(scope=scope).getlist("host")):
-            said = "The Host header names another server; allow a name by `serve --name NAME`."
+            said = "Unknown host name; allow it with `serve --name NAME`."
             await refusal(scope["path"], 421, said)(scope, receive, send)
             return
         await self.app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""How much may be asked for: requests at once, requests of one address, bytes of a request."""
+"""Request limits: concurrency, rate per address and body size."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Load:
             await self.app(scope, receive, send)
             return
         if self._under_way >= self._limits.at_once:
-            said = "Too many requests are being answered."
+            said = "Too many requests at once."
             await refusal(scope["path"], 503, said, {"Retry-After": "1"})(scope, receive, send)
             return
         if not self._may((scope.get("client") or ("", 0))[0]):
-            said = f"At most {self._limits.requests_per_second:g} requests a second."
+            said = f"At most {self._limits.requests_per_second:g} requests per second."
             await refusal(scope["path"], 429, said, {"Retry-After": "1"})(scope, receive, send)
             return
         self._under_way += 1
@@ -84,7 +84,7 @@ class BodySizes:
         path: str = scope["path"]
         large = any(path == each or path.startswith(f"{each}/") for each in UPLOADS)
         most = self._limits.upload_bytes if large else self._limits.body_bytes
-        said = f"A request may have {most:,} bytes here."
+        said = f"The request body is limited to {most:,} bytes."
         stated = Headers(scope=scope).get("content-length", "0")
         if not stated.isdecimal() or int(stated[:20]) > most:
             await refusal(path, 413, said)(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Who may ask: where a token is set, every request must show it.
+"""Token authentication.
 
 Programs show it as `Authorization: Bearer TOKEN`. A browser shows it once, to the page `/login`,
 and has a cookie from then on (HttpOnly, SameSite=Strict) that this process alone can make. Tokens
@@ -43,7 +43,7 @@ class TokenRequired:
             return
         path: str = scope["path"]
         if path.startswith(API) or scope["method"] not in {"GET", "HEAD"}:
-            said = "Show the token as Authorization: Bearer TOKEN, or log in at /login."
+            said = "Send the token as Authorization: Bearer TOKEN, or log in at /login."
             answer = refusal(path, 401, said, {"WWW-Authenticate": 'Bearer realm="lpisearch"'})
         else:
             query = scope["query_string"].decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""Who asks: every browser gets a random number as a cookie, which the token of its forms signs."""
+"""Visitor cookie, which CSRF tokens are bound to."""
 
 from __future__ import annotations
 

@@ -40,16 +40,16 @@
     const request = new XMLHttpRequest();
     request.open("POST", form.action);
     request.upload.addEventListener("progress", (sent) => {
-      told.textContent = sent.total ? `Sending: ${Math.round((100 * sent.loaded) / sent.total)}%` : "Sending …";
+      told.textContent = sent.total ? `Uploading: ${Math.round((100 * sent.loaded) / sent.total)}%` : "Uploading …";
     });
     request.addEventListener("load", () => {
-      told.textContent = request.status < 400 ? "Sent." : request.responseText.slice(0, 300);
+      told.textContent = request.status < 400 ? "Uploaded." : request.responseText.slice(0, 300);
       if (request.status < 400) { form.reset(); reload(); }
     });
-    request.addEventListener("error", () => { told.textContent = "The server does not answer."; });
+    request.addEventListener("error", () => { told.textContent = "The server is not responding."; });
     request.send(new FormData(form));
   });
   document.getElementById("files")?.addEventListener("change", (event) => {
-    if (event.target.files.length) document.getElementById("sending").textContent = `${event.target.files.length} chosen`;
+    if (event.target.files.length) document.getElementById("sending").textContent = `${event.target.files.length} selected`;
   });
 })();

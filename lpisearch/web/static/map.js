@@ -327,7 +327,7 @@
       state.picked = state.line.length > 6 ? state.points.inside(state.line) : [];
       state.line = null;
       drawing = false;
-      list(state.picked, "In the lasso");
+      list(state.picked, "Selected");
       draw();
     } else if (moved < 5 && event.type === "pointerup") {
       const at = state.points.nearest(...onMap(...place(event)), 9 / view.scale);
@@ -410,7 +410,7 @@
     state.lit = found.lit;
     remember();
     list(state.lit, "Found");
-    one("told").textContent = q.trim() ? `${state.lit.length} documents are lit up` : "";
+    one("told").textContent = q.trim() ? `${state.lit.length} documents highlighted` : "";
     draw();
   };
   one("q").addEventListener("input", () => { clearTimeout(asking); asking = setTimeout(light, 80); });
@@ -432,7 +432,7 @@
     const chosen = canvas.dataset.id ? `&${new URLSearchParams({ id: canvas.dataset.id })}` : "";
     const said = await fetch(`/map/data?${asked}${chosen}`);
     const data = await said.json();
-    if (!said.ok) { one("waiting").textContent = data.trouble || "The map cannot be drawn."; return; }
+    if (!said.ok) { one("waiting").textContent = data.trouble || "The map could not be drawn."; return; }
     const bytes = await (await fetch(`/map/points?${asked}`)).arrayBuffer();
     state.points = new window.LpisearchPoints(bytes);
     state.data = data;
@@ -441,7 +441,7 @@
     state.chosen = data.chosen ?? -1;
     fit();
     words = state.points.middles(data.topics.length);
-    const left = data.unplaced ? ` ${data.unplaced.toLocaleString("en")} without a known word are not on it.` : "";
+    const left = data.unplaced ? ` ${data.unplaced.toLocaleString("en")} without known words are not shown.` : "";
     one("rule").textContent = `${data.documents.toLocaleString("en")} documents.${left} ${data.rule}`;
     one("waiting").hidden = true;
     legend();
@@ -452,5 +452,5 @@
   readColours();
   new ResizeObserver(measure).observe(box);
   measure();
-  begin().catch(() => { one("waiting").textContent = "The server does not answer."; });
+  begin().catch(() => { one("waiting").textContent = "The server is not responding."; });
 })();

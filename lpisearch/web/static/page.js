@@ -85,7 +85,7 @@
     const title = one("#answer")?.dataset.title;
     if (title) document.title = title;
   });
-  document.addEventListener("htmx:sendError", () => { one("#told").textContent = "The server does not answer."; });
+  document.addEventListener("htmx:sendError", () => { one("#told").textContent = "The server is not responding."; });
 
   // Facets stay open or shut on narrow screens; on wide ones they are always open.
   const wide = matchMedia("(min-width: 44.01rem)");
