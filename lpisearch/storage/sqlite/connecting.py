@@ -51,7 +51,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     connection = _open(f"{uri}?mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
         connection.close()
         if error.sqlite_errorcode & 0xFF not in _WITHOUT_SHM:
             raise
@@ -70,7 +70,8 @@ def remove_empty_log(path: Path) -> None:
     with suppress(OSError, sqlite3.Error):
         if index.exists() and not (log.exists() and log.stat().st_size):
             address = f"{path.as_uri()}?mode=rw"
-            with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+            opened = sqlite3.connect(address, uri=True, timeout=0, factory=Connection)
+            with closing(opened) as connection:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 
 class _Connections:
@@ -41,6 +41,19 @@ class _Connections:
 _OPEN = _Connections()
 
 
+class Cursor(sqlite3.Cursor):
+    """A cursor that raises an error of SQLite also where a damaged name in it is not UTF-8."""
+
+    def execute(self, *words: Any) -> Self:
+        """Execute a statement."""
+        try:
+            return super().execute(*words)
+        except UnicodeDecodeError as error:
+            stated = sqlite3.DatabaseError(error.object.decode(errors="replace"))
+            stated.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise stated from error
+
+
 class Connection(sqlite3.Connection):
     """A connection that is counted as long as it is open."""
 
@@ -49,6 +62,14 @@ class Connection(sqlite3.Connection):
         super().__init__(*names, **options)
         self._counted = True
         _OPEN.enter()
+
+    def cursor(self, factory: Any = Cursor) -> Any:
+        """Return a cursor."""
+        return super().cursor(factory)
+
+    def execute(self, *words: Any) -> Any:
+        """Execute a statement by a cursor of ours; the inherited method takes one of its own."""
+        return self.cursor().execute(*words)
 
     def close(self) -> None:
         """Close it; as often as it is called, it is counted once."""

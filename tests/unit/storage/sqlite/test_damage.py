@@ -157,3 +157,20 @@ def test_a_changed_schema_is_found(
     done = cli("doctor")
     assert done.exit_code == 1
     assert "not as they were made" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("doctor",), ("doctor", "--repair"), ("status",), ("db", "backup", "copy.db")]
+)
+def test_a_name_of_the_schema_that_is_no_utf_8_is_found(
+    notes: Path, library: Path, cli: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    """SQLite then says what is wrong in bytes that Python cannot make a text of."""
+    content = library.read_bytes()
+    name = b"tabledocuments_fts_config"
+    assert (notes.exists(), content.count(name)) == (True, 1)
+    library.write_bytes(content.replace(name, b"tabledocuments_fts_\xe3onfig"))
+    done = cli(*words)
+    assert done.exit_code == 1
+    assert "malformed database schema (documents_fts_\ufffdonfig)" in done.output
+    assert isinstance(done.exception, SystemExit)
