@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
+import os
+import shutil
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,10 @@ from typer.testing import CliRunner
 
 import lpisearch
 from lpisearch.cli.app import app
-from lpisearch.settings import IngestOptions, ReadOptions
+from lpisearch.indexes.build import build_index
+from lpisearch.settings import IndexOptions, IngestOptions, ReadOptions
+from lpisearch.storage.sqlite import schema
+from tests.samples import copy_library, make_empty, make_sample, make_shelf, once, records_of_topics
 from tests.servers import programs_of, running
 
 if TYPE_CHECKING:
@@ -29,13 +34,6 @@ if TYPE_CHECKING:
     from tests.servers import Server
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
-_TOPICS = {
-    "sea": "ship boat harbour sail anchor tide wave storm pilot rope mast cargo",
-    "kitchen": "bread flour oven butter sugar cake yeast kneel crust salt recipe bowl",
-    "sky": "star planet moon comet orbit telescope galaxy light dust sun eclipse night",
-    "music": "violin tune chord rhythm opera song choir drum string piano concert melody",
-}
-_COMMON = "morning letter friend road window garden winter story table paper"
 _SCHEMAS = itertools.count(1)
 _READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
@@ -58,6 +56,30 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("CACHE", "CONFIG", "STATE"):
             patch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a maker of folders that all workers of a run share; tests leave them as they are."""
+    base = tmp_path_factory.getbasetemp()
+    return partial(once, base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_libraries(shared: Callable[..., Path]) -> Iterator[None]:
+    """Let new libraries be copies of an empty one; a place that takes none is stated as ever."""
+    empty = shared("empty", make_empty) / "library.db"
+    make = schema._make
+
+    def copy(path: Path) -> None:
+        try:
+            shutil.copy(empty, path)
+        except OSError:
+            make(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "_make", copy)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -139,22 +161,47 @@ def put(ingest: Callable[..., IngestReport], tmp_path: Path) -> Callable[..., In
 @pytest.fixture(scope="session")
 def records() -> list[dict[str, Any]]:
     """Return 40 records on four topics, labelled; every fifth is in the split "test"."""
-    chance = random.Random(5)  # noqa: S311 (texts, not secrets)
-    found = []
-    for number in range(40):
-        topic = list(_TOPICS)[number % 4]
-        words = chance.choices(_TOPICS[topic].split(), k=20) + chance.choices(_COMMON.split(), k=6)
-        split = "train" if number % 5 else "test"
-        text = " ".join(chance.sample(words, len(words)))
-        found.append({"id": f"{topic}/{number}", "text": text, "labels": [topic], "split": split})
-    return found
+    return records_of_topics()
 
 
 @pytest.fixture
-def shelf(records: list[dict[str, Any]], put: Callable[..., IngestReport], library: Path) -> Path:
+def shelf(shared: Callable[..., Path], tmp_path: Path) -> Path:
     """Return a library that holds the records."""
-    assert put(records).added == len(records)
-    return library
+    return copy_library(shared("shelf", make_shelf), tmp_path)
+
+
+@pytest.fixture
+def index_shelf(shared: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """Return a maker of the library of records with an index, whose options are given by name."""
+
+    def copy(**options: Any) -> Path:
+        def make(folder: Path) -> None:
+            library = copy_library(shared("shelf", make_shelf), folder)
+            build_index(library, IndexOptions(**options))
+
+        name = " ".join(["indexed", *(f"{key}={value}" for key, value in options.items())])
+        return copy_library(shared(name, make), tmp_path)
+
+    return copy
+
+
+@pytest.fixture
+def indexed(index_shelf: Callable[..., Path]) -> Path:
+    """Return the library of records with an index as it is by itself."""
+    return index_shelf()
+
+
+@pytest.fixture(scope="session")
+def sample(shared: Callable[..., Path]) -> Path:
+    """Return the library of the sample corpus with an index. Tests leave it as it is."""
+    return shared("sample", make_sample) / "library.db"
+
+
+@pytest.fixture
+def own_sample(sample: Path, tmp_path: Path) -> Path:
+    """Return a copy of it."""
+    shutil.copytree(sample.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "library.db"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
-from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
+from lpisearch.settings import shipped_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,12 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def sample_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+def sample_library(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Iterator[Library]:
     """Return the sample corpus with an index."""
-    documents = shipped_folder("sample_corpus") / "documents"
-    with lpisearch.open(tmp_path_factory.mktemp("browser") / "demo.db") as library:
-        library.ingest(documents, options=IngestOptions(read=ReadOptions(labels="folder")))
-        library.index()
+    folder = tmp_path_factory.mktemp("browser") / "demo"
+    shutil.copytree(sample.parent, folder)
+    with lpisearch.open(folder / "library.db") as library:
         yield library
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
-from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,16 +28,6 @@ def _examples() -> Iterator[doctest.DocTest]:
     yield from finder.find(lpisearch, "lpisearch")[:1]
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> lpisearch.Library:
-    """Return the sample corpus with an index."""
-    library = lpisearch.open(tmp_path_factory.mktemp("sample") / "sample.db")
-    documents = shipped_folder("sample_corpus") / "documents"
-    library.ingest(documents, options=IngestOptions(read=ReadOptions(labels="folder")))
-    library.index()
-    return library
-
-
 def _letters(folder: Path) -> lpisearch.Library:
     letters = folder / "letters"
     letters.mkdir()
@@ -53,7 +42,7 @@ def _letters(folder: Path) -> lpisearch.Library:
 @pytest.mark.parametrize("example", list(_examples()), ids=lambda example: example.name)
 def test_an_example_is_true(
     example: doctest.DocTest,
-    sample: lpisearch.Library,
+    request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -62,7 +51,7 @@ def test_an_example_is_true(
     names: dict[str, Any] = {"lpisearch": lpisearch}
     method = example.name.rpartition(".")[2] if example.name.startswith(_OF_A_LIBRARY) else ""
     if method in _ON_THE_SAMPLE_CORPUS:
-        names["library"] = sample
+        names["library"] = lpisearch.open(request.getfixturevalue("own_sample"))
     elif method:
         names["library"] = _letters(tmp_path)
     if method == "ingest":

@@ -16,9 +16,8 @@ import pytest
 from lpisearch.cli.app import app
 from lpisearch.cli.streams import Aside, Output
 from lpisearch.cli.verbs import VERBS
-from lpisearch.indexes.build import build_index
 from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.settings import IngestOptions
 from lpisearch.settings.preference_files import set_preference
 from lpisearch.settings.preferences import own_file
 
@@ -59,10 +58,9 @@ _COMMANDS = {
 
 
 @pytest.fixture
-def indexed(shelf: Path) -> Path:
+def indexed(index_shelf: Callable[..., Path]) -> Path:
     """Return a library with an index."""
-    build_index(shelf, IndexOptions(method="lsi", dims=2))
-    return shelf
+    return index_shelf(method="lsi", dims=2)
 
 
 @pytest.fixture

@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def opened(shelf: Path) -> lpisearch.Library:
+def opened(indexed: Path) -> lpisearch.Library:
     """Return a library of records with an index."""
-    library = lpisearch.open(shelf)
-    library.index()
-    return library
+    return lpisearch.open(indexed)
 
 
 def test_one_with_block_does_everything(

@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     Cli = Callable[..., Result]
 
 
-@pytest.fixture
-def indexed(shelf: Path, cli: Cli) -> Path:
-    """Return a library of labelled records with an index."""
-    assert cli("index").exit_code == 0
-    return shelf
-
-
 def _value(done: Result, status: int = 0) -> Any:
     assert (done.exit_code, done.stderr) == (status, "")
     return json.loads(done.stdout)

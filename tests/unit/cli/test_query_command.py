@@ -22,21 +22,13 @@ if TYPE_CHECKING:
 _PROMISED = {"rank", "id", "title", "score", "cosine", "bm25", "labels", "path", "snippet"}
 
 
-@pytest.fixture
-def corpus(library: Path, cli: Cli, ingest: Callable[..., Any]) -> Path:
-    """Bring the sample corpus in, and build an index."""
-    ingest(shipped_folder("sample_corpus") / "documents", labels="folder")
-    assert cli("index").exit_code == 0
-    return library
-
-
 def _hits(done: Result) -> list[dict[str, Any]]:
     assert (done.exit_code, done.stderr) == (0, "")
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_hits_as_json(cli: Cli, by: str) -> None:
     """Each way gives a list of hits with all that is promised, best first."""
@@ -49,7 +41,7 @@ def test_hits_as_json(cli: Cli, by: str) -> None:
     assert {hit["labels"][0] for hit in hits} == {"baking"}
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_marks_are_words_of_the_query(cli: Cli) -> None:
     """The marked parts of a snippet are forms of the words asked for."""
     hit = _hits(cli("query", "physicians", "-k", "1", "--by", "lexical", "--json"))[0]
@@ -58,7 +50,7 @@ def test_marks_are_words_of_the_query(cli: Cli) -> None:
     assert marked <= {"physician", "physicians"}
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_filters_and_paging(cli: Cli) -> None:
     """Filters hold before ranking, and an offset goes on where the page before ended."""
     every = _hits(cli("query", "boat", "-k", "6", "--label", "sailing", "--json"))
@@ -69,7 +61,7 @@ def test_filters_and_paging(cli: Cli) -> None:
     assert [hit["rank"] for hit in page] == [4, 5, 6]
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_lines_in_a_pipe(cli: Cli) -> None:
     """Not on a terminal, a hit is a line of tab-separated values below a header."""
     done = cli("query", "sourdough", "-k", "2")
@@ -78,14 +70,14 @@ def test_lines_in_a_pipe(cli: Cli) -> None:
     assert lines[0].split("\t")[:3] == ["rank", "score", "id"]
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_comma_separated_values(cli: Cli) -> None:
     """`--csv` gives what any reader of CSV reads."""
     rows = list(csv.DictReader(io.StringIO(cli("query", "sourdough", "-k", "2", "--csv").stdout)))
     assert [row["rank"] for row in rows] == ["1", "2"]
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_a_batch_as_a_run(cli: Cli) -> None:
     """`--queries FILE --trec` gives a run with strictly falling scores, 1,000 deep or all."""
     queries = shipped_folder("sample_corpus") / "queries.jsonl"
@@ -113,7 +105,7 @@ def test_ties_fall_strictly(capsys: pytest.CaptureFixture[str]) -> None:
     assert np.all(np.diff(scores) < 0)
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_finding_nothing_may_fail(cli: Cli, tmp_path: Path) -> None:
     """With --fail-if-none nothing found is status 1; without it, and with a hit, it is 0."""
     nothing = tmp_path / "nothing.tsv"
@@ -127,7 +119,7 @@ def test_finding_nothing_may_fail(cli: Cli, tmp_path: Path) -> None:
     assert cli("docs", "list", "--fail-if-none").exit_code == 0
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_hits_newest_first(cli: Cli) -> None:
     """--sort date puts what is dated last first; a run cannot be sorted so."""
     hits = _hits(cli("query", "bread", "-k", "50", "--sort", "date", "--json"))
@@ -136,7 +128,7 @@ def test_hits_newest_first(cli: Cli) -> None:
     assert cli("query", "bread", "--sort", "date", "--trec").exit_code == 2
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_similar_documents(cli: Cli, tmp_path: Path) -> None:
     """A document of the library, or any file, finds what is like it, but not itself."""
     name = "sailing/letter-from-a-lightship.odt"
@@ -148,7 +140,7 @@ def test_similar_documents(cli: Cli, tmp_path: Path) -> None:
     assert _hits(cli("similar", str(other), "-k", "1", "--json"))[0]["labels"] == ["bicycles"]
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_more_like_this(cli: Cli) -> None:
     """`--like` alone is a query; with a text it moves it."""
     liked = ["--like", "baking/leaven-by-post.txt"]
@@ -162,7 +154,7 @@ def test_more_like_this(cli: Cli) -> None:
     assert [hit["id"] for hit in moved] != [hit["id"] for hit in plain]
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_an_explanation(cli: Cli) -> None:
     """`--explain` shows which words of the document the words of the query meet."""
     done = cli("query", "sourdough", "-k", "1", "--explain")
@@ -174,7 +166,7 @@ def test_an_explanation(cli: Cli) -> None:
     assert hit["explanation"]["cosine"] == pytest.approx(hit["cosine"], abs=1e-4)
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
@@ -197,7 +189,7 @@ def test_what_cannot_work_is_stated(cli: Cli, words: list[str], status: int, say
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 @pytest.mark.parametrize(
     "text", ["", " ", "the of", "zzzzqqqq", "*", "AND", '"multi-agent"', "🎻", "שלום", "a\0b", "-"]
 )
@@ -280,7 +272,7 @@ def test_a_misspelled_word_is_answered(cli: Cli) -> None:
     assert "“kernle” (did you mean “kernel”?)" in done.stderr
 
 
-@pytest.mark.usefixtures("corpus")
+@pytest.mark.usefixtures("own_sample")
 def test_the_semantic_weight(cli: Cli) -> None:
     """The index says what it learned, `status` too; another weight gives another ranking."""
     (found,) = json.loads(cli("status", "--json").stdout)["indexes"]

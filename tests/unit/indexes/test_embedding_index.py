@@ -27,14 +27,9 @@ every_embedding = pytest.mark.parametrize("method", EMBEDDINGS)
 
 
 @pytest.fixture
-def built(shelf: Path) -> Callable[..., Path]:
+def built(index_shelf: Callable[..., Path]) -> Callable[..., Path]:
     """Return a maker of the library of records with an index by some method."""
-
-    def build(method: str, **options: Any) -> Path:
-        build_index(shelf, IndexOptions(method=method, neighbours=5, **options))
-        return shelf
-
-    return build
+    return lambda method, **options: index_shelf(method=method, neighbours=5, **options)
 
 
 def stored_tokens(sql: Callable[..., list[Any]], row: int) -> str:
@@ -144,8 +139,10 @@ def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> N
 @every_embedding
 def test_the_same_index_bit_for_bit(built: Callable[..., Path], method: str) -> None:
     """Built twice, an index has the same arrays."""
-    first = {name: np.array(array) for name, array in open_index(built(method)).arrays.items()}
-    second = open_index(built(method)).arrays
+    library = built(method)
+    first = {name: np.array(array) for name, array in open_index(library).arrays.items()}
+    build_index(library, IndexOptions(method=method, neighbours=5))
+    second = open_index(library).arrays
     assert first.keys() == second.keys()
     for name, array in first.items():
         np.testing.assert_array_equal(second[name], array)

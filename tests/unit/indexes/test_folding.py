@@ -12,14 +12,13 @@ from lpisearch.indexes.build import build_index
 from lpisearch.indexes.opening import open_index
 from lpisearch.maintenance.tokens import retokenise
 from lpisearch.records import Filter
-from lpisearch.settings import IndexOptions
+from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.terms.counts import count_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.records import IndexReport
 
     Records = list[dict[str, Any]]
     Put = Callable[..., Any]
@@ -29,9 +28,10 @@ _FIXED = ("terms", "document_frequencies", "idf", "loadings", "eigenvalues", "sc
 
 
 @pytest.fixture
-def built(shelf: Path) -> IndexReport:
-    """Return the report of an index of the records."""
-    return build_index(shelf, IndexOptions(dims=6, neighbours=5))
+def built(index_shelf: Callable[..., Path]) -> Path:
+    """Return the folder of an index of the records."""
+    (folder,) = index_folder(index_shelf(dims=6, neighbours=5)).iterdir()
+    return folder
 
 
 @pytest.fixture
@@ -120,9 +120,9 @@ def test_what_was_folded_in_is_counted_once(records: Records, put: Put, library:
     assert open_index(library).manifest.folded == {"documents": 1, "words": 3, "unknown": 1}
 
 
-def test_the_map_is_linked_not_copied(built: IndexReport, put: Put, library: Path) -> None:
+def test_the_map_is_linked_not_copied(built: Path, put: Put, library: Path) -> None:
     """Folding in writes only what changes; the folder before is gone."""
-    before = Path(built.folder)
+    before = built
     inodes = {name: os.stat(before / f"{name}.npy").st_ino for name in _FIXED}  # noqa: PTH116
     put([{"id": "new", "text": "boat"}], name="new")
     (after,) = before.parent.iterdir()
@@ -131,13 +131,11 @@ def test_the_map_is_linked_not_copied(built: IndexReport, put: Put, library: Pat
     assert open_index(library).vectors.shape[0] == 41
 
 
-def test_nothing_is_written_where_nothing_changed(
-    built: IndexReport, records: Records, put: Put
-) -> None:
+def test_nothing_is_written_where_nothing_changed(built: Path, records: Records, put: Put) -> None:
     """An ingest without changes leaves the folder alone."""
-    before = os.stat(built.folder)  # noqa: PTH116
+    before = os.stat(built)  # noqa: PTH116
     assert put(records).unchanged == 40
-    after = os.stat(built.folder)  # noqa: PTH116
+    after = os.stat(built)  # noqa: PTH116
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
@@ -221,10 +219,10 @@ _DAMAGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("kind", _DAMAGE)
 def test_a_damaged_index_never_makes_an_ingest_fail(
-    built: IndexReport, put: Put, library: Path, sound: Callable[..., None], kind: str
+    built: Path, put: Put, library: Path, sound: Callable[..., None], kind: str
 ) -> None:
     """The documents go in, the report says what is wrong, and a build mends it."""
-    _DAMAGE[kind](Path(built.folder))
+    _DAMAGE[kind](built)
     report = put([{"id": "new", "text": "boat"}], name="new")
     assert (report.added, report.failed, len(report.index_notes)) == (1, 0, 1)
     assert report.index_notes[0].endswith("Next: library.index(dims=6, neighbours=5)")

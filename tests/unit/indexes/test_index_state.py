@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,21 +11,23 @@ import lpisearch
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.rebuild import due_for_rebuild
 from lpisearch.records import BuiltIndex, Filter
-from lpisearch.settings import IndexOptions, IndexSpec
+from lpisearch.settings import IndexOptions, IndexSpec, index_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from lpisearch.records import Finding, IndexReport
+    from lpisearch.records import Finding
 
     Records = list[dict[str, Any]]
     Put = Callable[..., Any]
 
 
 @pytest.fixture
-def built(shelf: Path) -> IndexReport:
-    """Return the report of an index of the records."""
-    return build_index(shelf, IndexOptions(method="lsi", dims=4))
+def built(index_shelf: Callable[..., Path]) -> Path:
+    """Return the folder of an index of the records."""
+    (folder,) = index_folder(index_shelf(method="lsi", dims=4)).iterdir()
+    return folder
 
 
 @pytest.fixture
@@ -53,14 +54,14 @@ def finding(library: Path) -> Callable[[], Finding]:
 
 
 def test_a_new_index_is_ready(
-    built: IndexReport, state: Callable[..., Any], finding: Callable[..., Finding]
+    built: Path, state: Callable[..., Any], finding: Callable[..., Finding]
 ) -> None:
     """Status has the sizes, the method and how it was made; doctor finds all well."""
     found = state()
     assert (found["name"], found["method"], found["state"]) == ("default", "lsi", "ready")
     assert (found["documents"], found["built_from"], found["dims"]) == (40, 40, 4)
     assert found["folded_in"] == {"documents": 0, "words": 0, "unknown": 0}
-    assert (found["rebuild"], found["folder"]) == ("", built.folder)
+    assert (found["rebuild"], found["folder"]) == ("", str(built))
     assert found["rebuild_command"] == 'library.index(method="lsi", dims=4)'
     assert (finding().ok, finding().next_step) == (True, "")
 
@@ -141,23 +142,21 @@ _CHEAPLY_SEEN: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("kind", _CHEAPLY_SEEN)
 def test_damage_that_status_sees(
-    built: IndexReport, state: Callable[..., Any], finding: Callable[..., Finding], kind: str
+    built: Path, state: Callable[..., Any], finding: Callable[..., Finding], kind: str
 ) -> None:
     """Without reading arrays, `status` says what is wrong; `doctor` says the same."""
-    _CHEAPLY_SEEN[kind](Path(built.folder))
+    _CHEAPLY_SEEN[kind](built)
     found = state()
     assert found["state"] == "damaged"
     assert found["rebuild"] == finding().detail
-    assert built.folder in found["rebuild"]
+    assert str(built) in found["rebuild"]
     assert not finding().ok
     assert found["rebuild_command"] == finding().next_step == 'library.index(method="lsi", dims=4)'
 
 
-def test_a_flipped_byte_is_seen_by_doctor(
-    built: IndexReport, finding: Callable[..., Finding]
-) -> None:
+def test_a_flipped_byte_is_seen_by_doctor(built: Path, finding: Callable[..., Finding]) -> None:
     """It reads every byte of every array."""
-    path = Path(built.folder) / "loadings.npy"
+    path = built / "loadings.npy"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)

@@ -92,13 +92,12 @@ def test_the_report_and_the_manifest_say_what_was_built(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_sample_corpus(
-    ingest: Callable[..., Any], build: Callable[..., IndexReport], library: Path, method: str
+    build: Callable[..., IndexReport], own_sample: Path, method: str
 ) -> None:
     """Every method puts documents of the sample corpus nearer to their own topic than to others."""
-    ingest(_FOLDERS)
     report = build(method=method, dims=None)
-    index = open_index(library)
-    with closing(sqlite3.connect(library)) as snapshot:
+    index = open_index(own_sample)
+    with closing(sqlite3.connect(own_sample)) as snapshot:
         rows = snapshot.execute(
             "SELECT document_id, name FROM labels ORDER BY document_id, position DESC"
         )

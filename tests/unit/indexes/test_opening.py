@@ -23,7 +23,7 @@ from lpisearch.storage import open_store
 from lpisearch.storage.sql.corpus import SQLCorpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lpisearch.records import Filter
 
@@ -32,9 +32,9 @@ REBUILDS = 20
 
 
 @pytest.fixture
-def indexes(shelf: Path) -> Iterator[OpenIndexes]:
+def indexes(index_shelf: Callable[..., Path]) -> Iterator[OpenIndexes]:
     """Return the indexes of a library that has one, of 2 dimensions."""
-    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    shelf = index_shelf(method="lsi", dims=2)
     with open_store(shelf) as store:
         yield OpenIndexes(shelf, store)
 

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from lpisearch.records import Classification, IngestReport
 
 
-@pytest.fixture
-def indexed(shelf: Path) -> Path:
-    """Return a library of labelled records with an index."""
-    build_index(shelf, IndexOptions())
-    return shelf
-
-
 def classify(library: Path, arguments: list[str]) -> Iterator[Classification]:
     """Judge what the arguments mean, at the defaults."""
     return lpisearch.open(library).classify_each(arguments, ClassifyOptions())

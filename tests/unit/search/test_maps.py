@@ -9,12 +9,11 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import BadOption, DocumentNotFound
-from lpisearch.indexes.build import build_index
 from lpisearch.search.mapping import PROJECTIONS
-from lpisearch.settings import IndexOptions, SearchOptions
+from lpisearch.settings import SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from lpisearch.library import Library
@@ -23,10 +22,9 @@ QUESTION = "ship harbour bread"
 
 
 @pytest.fixture
-def opened(shelf: Path) -> Iterator[Library]:
+def opened(index_shelf: Callable[..., Path]) -> Iterator[Library]:
     """Return an open library of records on four topics, with an index."""
-    build_index(shelf, IndexOptions(dims=6))
-    with lpisearch.open(shelf) as library:
+    with lpisearch.open(index_shelf(dims=6)) as library:
         yield library
 
 

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lpisearch
-from lpisearch.indexes.build import build_index
-from lpisearch.settings import IndexOptions, SearchOptions
+from lpisearch.settings import SearchOptions
 from tests.searching import run_search
 
 if TYPE_CHECKING:
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def opened(shelf: Path) -> Iterator[lpisearch.Library]:
+def opened(index_shelf: Callable[..., Path]) -> Iterator[lpisearch.Library]:
     """Return a small library with an index."""
-    build_index(shelf, IndexOptions(dims=5))
-    with lpisearch.open(shelf) as library:
+    with lpisearch.open(index_shelf(dims=5)) as library:
         yield library
 
 

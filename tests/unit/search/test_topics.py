@@ -11,7 +11,7 @@ from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.errors import BadOption, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.records import TopicReport
-from lpisearch.settings import IndexOptions, TopicOptions, shipped_folder
+from lpisearch.settings import IndexOptions, TopicOptions
 from tests.searching import find_topics
 
 if TYPE_CHECKING:
@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.records import IngestReport
-
-
-@pytest.fixture
-def indexed(shelf: Path) -> Path:
-    """Return a library of records on four topics with an index."""
-    build_index(shelf, IndexOptions())
-    return shelf
-
-
-@pytest.fixture
-def sample(library: Path, ingest: Callable[..., IngestReport]) -> Path:
-    """Return the sample corpus with an index."""
-    ingest(shipped_folder("sample_corpus") / "documents", labels="folder")
-    build_index(library, IndexOptions())
-    return library
 
 
 def test_planted_topics(indexed: Path) -> None:

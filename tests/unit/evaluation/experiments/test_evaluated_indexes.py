@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def indexed(shelf: Path) -> Library:
+def indexed(index_shelf: Callable[..., Path]) -> Library:
     """Return a library of 40 labelled documents with an index."""
-    library = Library(shelf)
-    library.index("rlpi", options=IndexOptions(dims=6))
-    return library
+    return Library(index_shelf(method="rlpi", dims=6))
 
 
 def _names(report: Any) -> list[str]:

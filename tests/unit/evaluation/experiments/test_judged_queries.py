@@ -15,8 +15,6 @@ from lpisearch.readers.judgements import read_judgements
 from lpisearch.records.trec import as_field, run_lines
 from lpisearch.settings import (
     EvaluateOptions,
-    IngestOptions,
-    ReadOptions,
     RetrievalOptions,
     SearchOptions,
     shipped_folder,
@@ -37,14 +35,10 @@ _THEIRS = {
 }
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    """Return the sample corpus with an index."""
-    library = Library(tmp_path_factory.mktemp("sample") / "sample.db")
-    folder = IngestOptions(read=ReadOptions(labels="folder"))
-    library.ingest(_CORPUS / "documents", options=folder)
-    library.index()
-    return library
+@pytest.fixture
+def corpus(sample: Path) -> Library:
+    """Return the library of the sample corpus, which stays as it is."""
+    return Library(sample)
 
 
 @pytest.fixture
@@ -67,18 +61,18 @@ def _as_trec_eval_reads(text: str) -> dict[str, dict[str, float]]:
     return run
 
 
-def test_figures_are_those_of_trec_eval(sample: Library) -> None:
+def test_figures_are_those_of_trec_eval(corpus: Library) -> None:
     """All measures of all ways equal those of trec_eval on the run that `query --trec` prints."""
     from typer.testing import CliRunner
 
     from lpisearch.cli.app import app
 
-    found = sample.evaluate("retrieval", wanted=_FILES).tables[0].rows
+    found = corpus.evaluate("retrieval", wanted=_FILES).tables[0].rows
     assert [row["by"] for row in found] == list(WAYS)
     judge = pytrec_eval.RelevanceEvaluator(read_judgements(_FILES.qrels), set(_THEIRS.values()))
     for row in found:
         words = ["query", "--queries", str(_FILES.queries), "--trec", "-k", "10000"]
-        done = CliRunner().invoke(app, ["--db", str(sample.path), *words, "--by", str(row["by"])])
+        done = CliRunner().invoke(app, ["--db", str(corpus.path), *words, "--by", str(row["by"])])
         theirs = judge.evaluate(_as_trec_eval_reads(done.stdout))
         assert len(theirs) == row["queries"]
         for name, other in _THEIRS.items():
@@ -114,9 +108,9 @@ def test_a_run_and_judgements_name_the_same_documents(
     assert theirs["the%20first"]["map"] == pytest.approx(report.tables[0].rows[0]["AP"])
 
 
-def test_settings_are_compared_in_pairs(sample: Library) -> None:
+def test_settings_are_compared_in_pairs(corpus: Library) -> None:
     """Each pair of ways has a difference that is that of their figures, and a significance."""
-    first, second = sample.evaluate("retrieval", wanted=_FILES).tables[:2]
+    first, second = corpus.evaluate("retrieval", wanted=_FILES).tables[:2]
     figures = {str(row["by"]): float(row["AP"] or 0) for row in first.rows}
     assert len(second.rows) == 3
     for row in second.rows:
@@ -125,20 +119,20 @@ def test_settings_are_compared_in_pairs(sample: Library) -> None:
         assert 0 < float(row["p"] or 0) <= 1
 
 
-def test_methods_are_compared_in_memory(sample: Library) -> None:
+def test_methods_are_compared_in_memory(corpus: Library) -> None:
     """Methods that are named are indexed and asked, the index in use staying as it is."""
-    before = sample.status()["indexes"]
+    before = corpus.status()["indexes"]
     options = EvaluateOptions(methods=("lsi", "rlpi"), dims=8)
-    table = sample.evaluate("retrieval", options=options, wanted=_FILES).tables[0]
+    table = corpus.evaluate("retrieval", options=options, wanted=_FILES).tables[0]
     found = [(row["representation"], row["by"]) for row in table.rows]
     assert found == [(method, by) for method in ("lsi", "rlpi") for by in WAYS]
-    assert sample.status()["indexes"] == before
+    assert corpus.status()["indexes"] == before
     lexical = {row["AP"] for row in table.rows if row["by"] == "lexical"}
     assert len(lexical) == 1
 
 
 def test_what_does_not_fit_is_counted_and_named(
-    sample: Library, asked: Callable[..., RetrievalOptions]
+    corpus: Library, asked: Callable[..., RetrievalOptions]
 ) -> None:
     """Unjudged queries, missing queries and missing documents have notes and tables."""
     known = "baking/cold-kitchen.txt"
@@ -146,7 +140,7 @@ def test_what_does_not_fit_is_counted_and_named(
         "one\tbread\ntwo\tflour\nthree\twater\n",
         f"one 0 {known} 1\none 0 nowhere.txt 1\nfour 0 {known} 1\nthree 0 {known} 0\n",
     )
-    report = sample.evaluate("retrieval", wanted=wanted)
+    report = corpus.evaluate("retrieval", wanted=wanted)
     tables = {table.name: [row.get("id") for row in table.rows] for table in report.tables}
     assert tables["queries_without_judgements"] == ["two", "three"]
     assert tables["missing_queries"] == ["four"]
@@ -160,21 +154,21 @@ def test_what_does_not_fit_is_counted_and_named(
 
 
 def test_a_query_that_finds_nothing_counts_as_nothing(
-    sample: Library, asked: Callable[..., RetrievalOptions]
+    corpus: Library, asked: Callable[..., RetrievalOptions]
 ) -> None:
     """A query without a known word scores 0 by words, as with the option -c of trec_eval."""
     wanted = asked("one\tzzyzx\n", "one 0 baking/cold-kitchen.txt 1\n")
-    rows = sample.evaluate("retrieval", wanted=wanted).tables[0].rows
+    rows = corpus.evaluate("retrieval", wanted=wanted).tables[0].rows
     lexical = next(row for row in rows if row["by"] == "lexical")
     assert (lexical["AP"], lexical["queries"]) == (0.0, 1)
 
 
-def test_files_that_share_nothing(sample: Library, asked: Callable[..., RetrievalOptions]) -> None:
+def test_files_that_share_nothing(corpus: Library, asked: Callable[..., RetrievalOptions]) -> None:
     """Files that name queries differently, or other documents, are stated."""
     with pytest.raises(NothingToEvaluate, match="no relevant document for any of 1 query"):
-        sample.evaluate("retrieval", wanted=asked("one\tbread\n", "1 0 a 1\n"))
+        corpus.evaluate("retrieval", wanted=asked("one\tbread\n", "1 0 a 1\n"))
     with pytest.raises(NothingToEvaluate, match="None of 1 judged document is in the library"):
-        sample.evaluate("retrieval", wanted=asked("one\tbread\n", "one 0 a 1\n"))
+        corpus.evaluate("retrieval", wanted=asked("one\tbread\n", "one 0 a 1\n"))
 
 
 def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., RetrievalOptions]) -> None:
@@ -199,31 +193,31 @@ def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., Retrieval
     ],
     ids=["by", "measures", "no measure", "depth"],
 )
-def test_retrieval_refuses(sample: Library, changed: dict[str, Any], said: str) -> None:
+def test_retrieval_refuses(corpus: Library, changed: dict[str, Any], said: str) -> None:
     """Unknown ways and measures are refused, all of them named at once."""
     from dataclasses import replace
 
     with pytest.raises(BadOption, match=said):
-        sample.evaluate("retrieval", wanted=replace(_FILES, **changed))
+        corpus.evaluate("retrieval", wanted=replace(_FILES, **changed))
 
 
-def test_terms_make_no_index(sample: Library) -> None:
+def test_terms_make_no_index(corpus: Library) -> None:
     """Plain terms cannot be asked as an index: there is --by lexical."""
     with pytest.raises(BadOption, match="lexical"):
-        sample.evaluate("retrieval", options=EvaluateOptions(methods=("terms",)), wanted=_FILES)
+        corpus.evaluate("retrieval", options=EvaluateOptions(methods=("terms",)), wanted=_FILES)
 
 
 def test_malformed_queries_are_stated(
-    sample: Library, asked: Callable[..., RetrievalOptions]
+    corpus: Library, asked: Callable[..., RetrievalOptions]
 ) -> None:
     """A file of queries that cannot be read is an error with its line."""
     with pytest.raises(LpiSearchError, match="line 2"):
-        sample.evaluate("retrieval", wanted=asked("one\tbread\nnothing\n", "one 0 a 1\n"))
+        corpus.evaluate("retrieval", wanted=asked("one\tbread\nnothing\n", "one 0 a 1\n"))
 
 
-def test_each_part_of_an_evaluation_has_a_figure(sample: Library) -> None:
+def test_each_part_of_an_evaluation_has_a_figure(corpus: Library) -> None:
     """What the tables compare is drawn, a bar for each figure of theirs."""
-    report = sample.evaluate(options=EvaluateOptions(methods=("terms", "lsi")), wanted=_FILES)
+    report = corpus.evaluate(options=EvaluateOptions(methods=("terms", "lsi")), wanted=_FILES)
     figures = {figure.name: figure for figure in report.figures}
     names = ["similarity", "classify-accuracy", "classify-macro_f1", "cluster", "retrieval"]
     assert list(figures) == names

@@ -116,18 +116,14 @@ def test_the_share_to_learn_from(shelf: Path) -> None:
     assert all(line.spread is not None for line in report.figures[0].series)
 
 
-def test_retrieval_is_swept_over_indexes_in_memory(tmp_path: Path) -> None:
+def test_retrieval_is_swept_over_indexes_in_memory(sample: Path) -> None:
     """Each method ranks by an index of each size; plain terms, which make none, are left out."""
-    from lpisearch import open as open_library
-
     corpus = shipped_folder("sample_corpus")
-    library = open_library(tmp_path / "sample.db")
-    library.ingest(corpus / "documents")
     files = RetrievalOptions(corpus / "queries.jsonl", corpus / "qrels.tsv", by=("semantic",))
     parts = replace(_PARTS, retrieval=files)
     wanted = SweepOptions("retrieval", "dims", (5, 30))
     options = replace(_OPTIONS, methods=("terms", "lsi"))
-    rows = evaluate_sweep(Session(library.path), options, wanted, parts, Cells()).tables[0].rows
+    rows = evaluate_sweep(Session(sample), options, wanted, parts, Cells()).tables[0].rows
     assert _points(rows, "dims") == [("lsi", 5), ("lsi", 30)]
     assert float(rows[0]["AP"] or 0) < float(rows[1]["AP"] or 0)
 
