@@ -19,13 +19,14 @@ demo: $(VENV)/.installed   ## install the program and walk through it on the sam
 
 # A worker for each core, and one BLAS thread for each worker: more would wait for each other. The
 # browser has a process of its own: the loop that it runs in leaves no room for those of other tests.
+# Groups are for the smaller recipes: to keep 8,000 tests in groups costs more than it gains.
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: $(VENV)/.installed-dev   ## run the test suite
 	$(TEST) -m "browser and not slow" tests/browser
 	$(TEST) -n auto -m "not slow and not browser and not postgres and not cluster"
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
-	$(BIN)/python -m pytest -n auto -m slow --timeout 1800
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow --timeout 1800
 
 # Dense versions written from the papers beside every method, at up to 5,000 documents: some minutes.
 test-papers: $(VENV)/.installed-dev   ## compare every method with the papers' equations at every size
@@ -34,7 +35,7 @@ test-papers: $(VENV)/.installed-dev   ## compare every method with the papers' e
 # The server, its API and its pages; in a real browser where there is one (apt-get install chromium).
 test-web: $(VENV)/.installed-dev   ## test what `lpisearch serve` serves, in a browser too
 	$(TEST) -m "browser and not slow" tests/browser
-	$(TEST) -n auto -m "not slow and not browser" \
+	$(TEST) -n auto --dist loadgroup -m "not slow and not browser" \
 	    tests/unit/web tests/web tests/contracts/test_library.py tests/functional/test_serve.py
 
 test-postgres: $(VENV)/.installed-dev   ## run the tests of a library in PostgreSQL (needs initdb and pg_ctl)
@@ -46,7 +47,11 @@ test-cluster: $(VENV)/.installed-dev   ## run the tests of a build on a Dask clu
 
 # Kills, full disks, damage, fuzzed readers, readers beside a writer: docs/reliability.md has the last
 # long run. SEED= makes a run again; PART= is one of the parts that the table names.
+# Before them, what Hypothesis draws is drawn anew, where `make test` draws the same each time.
 torture: $(VENV)/.installed-dev   ## faults of every kind, in numbers (TRIES=100 MINUTES=10 a part)
+	$(if $(PART),,seed=$(or $(SEED),$$($(BIN)/python -c "import secrets; print(secrets.randbelow(1 << 16))")); \
+	    echo "seed $$seed"; $(TEST) -n auto -m "hypothesis and not slow and not postgres" \
+	    --hypothesis-profile torture --hypothesis-seed $$seed)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.torture --tries $(or $(TRIES),100) \
 	    --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(if $(PART),--part "$(PART)")
 

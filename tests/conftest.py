@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import multiprocessing
 import os
 import shutil
 import sqlite3
@@ -38,8 +39,11 @@ _SCHEMAS = itertools.count(1)
 _READ_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
-settings.register_profile("untimed", deadline=None)  # a machine may be busy
-settings.load_profile("untimed")
+# Without a deadline: a machine may be busy. `make test` draws the same each time; `make torture`
+# draws anew, and says how to draw so again.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("torture", deadline=None, print_blob=True)
+settings.load_profile("same")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -224,6 +228,16 @@ def sound(library: Path) -> Callable[..., None]:
         assert [finding for finding in examine(path) if not finding.ok] == []
 
     return check
+
+
+@pytest.fixture(scope="session")
+def processes() -> Any:
+    """Return a maker of processes that need no time to start: all is imported already."""
+    context = multiprocessing.get_context("forkserver")
+    builds = ["lpisearch.indexes.build", "lpisearch.projections.registry", "sklearn"]
+    ingests = ["lpisearch.ingest.ingesting", "alembic.command", "alembic.autogenerate"]
+    context.set_forkserver_preload(["__main__", *builds, *ingests])
+    return context
 
 
 @pytest.fixture

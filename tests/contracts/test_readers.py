@@ -287,9 +287,7 @@ def test_missing_file_is_left_to_the_caller(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", IN_PROCESS)
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_bytes_break_a_reader(name: str, data: st.DataObject, tmp_path: Path) -> None:
     """Whatever the bytes, a reader yields documents and problems, or raises ReaderError."""

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -43,17 +42,8 @@ def _sound_rows(index: SubspaceIndex) -> None:
     assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
 
 
-def _processes() -> Any:
-    """Return a maker of processes that need no time to start: all is imported already."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["__main__", "lpisearch.indexes.build", "lpisearch.projections.registry", "sklearn"]
-    )
-    return context
-
-
 def test_a_kill_leaves_the_old_index_in_use(
-    shelf: Path, sound: Callable[..., None], tmp_path: Path
+    shelf: Path, sound: Callable[..., None], processes: Any, tmp_path: Path
 ) -> None:
     """Killed at any moment of a build, the library has the old index or the new, whole."""
     old, new = IndexOptions(dims=2, method="lsi"), IndexOptions(dims=3, method="lsi")
@@ -62,7 +52,6 @@ def test_a_kill_leaves_the_old_index_in_use(
     saved = [tmp_path / "saved.db", tmp_path / "saved.index"]
     shutil.copy(shelf, saved[0])
     shutil.copytree(folder, saved[1])
-    processes = _processes()
 
     def begin() -> Any:
         process = processes.Process(target=build_index, args=(shelf, new))
@@ -261,9 +250,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     documents=_DOCUMENTS,
     method=st.sampled_from(_METHODS),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import random
 import shutil
 import time
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SIGKILLED = -9
-_MOMENTS = {"first": 50, "update": 25}
+_MOMENTS = {"first": 24, "update": 12}  # `make torture` takes more
 _MOST_TRIES = 3  # so many times as many moments, on a machine that slows down
 _WORDS = ("ship", "boat", "harbour", "sail", "anchor", "tide", "wave", "storm", "pilot", "rope")
 
@@ -36,21 +35,14 @@ def _files(numbers: range, word: str = "") -> dict[str, str]:
     return files
 
 
-def _processes() -> Any:
-    """Return a maker of processes that need no time to start: all is imported already."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["__main__", "lpisearch.ingest.ingesting", "alembic.command", "alembic.autogenerate"]
-    )
-    return context
-
-
 @pytest.mark.parametrize("kind", _MOMENTS)
 def test_nothing_is_lost_by_a_kill(
     tmp_path: Path,
     folder: Callable[..., Path],
     content: Callable[..., dict[str, list[Any]]],
     sound: Callable[..., None],
+    processes: Any,
+    *,
     kind: str,
 ) -> None:
     """Killed at any moment, a library opens, is sound, and is completed by a further run.
@@ -64,8 +56,6 @@ def test_nothing_is_lost_by_a_kill(
         run_ingest(base, [str(root)], options)
         shutil.rmtree(root)
         folder(_files(range(100)) | _files(range(100, 130), "changed") | _files(range(200, 250)))
-
-    processes = _processes()
 
     def begin(library: Path) -> Any:
         library.parent.mkdir()

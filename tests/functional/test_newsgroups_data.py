@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-pytestmark = [pytest.mark.data, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_20_newsgroups(data: Path, cli: Callable[..., Result]) -> None:

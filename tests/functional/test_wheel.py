@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _CHECKOUT = Path(__file__).parents[2]
 
 pytestmark = [
+    pytest.mark.xdist_group("wheel"),
     pytest.mark.timeout(600),
     pytest.mark.skipif(os.name != "posix", reason="the paths of an environment differ"),
 ]
@@ -40,7 +41,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("installed") / "venv"
     venv.create(home, with_pip=True)
     subprocess.run(
-        [home / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check",
+        [home / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile",
          "-c", _CHECKOUT / "constraints.txt", wheel],
         check=True,
         capture_output=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,13 +49,3 @@ def sound_at() -> Callable[[Address], None]:
         assert [finding for finding in examine(address) if not finding.ok] == []
 
     return check
-
-
-@pytest.fixture
-def processes() -> Any:
-    """Return a maker of processes that need no time to start: all is imported already."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["__main__", "lpisearch.ingest.ingesting", "lpisearch.indexes.build", "alembic.command"]
-    )
-    return context

@@ -241,7 +241,6 @@ _STEPS = st.lists(
 @given(batches=st.lists(_STEPS, max_size=4), delete=st.sets(st.sampled_from("abcd")))
 @settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],  # makes a new one each time
 )
 def test_all_parts_stay_in_step(

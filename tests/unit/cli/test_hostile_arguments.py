@@ -206,9 +206,7 @@ def _try_lines(
     typed: Callable[[Sequence[str]], tuple[int, str]], chosen: int, examples: int
 ) -> None:
     @seed(chosen)
-    @settings(
-        max_examples=examples, deadline=None, database=None, suppress_health_check=[*HealthCheck]
-    )
+    @settings(max_examples=examples, database=None, suppress_health_check=[*HealthCheck])
     @given(_lines())
     def try_line(line: list[str]) -> None:
         note(f"seed {chosen}: lpisearch {line}")

@@ -37,7 +37,7 @@ def nearest_by_sorting(X: Any, p: int) -> Any:
     return np.where(named | named.T, product, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(2, 90), n_terms=st.integers(1, 60), p=st.integers(1, 20), seed=st.integers(0, 99)
 )

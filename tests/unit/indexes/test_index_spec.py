@@ -77,7 +77,7 @@ def test_any_filter_comes_back_from_its_conditions(where: Filter) -> None:
     assert read_conditions(as_conditions(where)) == where
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_specs)
 def test_the_command_builds_what_was_asked_for(
     monkeypatch: pytest.MonkeyPatch, spec: IndexSpec

@@ -111,7 +111,7 @@ def test_rare_terms_are_left_out_and_said(shelf: Path, tmp_path: Path) -> None:
     parts=st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True), min_size=1, max_size=12),
     fan=st.integers(2, 4),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_joined_terms_are_numbered_as_they_appear(
     tmp_path_factory: pytest.TempPathFactory, parts: list[list[str]], fan: int
 ) -> None:

@@ -68,7 +68,7 @@ _DOCUMENTS = st.builds(
 
 
 @given(st.lists(_DOCUMENTS, min_size=1, max_size=12, unique_by=lambda one: one.id))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 def test_an_export_makes_the_same_library(
     tmp_path_factory: pytest.TempPathFactory, documents: list[Document]
 ) -> None:

@@ -81,7 +81,7 @@ def test_a_mixed_constraint_gives_the_root_of_the_secular_equation() -> None:
     np.testing.assert_allclose(np.abs(problem.largest()), np.full(2, np.sqrt(0.5)), atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     n=st.integers(3, 25), share=st.floats(0, 1), shift=st.floats(-0.5, 1.5), seed=st.integers(0, 99)
 )

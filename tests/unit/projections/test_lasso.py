@@ -144,7 +144,7 @@ def test_without_a_limit_it_ends_at_least_squares(shape: tuple[int, int]) -> Non
 
 
 @given(st.integers(0, 100_000), st.booleans())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_many_ties(seed: int, centred: bool) -> None:  # noqa: FBT001  # hypothesis gives it
     """Small whole numbers tie terms over and over; the conditions hold all the same."""
     rng = np.random.default_rng(seed)

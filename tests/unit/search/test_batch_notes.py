@@ -50,10 +50,10 @@ _HARM = {"damaged": _damaged, "missing": _missing, "replaced": _replaced}
 
 
 @pytest.fixture(params=["no index", *_HARM])
-def unusable(shelf: Path, request: pytest.FixtureRequest) -> Path:
+def unusable(shelf: Path, index_shelf: Callable[..., Path], request: pytest.FixtureRequest) -> Path:
     """Return a library whose index cannot be used."""
     if request.param in _HARM:
-        build_index(shelf, IndexOptions(method="lsi", dims=2))
+        index_shelf(method="lsi", dims=2)
         (folder,) = index_folder(shelf).iterdir()
         _HARM[request.param](folder)
     return shelf

@@ -25,7 +25,6 @@ def opened(index_shelf: Callable[..., Path]) -> Iterator[lpisearch.Library]:
 
 @settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import chain
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -26,7 +26,6 @@ def test_example_made_by_hand() -> None:
     assert_array_equal(counts.lengths, [3, 0, 2])
 
 
-@settings(deadline=None)
 @given(texts, st.integers(1, 7), st.integers(1, 3))
 def test_shards_blocks_and_limits_change_no_count(
     documents: list[str], shard: int, min_df: int
@@ -46,7 +45,6 @@ def test_shards_blocks_and_limits_change_no_count(
     ]
 
 
-@settings(deadline=None)
 @given(texts, texts)
 def test_new_documents_are_counted_by_the_vocabulary_of_the_old(
     old: list[str], new: list[str]

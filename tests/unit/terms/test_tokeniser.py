@@ -8,7 +8,7 @@ import tracemalloc
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lpisearch.terms import characters
@@ -92,7 +92,6 @@ def test_thai_gives_pairs_of_letters_with_their_marks() -> None:
     assert ENGLISH.tokens("กินน้ำ") == [first + second, second + third, third + fourth]
 
 
-@settings(deadline=None)
 @given(texts)
 def test_coarse_cut_changes_nothing(text: str) -> None:
     """Cutting in C at ASCII separators gives what the precise rule gives on the whole text."""
@@ -120,7 +119,6 @@ def test_capitals_with_marks_fold_as_small_letters_do() -> None:
         assert PLAIN.tokens(text) == reference(PLAIN, text)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_spans_are_the_same_tokens_in_order(text: str) -> None:
     """What is highlighted is what was indexed, at places that exist and do not go back."""
@@ -150,7 +148,6 @@ def is_of_a_word(char: str) -> bool:
     return category[0] in "LNM" or category == "Cn"
 
 
-@settings(deadline=None)
 @given(texts)
 def test_tokens_hold_letters_numbers_and_marks_only(text: str) -> None:
     """A token is never empty, never long, and never has a separator, quote or capital in it."""
@@ -172,7 +169,6 @@ def fts5() -> sqlite3.Connection:
     return connection
 
 
-@settings(deadline=None)
 @given(texts)
 def test_fts5_takes_tokens_as_they_are(fts5: sqlite3.Connection, text: str) -> None:
     """The ascii tokenizer of FTS5 finds in the joined tokens exactly the tokens."""

@@ -160,7 +160,7 @@ def _ask(client: TestClient, request: tuple[str, str, dict[str, Any], Any]) -> i
 
 
 @seed(1)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck), database=None)
 @given(request=_requests())
 def test_no_request_is_a_defect(
     client: TestClient, request: tuple[str, str, dict[str, Any], Any]
@@ -177,7 +177,6 @@ def test_no_request_of_thousands_is_a_defect(client: TestClient) -> None:
     @seed(2)
     @settings(
         max_examples=5000,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         database=None,
         phases=[Phase.generate],  # the first defect will do

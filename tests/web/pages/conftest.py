@@ -45,6 +45,13 @@ HOSTILE: list[dict[str, Any]] = [
 ]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker do the tests here: they share a library."""
+    for item in items:
+        if "/web/pages/" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("pages"))
+
+
 @pytest.fixture(scope="session")
 def folder_of_files(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]

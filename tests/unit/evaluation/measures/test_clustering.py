@@ -29,7 +29,7 @@ def _best_match(labels: list[int], clusters: list[int]) -> float:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(_PAIRS)
 def test_accuracy_is_that_of_the_best_of_all_matchings(pairs: list[tuple[int, int]]) -> None:
     """Also where the numbers of classes and clusters differ."""
@@ -38,7 +38,7 @@ def test_accuracy_is_that_of_the_best_of_all_matchings(pairs: list[tuple[int, in
     assert found == pytest.approx(_best_match(labels, clusters))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(_PAIRS)
 def test_information_is_the_mutual_one_over_the_larger_entropy(
     pairs: list[tuple[int, int]],

@@ -15,7 +15,7 @@ _GIVEN = list("aaaabbbc")
 _GUESS = list("aabbbbac")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abce")), min_size=1))
 def test_scores_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     """Also with labels that are never predicted, or only predicted."""

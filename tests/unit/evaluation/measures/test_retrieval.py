@@ -41,7 +41,7 @@ def _measures(*names: str) -> list[Measure]:
     return parse_measures(names)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(run=_RUNS, judgements=_JUDGEMENTS)
 def test_scores_equal_trec_eval(run: dict[str, Any], judgements: dict[str, Any]) -> None:
     """Ties, grades, unjudged documents and lonely queries are treated as it does."""

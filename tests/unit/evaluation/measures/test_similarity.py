@@ -75,7 +75,7 @@ def test_pairs_of_several_blocks_equal_scikit_learn() -> None:
     assert pair_precision(Y, labels.tolist()).precision == pytest.approx(expected, abs=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_order_of_documents_changes_nothing(seed: int) -> None:
     """Both measures are the same to the last bit of ties in any order of the documents."""
