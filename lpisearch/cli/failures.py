@@ -28,7 +28,9 @@ _DONE: Mapping[str, str] = {
     "db upgrade": "The library was upgraded, but the report could not be printed",
     "db backup": "The backup was written, but the report could not be printed",
     "db split": "The shards were written, but the report could not be printed",
-    "db retokenise": "The documents were split into words again, but the report could not be printed",
+    "db retokenise": (
+        "The documents were split into words again, but the report could not be printed"
+    ),
     "config set": "The setting was saved, but the report could not be printed",
     "config unset": "The setting was removed, but the report could not be printed",
     "open": "The file was opened, but the report could not be printed",

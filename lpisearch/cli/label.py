@@ -36,7 +36,8 @@ def label(
         typer.Argument(
             metavar="DOCUMENT… +LABEL -LABEL",
             autocompletion=completion.labelled,
-            help="Document ids or paths; +LABEL adds a label, -LABEL removes one. After --, all are ids.",
+            help="Document ids or paths; +LABEL adds a label, -LABEL removes one. After "
+            "--, all are ids.",
         ),
     ] = None,
     add: Annotated[
