@@ -130,7 +130,7 @@ def test_the_command_line_opens_a_folder_of_shards(shelf: Path, tmp_path: Path) 
     found = run("query", _QUESTION, "--json")
     assert json.loads(found.stdout), found.stderr
     for words, said in (
-        (("ingest", "x"), "cannot take in documents"),
+        (("ingest", "x"), "cannot add documents"),
         (("serve", "--shard", "3/2"), "is not a shard"),
     ):
         refused = run(*words)

@@ -36,8 +36,8 @@ def test_an_index_learns_from_the_graph_that_was_asked_for(
     ("options", "said"),
     [
         (IndexOptions(graph="nearst"), "did you mean nearest"),
-        (IndexOptions(graph="label"), "label is built from labels"),
-        (IndexOptions(graph="ball", labels="use"), "ball takes no notice of labels"),
+        (IndexOptions(graph="label"), "label needs labels"),
+        (IndexOptions(graph="ball", labels="use"), "ball does not use labels"),
         (IndexOptions(graph="nearest", method="lsi"), "lsi has no graph"),
         (IndexOptions(graph="ball", radius=2), "at most √2"),
     ],
