@@ -175,7 +175,7 @@ def test_errors_of_a_store_are_stated(monkeypatch: pytest.MonkeyPatch, tmp_path:
     MemoryFileSystem().pipe("/kept/part.jsonl", b'{"text": "a ship"}\n')
     file = find_files("memory://kept/*.jsonl")[0]
     monkeypatch.setattr(MemoryFileSystem, "glob", refuse)
-    with pytest.raises(BadOption, match="cannot be looked at: Unable to locate credentials"):
+    with pytest.raises(BadOption, match="Unable to locate credentials"):
         find_files("memory://kept/*.jsonl")
     monkeypatch.setattr(MemoryFileSystem, "open", refuse)
     with pytest.raises(ReaderError, match=r"part\.jsonl cannot be read: Unable to locate"):

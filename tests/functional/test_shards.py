@@ -56,7 +56,7 @@ def test_shards_of_servers_answer_and_one_that_is_killed_is_named(
         began[1][0].wait()
         rest = cast("dict[str, Any]", get_json(f"{address}&by=lexical"))
         assert rest["missing"] == [urls[1]]
-        assert f"{urls[1]} is away" in rest["notes"][0]
+        assert f"{urls[1]} is unavailable" in rest["notes"][0]
         assert rest["hits"]
         assert set(_ids(rest)) <= first
         status = cast("dict[str, Any]", get_json(f"{front}api/v1/status"))

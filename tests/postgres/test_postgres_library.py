@@ -95,7 +95,7 @@ def test_a_copy_is_a_file(shelf: Library, tmp_path: Path, sound: Callable[..., N
     sound(copy)
     with Library(copy) as file:
         assert sorted(_documents(file)) == sorted(_documents(shelf))
-    with pytest.raises(BadOption, match="exists already"):
+    with pytest.raises(BadOption, match="already exists"):
         shelf.back_up(copy)
 
 

@@ -121,9 +121,9 @@ def test_stated_errors(cli: Cli, folder: Callable[..., Path]) -> None:
     """What cannot be done is one line with the next step."""
     root = folder({"a.bin": b"\x00\x01"})
     assert "nothing at nowhere.txt" in _error(cli("classify", "nowhere.txt"))
-    assert "not a document" in _error(cli("classify", root / "a.bin"))
+    assert "unsupported file type" in _error(cli("classify", root / "a.bin"))
     assert "did you mean svm?" in _error(cli("classify", "x", "--classifier", "svn"), 2)
-    assert "-k: 0 is not" in _error(cli("classify", "x", "-k", "0"), 2)
+    assert "-k: must be at least 1, not 0" in _error(cli("classify", "x", "-k", "0"), 2)
     assert "no index “other”" in _error(cli("classify", "x", "--index", "other"))
     done = cli("classify", root / "a.bin", "--json")
     assert done.exit_code == 1

@@ -93,7 +93,10 @@ def test_words_are_swept_too(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--set", "cardinality=2,3", "--set", "tolerance=1,2"), "cannot be varied at once"),
+        (
+            ("--set", "cardinality=2,3", "--set", "tolerance=1,2"),
+            "cannot vary cardinality and tolerance",
+        ),
         (("--set", "cardinality=2,3", "--over", "dims"), "already said: cardinality"),
         (("--set", "cardinality=2,many"), "cardinality of spg is a whole number"),
         (("--set", "breadth=2,3"), "“breadth” cannot be varied"),

@@ -98,7 +98,7 @@ _TOKENISER = {"language": "english"}
     ("built_from", "folded", "unknown", "due"),
     [
         (40, 19, 1.0, ""),
-        (40, 20, 0.0, "came or changed"),
+        (40, 20, 0.0, "were added or changed"),
         (1000, 20, 0.1, ""),
         (1000, 20, 0.25, "25% of the words in newer documents are not in it"),
         (1000, 19, 0.25, ""),

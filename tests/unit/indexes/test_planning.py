@@ -119,7 +119,7 @@ def test_memory_is_kept_to() -> None:
     fewer = planning._within(size, IndexOptions(memory=int(files.memory_mb * 0.98e6)))
     assert fewer.learned_from < files.learned_from
     assert fewer.memory_mb <= files.memory_mb * 0.98
-    with pytest.raises(BadOption, match="takes at least"):
+    with pytest.raises(BadOption, match="needs at least"):
         planning._within(size, IndexOptions(memory=100_000_000))
 
 

@@ -110,7 +110,7 @@ def test_a_batch_says_that_the_index_is_behind(shelf: Path) -> None:
         library.delete("sea/0")
         list(library.batch([("1", "ship")], on_note=notes.append))
         assert notes == list(library.search("ship").notes)
-    assert "behind the documents" in notes[0]
+    assert "out of date" in notes[0]
 
 
 def test_a_batch_says_which_words_it_does_not_know(shelf: Path) -> None:

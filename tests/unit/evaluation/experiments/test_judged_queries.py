@@ -185,7 +185,7 @@ def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., Retrieval
     table = Library(shelf).evaluate("retrieval", wanted=wanted).tables[0]
     assert [row["by"] for row in table.rows] == ["lexical"]
     assert table.notes == ("No index yet; ranking by words only. Next: library.index()",)
-    with pytest.raises(NothingToEvaluate, match="Only lexical"):
+    with pytest.raises(NothingToEvaluate, match="only lexical ranking works"):
         Library(shelf).evaluate("retrieval", wanted=replace(wanted, by=("semantic",)))
 
 

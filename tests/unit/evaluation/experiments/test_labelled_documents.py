@@ -231,7 +231,7 @@ def test_classify_refuses(source: Make, wanted: CategoriesOptions, said: str) ->
     ("wanted", "said"),
     [
         (ClusterOptions((1,)), "classes: 1 is"),
-        (ClusterOptions((4,)), "classes: 4 is not between 2 and the 3"),
+        (ClusterOptions((4,)), "classes: 4 is not between 2 and 3"),
         (ClusterOptions(()), "classes"),
         (ClusterOptions((2,), draws=0), "draws"),
     ],
