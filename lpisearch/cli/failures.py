@@ -111,7 +111,7 @@ def _state(verb: str) -> str:
 
 
 def _lacking(error: BaseException) -> str:
-    """Tell what the system has no more of, or ""; what a module raises while it loads says it."""
+    """Return what the system has run out of, or "", judging by the error."""
     if isinstance(error, MemoryError):
         return "memory"
     if isinstance(error, OSError) and error.errno in _SHORT_OF:

@@ -212,7 +212,7 @@ def test_ids_may_look_like_labels(cli: Cli, put: Callable[..., Any]) -> None:
     """What stands after -- is an id, however it begins."""
     put([{"id": name, "text": "A ship."} for name in ("-odd", "+even")])
     done = cli("label", "+x", "--", "-odd", "+even")
-    assert done.stdout == "2 documents: 2 labels came, 0 went.\n"
+    assert done.stdout == "2 documents: 2 labels added.\n"
 
 
 def test_labels_by_hand(shelf: Path, cli: Cli) -> None:  # noqa: ARG001 (it is the library)
@@ -223,6 +223,6 @@ def test_labels_by_hand(shelf: Path, cli: Cli) -> None:  # noqa: ARG001 (it is t
     assert _value(done) == {"documents": 10, "added": 10, "removed": 0}
     assert _value(cli("label", "--label", "wet", "-wet", "--json"))["removed"] == 2
     text = cli("label", "sea/0", "+sea").stdout
-    assert text == "1 document: 1 label came, 0 went.\n"
+    assert text == "1 document: 1 label added.\n"
     assert "give at least one label" in _error(cli("label", "sea/0"), 2)
     assert "No document has the id or path “nope”" in _error(cli("label", "nope", "+x"))

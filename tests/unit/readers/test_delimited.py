@@ -87,7 +87,7 @@ def test_rows_that_do_not_fit_are_problems_with_their_line(tmp_path: Path) -> No
     table = 'id,text\n1,"two\nlines"\n2\n\n3,a,b\n4,c,,\n5,d\n'
     found = _read(tmp_path / "a.csv", table)
     assert [item for item in found if isinstance(item, Problem)] == [
-        Problem("1 cells, but the header has 2", "line 4"),
+        Problem("1 cell, but the header has 2", "line 4"),
         Problem("3 cells, but the header has 2", "line 6"),
     ]
     assert [item.id for item in found if isinstance(item, Document)] == ["1", "4", "5"]
