@@ -71,8 +71,8 @@ def man_page(helps: dict[str, str]) -> str:
         heading = [f'.SH "{verb.upper()}"'] if verb != name else []
         lines += [*heading, ".nf", ".in 0", *map(roff, text.splitlines()), ".fi"]
     lines += [
-        *(".SH FILES", ".TP", ".I lpisearch.db", "The library where none is named."),
-        *(".TP", ".I lpisearch.toml", "Settings, beside the library; config path names your own."),
+        *(".SH FILES", ".TP", ".I lpisearch.db", "Default library."),
+        *(".TP", ".I lpisearch.toml", "Settings, next to the library; config path names your own."),
         *(".SH EXIT STATUS", "0 done, 1 a stated error, 2 wrong usage, 130 stopped by Ctrl-C."),
     ]
     return "\n".join(lines) + "\n"

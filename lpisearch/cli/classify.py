@@ -95,7 +95,8 @@ def classify(
 ) -> None:
     """Predict labels for text or files, as `index` learned them from labelled documents.
 
-    With --write, predicted labels are saved for documents in the library. They are kept apart from labels given by hand and shown with a question mark.
+    With --write, predicted labels are saved for documents in the library. They are kept apart from
+    labels given by hand and shown with a question mark.
     """
     from lpisearch.settings import ClassifyOptions
 

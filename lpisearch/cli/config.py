@@ -37,7 +37,8 @@ Beside = Annotated[
 def config(context: typer.Context, json: Json = False) -> None:
     """Show each setting and where it comes from.
 
-    Command-line options override the environment, then lpisearch.toml next to the library, then your user config file, then the defaults. “exclude” patterns from all of them are combined.
+    Command-line options override the environment, then lpisearch.toml next to the library, then
+    your user config file, then the defaults. “exclude” patterns from all of them are combined.
     """
     if context.invoked_subcommand is not None:
         return

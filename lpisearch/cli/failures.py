@@ -28,7 +28,9 @@ _DONE: Mapping[str, str] = {
     "db upgrade": "The library was upgraded, but the report could not be printed",
     "db backup": "The backup was written, but the report could not be printed",
     "db split": "The shards were written, but the report could not be printed",
-    "db retokenise": "The documents were split into words again, but the report could not be printed",
+    "db retokenise": (
+        "The documents were split into words again, but the report could not be printed"
+    ),
     "config set": "The setting was saved, but the report could not be printed",
     "config unset": "The setting was removed, but the report could not be printed",
     "open": "The file was opened, but the report could not be printed",
@@ -109,7 +111,7 @@ def _state(verb: str) -> str:
 
 
 def _lacking(error: BaseException) -> str:
-    """Tell what the system has no more of, or ""; what a module raises while it loads says it."""
+    """Return what the system has run out of, or "", judging by the error."""
     if isinstance(error, MemoryError):
         return "memory"
     if isinstance(error, OSError) and error.errno in _SHORT_OF:

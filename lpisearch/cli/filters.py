@@ -30,7 +30,8 @@ Predicted = Annotated[
     typer.Option(
         "--predicted",
         metavar="LABEL",
-        help="Only documents with this predicted label; with --label, either may match (repeatable).",
+        help="Only documents with this predicted label; with --label, either may match "
+        "(repeatable).",
         rich_help_panel=DOCUMENTS,
     ),
 ]

@@ -139,7 +139,8 @@ def index(
         str,
         typer.Option(
             metavar="DIR|db",
-            help="Where a PostgreSQL library keeps its indexes: in the database (db) or a shared folder.",
+            help="Where a PostgreSQL library keeps its indexes: in the database (db) or a "
+            "shared folder.",
         ),
     ] = "",
     export_pgvector: Annotated[

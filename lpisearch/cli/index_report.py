@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.cli.render import note, print_json, print_pairs, semantic_weight, size
 from lpisearch.records.wire import index_record
+from lpisearch.wording import counted
 
 if TYPE_CHECKING:
     from lpisearch.records import IndexPlan, IndexReport
@@ -64,12 +65,8 @@ def _wire(report: IndexReport) -> str:
 def _graph(report: IndexReport) -> str:
     if report.components is None:
         return "none"
-    parts = (
-        "1 connected component"
-        if report.components == 1
-        else f"{report.components:,} connected components"
-    )
-    return f"{parts}, {report.isolated:,} isolated documents{_kept(report)}"
+    parts = counted(report.components, "connected component")
+    return f"{parts}, {counted(report.isolated, 'isolated document')}{_kept(report)}"
 
 
 def _kept(report: IndexReport) -> str:

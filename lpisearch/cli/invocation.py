@@ -105,7 +105,8 @@ Database = Annotated[
     typer.Option(
         "--db",
         metavar="FILE",
-        help="Library file or postgresql:// URL (default: ./lpisearch.db, or the configured library).",
+        help="Library file or postgresql:// URL (default: ./lpisearch.db, or the "
+        "configured library).",
         path_type=str,  # two slashes are not one
         envvar="LPISEARCH_DB",
         show_envvar=True,

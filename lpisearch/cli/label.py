@@ -36,7 +36,8 @@ def label(
         typer.Argument(
             metavar="DOCUMENT… +LABEL -LABEL",
             autocompletion=completion.labelled,
-            help="Document ids or paths; +LABEL adds a label, -LABEL removes one. After --, all are ids.",
+            help="Document ids or paths; +LABEL adds a label, -LABEL removes one. After "
+            "--, all are ids.",
         ),
     ] = None,
     add: Annotated[
@@ -69,8 +70,12 @@ def label(
     if json:
         print_json(label_record(report))
         return
-    came_and_went = f"{counted(report.added, 'label')} added, {report.removed:,} removed"
-    say(f"{counted(report.documents, 'document')}: {came_and_went}.")
+    changes = [
+        f"{counted(number, 'label')} {done}"
+        for number, done in ((report.added, "added"), (report.removed, "removed"))
+        if number
+    ]
+    say(f"{counted(report.documents, 'document')}: {', '.join(changes) or 'no labels changed'}.")
     if report.added or report.removed:
         note(Message("Next: ", call("index"), "  (to learn from the new labels)"))
 

@@ -130,7 +130,8 @@ def query(
         typer.Option(
             "--queries",
             metavar="FILE",
-            help="Run a batch of queries (JSON Lines or TSV); quotes and minus signs are taken literally.",
+            help="Run a batch of queries (JSON Lines or TSV); quotes and minus signs are "
+            "taken literally.",
         ),
     ] = None,
     trec: Trec = False,

@@ -56,7 +56,8 @@ def serve(
         typer.Option(
             "--token",
             metavar="TEXT",
-            help="Token that clients must send; LPISEARCH_TOKEN is safer, as other users cannot see it.",
+            help="Token that clients must send; LPISEARCH_TOKEN is safer, as other users "
+            "cannot see it.",
             envvar="LPISEARCH_TOKEN",
         ),
     ] = "",

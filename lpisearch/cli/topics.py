@@ -63,7 +63,9 @@ def topics(
 ) -> None:
     """List the main topics in the library.
 
-    A topic is a cluster of documents that are close in meaning. With --method, shows the dimensions of a sparse model instead, each by the words and documents at both its ends. Uses the index if it was built with that method; otherwise trains a model just for this.
+    A topic is a cluster of documents that are close in meaning. With --method, shows the dimensions
+    of a sparse model instead, each by the words and documents at both its ends. Uses the index if
+    it was built with that method; otherwise trains a model just for this.
     """
     from lpisearch.errors import BadOption
     from lpisearch.settings import DimensionOptions, TopicOptions

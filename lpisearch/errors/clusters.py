@@ -50,7 +50,8 @@ class FolderNotShared(ClusterError):
     def __init__(self, folder: Path, worker: str) -> None:
         super().__init__(
             f"The worker {worker} cannot see files written to {folder}.",
-            "share that folder with all workers under the same path, or move the library to a shared folder",
+            "share that folder with all workers under the same path, or move the "
+            "library to a shared folder",
         )
 
 

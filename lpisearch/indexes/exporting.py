@@ -46,7 +46,7 @@ def export_vectors(library: Place, name: str, wait_seconds: float) -> str:
         opened = OpenIndexes(library, store).get(name)
         with store.writing(durable=True) as transaction:
             if opened is None or transaction.vectors is None:
-                raise VectorsUnavailable(f"there is no index “{name}” in {library}", "")
+                raise VectorsUnavailable(f"{library} has no index “{name}”", "")
             rows = _rows(opened.index, transaction.documents.ids())
             return transaction.vectors.replace(name, opened.index.places.shape[1], rows)
 

@@ -36,7 +36,10 @@ def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
     folded, built = manifest.folded, manifest.result
     documents = folded["documents"]
     if documents >= max(_DUE_DOCUMENTS, _DUE_SHARE * built.documents):
-        return f"{documents:,} documents were added or changed since it was built from {built.documents:,}"
+        return (
+            f"{documents:,} documents were added or changed since it was built from "
+            f"{built.documents:,}"
+        )
     unknown = folded["unknown"] / max(folded["words"], 1)
     if documents >= _DUE_DOCUMENTS and unknown >= built.unknown_rate + _DUE_UNKNOWN:
         return f"{unknown:.0%} of the words in newer documents are not in it"

@@ -140,8 +140,8 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Refuse to go without a dimension; warn if there are fewer than asked."""
         if found == 0:
             raise ValueError(
-                f"The documents cannot be distinguished, so there is no dimension to keep ({n_terms} "
-                "feature(s))."
+                "The documents cannot be distinguished, so there is no dimension to keep "
+                f"({n_terms} feature(s))."
             )
         if found < asked:
             warnings.warn(

@@ -152,8 +152,8 @@ class FSSL(ResponseProjection):
             return ridge(X, Y, 0.0).coefficients
         if self.mu_ >= limit:
             raise ValueError(
-                f"mu is {self.mu_:g}, but from {limit:g} on every term is left out of the map: "
-                'take less, or "auto".'
+                f"mu is {self.mu_:g}, which excludes every term; use less than {limit:g}, "
+                'or "auto".'
             )
         found = group_lasso(X, Y, self.mu_, tolerance=self.tol, max_steps=self.max_iter)
         self.objective_, self.gap_ = found.objective, found.gap

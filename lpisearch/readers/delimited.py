@@ -21,6 +21,7 @@ from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
 from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.streams import EMPTY, chunks, over_limit
 from lpisearch.records import Document, Problem
+from lpisearch.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,7 +214,7 @@ def _document(
     while len(row) > len(names) and not row[-1]:
         row.pop()
     if len(row) != len(names):
-        return Problem(f"{len(row)} cells, but the header has {len(names)}")
+        return Problem(f"{counted(len(row), 'cell')}, but the header has {len(names)}")
     # An empty cell says nothing, so it is no metadata either.
     cells = {name: cell for name, cell in zip(names, row, strict=True) if name}
     told = tuple(name for name in parts.others if cells[name])

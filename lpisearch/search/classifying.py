@@ -170,7 +170,8 @@ def _classifier(index: SubspaceIndex, by: str) -> Classifier:
     classifier = Classifier.from_index(index.arrays, facts)
     if by != AUTO and by not in classifier.weights:
         raise ClassifierNotFound(
-            f"The index “{name}” has no {by} classifier: it would be too large, or the index is too old.",
+            f"The index “{name}” has no {by} classifier: it would be too large, or the "
+            "index is too old.",
             Message(call("classify", "TEXT", classifier=AUTO), "  or  ", rebuild),
         )
     return classifier

@@ -5,7 +5,7 @@
    one that directly follows a digit (5" is a length).
 2. "A quoted phrase"~ is compared by its stems, without stop words: "baking bread"~ is found in
    "baked the bread".
-3. A -word must not occur, in no form of it, nor a -"quoted phrase" as it is written, nor a word
+3. A -word must not occur in any form, nor a -"quoted phrase" exactly as typed, nor a word
    that begins like a -prefix*. The minus stands at the beginning or after white space, and
    directly before a letter, a digit or a quote; the word goes on to the next white space or quote.
    So multi-agent, "a - b" and --force exclude nothing.

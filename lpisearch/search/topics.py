@@ -112,7 +112,8 @@ def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
     if options.number is not None and options.number > placed:
         raise BadOption(
             "number",
-            f"{options.number} topics need at least as many documents with known words; there are {placed:,}",
+            f"{options.number} topics need at least as many documents with known "
+            f"words; there are {placed:,}",
         )
     method = CATALOGUE[index.manifest.method]
     if index.eigenvalues is None or method.selects_terms:

@@ -52,7 +52,7 @@ class TokeniserSettings:
         if self.version != RULES_VERSION:
             raise BadOption(
                 "tokeniser",
-                f"its rules have version {self.version}, this program knows {RULES_VERSION}",
+                f"unsupported rules version {self.version}; this program uses {RULES_VERSION}",
             )
 
     @classmethod

@@ -19,7 +19,7 @@ def stop_words(name: str) -> frozenset[str]:
     if not name:
         return frozenset()
     if name not in _LISTS:
-        raise BadOption("stop words", f"there is no list called “{name}”", sorted(_LISTS))
+        raise BadOption("stop words", f"unknown list “{name}”", sorted(_LISTS))
     return frozenset(_LISTS[name].split())
 
 

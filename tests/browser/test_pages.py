@@ -73,7 +73,7 @@ def test_from_match_to_match(open_page: Opens) -> None:
     page.get_by_role("button", name="Next match").click()
     expect(page.locator(".text mark.here")).to_have_count(1)
     assert page.locator("#minimap rect").count() > 3
-    page.get_by_text("Show it on the map").scroll_into_view_if_needed()
+    page.get_by_text("Show on the map").scroll_into_view_if_needed()
     expect(page.locator(".place .here")).to_have_count(1)
 
 
@@ -92,7 +92,7 @@ def test_the_map_shows_titles_and_takes_a_lasso(open_page: Opens) -> None:
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
     page.mouse.up()
     page.keyboard.up("Shift")
-    expect(page.locator("#picked h2")).to_contain_text("In the lasso")
+    expect(page.locator("#picked h2")).to_contain_text("Selected")
     assert page.locator("#picked li").count() > 100
     page.locator("#q").fill("bread")
     expect(page.locator("#picked h2")).to_contain_text("Found")
@@ -126,7 +126,7 @@ def test_a_file_is_dropped_and_brought_in(open_page: Opens) -> None:
     page.locator("#files").set_input_files(
         {"name": "whitewash.txt", "mimeType": "text/plain", "buffer": content.encode()}
     )
-    page.get_by_role("button", name="Bring them in").click()
+    page.get_by_role("button", name="Add files").click()
     expect(page.locator(".job .ok").first).to_be_visible()
     page.goto(page.url.split("/library")[0] + "/?q=quicklime&by=lexical")
     expect(page.locator(".hit")).to_have_count(1)

@@ -61,7 +61,7 @@ def test_keys(open_page: Opens) -> None:
     page.keyboard.press("j")
     expect(page.locator(".hit").nth(1).locator("h2 a")).to_be_focused()
     page.keyboard.press("w")
-    expect(page.locator(".hit").nth(1).locator(".why")).to_contain_text("The score is a sum")
+    expect(page.locator(".hit").nth(1).locator(".why")).to_contain_text("How the score adds up")
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_be_visible()
     page.keyboard.press("?")
@@ -84,8 +84,8 @@ def test_without_scripts(open_page: Opens) -> None:
     page.get_by_text("More like this").first.click()
     assert "like=" in page.url
     assert "more like" in page.locator(".chosen").inner_text()
-    page.get_by_text("Why this hit").first.click()
-    assert "The score is a sum" in page.locator("main").inner_text()
+    page.get_by_text("Why this result").first.click()
+    assert "How the score adds up" in page.locator("main").inner_text()
 
 
 def test_theme_is_kept(open_page: Opens) -> None:

@@ -40,7 +40,7 @@ def test_the_sample_corpus_is_the_same_index(
     report = build_index(library, _on(dask))
     assert_same(arrays_of(library), expected)
     assert report.notes == []
-    assert {"counting terms", "placing documents"} <= report.wire.keys()
+    assert {"counting terms", "embedding documents"} <= report.wire.keys()
     assert all(each["sent"] and each["received"] for each in report.wire.values())
 
 
@@ -84,7 +84,7 @@ def test_a_library_in_postgresql_is_read_by_workers(
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("stage", ["counting terms", "placing documents"])
+@pytest.mark.parametrize("stage", ["counting terms", "embedding documents"])
 def test_a_worker_that_is_killed_is_replaced(
     many: Path, expected: dict[str, Any], stage: str
 ) -> None:
@@ -110,7 +110,7 @@ from lpisearch.settings import IndexOptions
 from pathlib import Path
 
 def on_stage(name):
-    if name == "placing documents":
+    if name == "embedding documents":
         import psutil
         print(*[each.pid for each in psutil.Process().children(recursive=True)], flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -165,11 +165,11 @@ def test_a_cluster_that_goes_is_stated(
     own = new_dask()
 
     def on_stage(name: str) -> None:
-        if name == "placing documents":
+        if name == "embedding documents":
             own.scheduler.kill()
             own.scheduler.wait()
 
-    with pytest.raises(ClusterLost, match="its scheduler is gone"):
+    with pytest.raises(ClusterLost, match="lost the connection to its scheduler"):
         build_index(many, _on(own), on_stage)
     assert build_index(many, _on(dask)).resumed == ["counting terms", "writing postings", "map"]
 
@@ -195,4 +195,4 @@ def test_workers_of_another_machine_do_not_read_a_file(
     monkeypatch.setattr("lpisearch.compute.joining.is_one_machine", lambda _cluster: False)
     report = build_index(shelf, _on(dask))
     assert_same(arrays_of(shelf), expected)
-    assert any(note.startswith("The documents were counted here") for note in report.notes)
+    assert any(note.startswith("Words were counted on this machine only") for note in report.notes)

@@ -43,7 +43,7 @@ _PACKAGE = Path(lpisearch.__file__).parent
 @pytest.mark.parametrize("address", ["nonsense", "http://localhost:8786", "tcp://localhost"])
 def test_an_address_that_is_none(shelf: Path, address: str) -> None:
     """An address of another form is refused, and what is meant is said."""
-    with pytest.raises(BadOption, match="is not like tcp://HOST:8786"):
+    with pytest.raises(BadOption, match="is not an address such as tcp://HOST:8786"):
         build_index(shelf, IndexOptions(cluster=address))
 
 
@@ -81,7 +81,7 @@ def test_workers_of_another_version(dask: Dask, monkeypatch: pytest.MonkeyPatch)
     joining.own_versions.cache_clear()
     with pytest.raises(
         ClusterMismatch,
-        match=r"The worker tcp.* has .*scipy.*; here is python [^,]*, numpy [^,]*\.",
+        match=r"The worker tcp.* runs .*scipy.*; this machine runs python [^,]*, numpy [^,]*\.",
     ):
         cluster_at(dask.address).__enter__()
     joining.own_versions.cache_clear()
@@ -104,7 +104,9 @@ def test_errors_of_a_part_come_back(dask: Dask, tmp_path: Path) -> None:
     """What fails on a worker is raised here: ours with its next step, the system's as it is."""
     nothing = tmp_path / "nothing.db"
     with cluster_at(dask.address) as cluster, spread_by(cluster):
-        with pytest.raises(lpisearch.LpiSearchError, match=r"no library at .*nothing.db. Next: "):
+        with pytest.raises(
+            lpisearch.LpiSearchError, match=r"No library found at .*nothing.db. Next: "
+        ):
             list(map_parts(open_store, [nothing]))
         with pytest.raises(FileNotFoundError, match="nothing"):
             list(map_parts(os.stat, [nothing]))
@@ -123,7 +125,7 @@ def test_a_cluster_without_workers(
         assert list(map_parts(abs, [-1, -2])) == [1, 2]
         own.workers[0].kill()
         own.workers[0].wait()
-        with pytest.raises(ClusterLost, match="it has no worker any more"):
+        with pytest.raises(ClusterLost, match="it has no workers left"):
             list(map_parts(abs, [-1]))
 
 

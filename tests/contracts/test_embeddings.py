@@ -227,7 +227,7 @@ def test_one_document_is_refused(name: str) -> None:
 @every_embedding
 def test_empty_corpus_is_refused(name: str) -> None:
     """Documents without a single term give a stated error."""
-    with pytest.raises(ValueError, match="None of the 5 documents has a term"):
+    with pytest.raises(ValueError, match="None of the 5 documents contains words"):
         fitted(name, np.zeros((5, 4)))
 
 
@@ -269,7 +269,7 @@ class TestOnGraphs:
 
     def test_documents_that_nothing_tells_apart_are_refused(self, name: str) -> None:
         """Without a dimension to keep there is a stated error."""
-        with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+        with pytest.raises(ValueError, match="The documents cannot be distinguished"):
             fitted(name, np.eye(5))
 
     def test_dimensions_are_chosen_from_the_spectrum(self, name: str) -> None:

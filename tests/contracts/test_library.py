@@ -261,13 +261,13 @@ def test_what_is_not_served_is_said(
     there: RemoteLibrary, name: str, given: tuple[str, ...]
 ) -> None:
     """What looks after the file of a library is done where the library is."""
-    with pytest.raises(lpisearch.LpiSearchError, match="is not served"):
+    with pytest.raises(lpisearch.LpiSearchError, match="is not available from a server"):
         getattr(there, name)(*given)
 
 
 def test_nobody_there() -> None:
     """An address without a server is said to be one."""
-    with pytest.raises(lpisearch.ServerUnreachable, match="No library is served at"):
+    with pytest.raises(lpisearch.ServerUnreachable, match="Cannot reach a library at"):
         lpisearch.connect("http://127.0.0.1:9").status()
-    with pytest.raises(lpisearch.ServerUnreachable, match="does not begin with http"):
+    with pytest.raises(lpisearch.ServerUnreachable, match="must start with http"):
         lpisearch.connect("file:///etc/passwd")

@@ -81,7 +81,7 @@ def test_a_killed_evaluation_goes_on(shelf: Path, tmp_path: Path) -> None:
     assert _figures(done.stdout) == _untimed(undisturbed.tables[0].rows)
     found = int(done.stderr.split()[0])
     assert 3 <= found < 18
-    assert "were finished by an earlier run that was stopped" in done.stderr
+    assert "reused from an earlier, interrupted run" in done.stderr
     assert _kept(cache) == []
 
 

@@ -165,7 +165,7 @@ def test_a_build_waits_for_an_ingest(shelf: Path, program: Program) -> None:
         stream.flush()
         done = program("index", "--method", "lsi", "--json", "--wait", "0.2")
         assert (done.returncode, done.stdout) == (1, "")
-        assert "is being written by lpisearch ingest (process 7 on h" in done.stderr
+        assert "is locked: lpisearch ingest (process 7 on h" in done.stderr
         assert " Next: " in done.stderr
         words = [sys.executable, "-m", "lpisearch", "--db", str(shelf), "index", "--json"]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as process:

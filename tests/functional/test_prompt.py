@@ -89,7 +89,7 @@ def test_words_that_leave(shelf: Path, state: Path, word: str) -> None:
     """After questions and help, a word leaves; the questions are in the history."""
     terminal = Terminal("query", "-k", "2", "--db", shelf)
     terminal.type("help")
-    terminal.until("leave; so do")
+    terminal.until("leave (also")
     terminal.type("ship")
     terminal.until("sea/")
     terminal.type("--by magic")

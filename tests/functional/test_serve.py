@@ -65,5 +65,5 @@ def test_a_port_that_is_taken_is_said(shelf: Path) -> None:
         command = [sys.executable, "-m", "lpisearch", "--db", str(shelf), "serve", "--port", port]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 1
-    assert f"Cannot listen at 127.0.0.1, port {port}" in ended.stderr
+    assert f"Cannot listen on 127.0.0.1, port {port}" in ended.stderr
     assert "Next: choose another port" in ended.stderr

@@ -56,7 +56,7 @@ def test_shards_of_servers_answer_and_one_that_is_killed_is_named(
         began[1][0].wait()
         rest = cast("dict[str, Any]", get_json(f"{address}&by=lexical"))
         assert rest["missing"] == [urls[1]]
-        assert f"{urls[1]} is away" in rest["notes"][0]
+        assert f"{urls[1]} is unavailable" in rest["notes"][0]
         assert rest["hits"]
         assert set(_ids(rest)) <= first
         status = cast("dict[str, Any]", get_json(f"{front}api/v1/status"))
@@ -130,7 +130,7 @@ def test_the_command_line_opens_a_folder_of_shards(shelf: Path, tmp_path: Path) 
     found = run("query", _QUESTION, "--json")
     assert json.loads(found.stdout), found.stderr
     for words, said in (
-        (("ingest", "x"), "cannot take in documents"),
+        (("ingest", "x"), "cannot add documents"),
         (("serve", "--shard", "3/2"), "is not a shard"),
     ):
         refused = run(*words)

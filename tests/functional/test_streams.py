@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _FULL = Path("/dev/full")
 # A command of every verb that prints something, and what becomes of its work.
 _COMMANDS = {
-    "ingest NOTES": "The documents are stored",
-    "index --method lsi --dims 2": "The index is built and in use",
+    "ingest NOTES": "The documents were saved",
+    "index --method lsi --dims 2": "The index was built and is in use",
     "query ship": "Nothing was changed",
     "query ship --json": "Nothing was changed",
     "query ship --csv": "Nothing was changed",
@@ -42,16 +42,16 @@ _COMMANDS = {
     "status": "Nothing was changed",
     "docs list": "Nothing was changed",
     "docs show sea/0": "Nothing was changed",
-    "docs export": "What was printed is not all",
-    "docs delete sea/0": "The documents are removed",
-    "doctor": "The library was examined",
+    "docs export": "The output is incomplete",
+    "docs delete sea/0": "The documents were removed",
+    "doctor": "The library was checked",
     "db check": "Nothing was changed",
-    "db upgrade": "The library has the new schema",
-    "db backup": "The copy is written",
-    "db retokenise": "The tokens are made anew",
-    "label sea/0 +ship": "The labels are stored",
+    "db upgrade": "The library was upgraded",
+    "db backup": "The backup was written",
+    "db retokenise": "The documents were split into words again",
+    "label sea/0 +ship": "The labels were saved",
     "config": "Nothing was changed",
-    "config set k 20": "The setting is written",
+    "config set k 20": "The setting was saved",
     "open NOTE": "The file was opened",
     "--help": "Nothing was changed",
 }
@@ -107,9 +107,7 @@ def test_a_result_that_cannot_be_printed_is_stated(
             stream.detach()
     said = errors.getvalue()
     assert end.value.code == 1, said
-    assert (
-        f"Standard output cannot be written: No space left on device. {_COMMANDS[command]}" in said
-    )
+    assert f"Cannot write to standard output: No space left on device. {_COMMANDS[command]}" in said
     assert said.count("Error: ") == 1
     assert "unexpected" not in said
 
@@ -148,9 +146,7 @@ def test_a_closed_stdout_is_stated(
     """The documents are stored, the error says so, and the library is not written over."""
     done = redirected(">&- <&-", "ingest", folder({"a.txt": "A letter about ships."}))
     assert (done.returncode, done.stdout) == (1, "")
-    assert (
-        "Standard output cannot be written: it is closed. The documents are stored" in done.stderr
-    )
+    assert "Cannot write to standard output: it is closed. The documents were saved" in done.stderr
     assert json.loads(program("status", "--json").stdout)["documents"] == 1
     assert json.loads(program("doctor", "--json").stdout)["ok"]
 
@@ -179,7 +175,7 @@ def test_little_memory_is_stated(indexed: Path, program: Program, megabytes: int
         "query", "ship", limit=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("Error: There is not enough memory")
+    assert done.stderr.startswith("Error: Not enough memory")
     assert "Traceback" not in done.stderr
 
 
@@ -201,7 +197,7 @@ def test_a_working_folder_that_is_gone(indexed: Path, tmp_path: Path) -> None:
     assert run("--db", str(indexed), "query", "ship").returncode == 0
     done = run("query", "ship")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "The working folder is gone. Next: change to a folder" in done.stderr
+    assert "The current folder no longer exists. Next: change to a folder" in done.stderr
 
 
 @pytest.fixture

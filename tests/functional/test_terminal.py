@@ -111,7 +111,7 @@ def test_a_narrow_terminal(library: Path, titled: Path) -> None:
     assert all(len(line) <= 40 for line in lines)
     assert {"id0", "id1", "id2"} <= set(listing.split())
     assert "documents" in _plain(_on_a_terminal(library, "status"))
-    assert "sound" in _plain(_on_a_terminal(library, "doctor"))
+    assert "intact" in _plain(_on_a_terminal(library, "doctor"))
 
 
 def test_documents_cannot_paint_the_terminal(library: Path, titled: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_second_writer_says_who_holds_the_library(
     with writer_lock(library, "ingest", 0):
         done = program("ingest", root, "--wait", "0")
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"{library} is being written by lpisearch ingest (process {os.getpid()} " in done.stderr
+    assert f"{library} is locked: lpisearch ingest (process {os.getpid()} " in done.stderr
     assert program("ingest", root, "--wait", "0").returncode == 0
 
 
@@ -106,7 +106,10 @@ def test_an_interrupt_keeps_finished_batches(
     assert output == ""
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert errors.strip() == "Stopped. What was finished is kept; run the same command again."
+        assert (
+            errors.strip()
+            == "Interrupted. Completed work is saved; run the same command to continue."
+        )
     else:
         assert process.returncode in {-signal.SIGTERM, 128 + signal.SIGTERM}
     assert kept <= _count(program) < 25_000

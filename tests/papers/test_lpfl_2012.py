@@ -236,7 +236,7 @@ def test_labels_take_the_place_of_the_graph() -> None:
 
 def test_an_early_end_is_said_with_its_residual() -> None:
     """At the limit of steps the map is kept, with a warning that names the residual."""
-    with pytest.warns(NotConverged, match=r"LPFL did not converge in 5 steps: its residual is"):
+    with pytest.warns(NotConverged, match=r"LPFL did not converge in 5 steps: residual"):
         lpfl = LPFL(3, max_iter=5).fit(documents())
     assert lpfl.components_.any()
 

@@ -85,7 +85,7 @@ def test_sparse_documents_are_not_filled_up(solver: str) -> None:
 def test_equal_documents_have_no_component(dtype: Any) -> None:
     """Where all documents are one, nothing varies but rounding."""
     X = np.tile(np.array([0.1, 0.7, 0.3], dtype=dtype), (9, 1))
-    with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+    with pytest.raises(ValueError, match="The documents cannot be distinguished"):
         PCA(2).fit(X)
 
 

@@ -81,7 +81,7 @@ def test_no_database_and_no_user(server: Server) -> None:
     assert "createdb absent" in _said(found.value)
     with pytest.raises(LibraryUnreachable) as found:
         open_store(server.address(user=f"nobody:{_SECRET}"))
-    assert "check user and password" in _said(found.value)
+    assert "check the user and password" in _said(found.value)
 
 
 def test_rights_that_are_missing(address: Address, server: Server) -> None:
@@ -158,7 +158,7 @@ def test_servers_that_will_not_do(
     monkeypatch.setattr(schema, "LEAST_VERSION", 99)
     with pytest.raises(ServerTooOld) as found:
         create_store(address)
-    assert "99 is the oldest" in _said(found.value)
+    assert "99 or newer is required" in _said(found.value)
     monkeypatch.undo()
     server.run("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     with pytest.raises(ServerTooOld) as found:
@@ -221,12 +221,12 @@ def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("state", "kind", "words"),
     [
-        ("53100", LibraryUnwritable, "the disk of the server is full"),
+        ("53100", LibraryUnwritable, "the server's disk is full"),
         ("25006", LibraryUnwritable, "standby"),
         ("53300", LibraryUnreachable, "max_connections"),
         ("XX001", LibraryDamaged, "damaged"),
         ("57P01", LibraryUnreachable, "start the server"),
-        ("28P01", LibraryUnreachable, "check user and password"),
+        ("28P01", LibraryUnreachable, "check the user and password"),
     ],
 )
 def test_what_a_server_says_becomes_an_error(state: str, kind: type[Exception], words: str) -> None:

@@ -70,7 +70,7 @@ def test_files_that_are_lost_or_changed_are_stated(
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"machine{number}"))
         server.run(change.format(schema))
         with Library(shelf.path) as other:
-            assert "By words alone" in " ".join(other.search("ship").notes)
+            assert "Searching by words only" in " ".join(other.search("ship").notes)
             assert not all(finding.ok for finding in other.examine())
             assert _folders(_place(other)) == []
 
@@ -196,7 +196,7 @@ def test_vectors_for_other_programs(
     with Library(address) as library:
         library.ingest(root)
         report = library.index(dims=3, export_pgvector=True)
-        assert "the vectors are in the table lpisearch_vectors" in report.notes
+        assert "Vectors written to the table lpisearch_vectors." in report.notes
         vector = library.vector("ship harbour")
         expected = [hit.id for hit in library.search("ship harbour", by="semantic", k=5)]
         literal = f"[{','.join(map(str, vector.tolist()))}]"
@@ -237,7 +237,7 @@ def test_a_server_without_pgvector(shelf: Library, server: Server) -> None:
     """It is said what is missing, and the index is there all the same."""
     if server.run("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
         pytest.skip("this server has it")
-    with pytest.raises(VectorsUnavailable, match="no pgvector"):
+    with pytest.raises(VectorsUnavailable, match="pgvector is not installed"):
         shelf.index(dims=2, export_pgvector=True)
     assert shelf.vectors()[1].shape[1] == 2
 

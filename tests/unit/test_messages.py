@@ -89,9 +89,9 @@ def test_values_of_json_are_said_whole() -> None:
             "--min-df: 0 is not a number. Next: lpisearch --help",
         ),
         (
-            BadOption(("terms", "documents"), "neither can be below 0", ["1", "2"]),
-            "terms, documents: neither can be below 0. Next: choose one of: 1, 2",
-            "--terms, --documents: neither can be below 0. Next: choose one of: 1, 2",
+            BadOption(("terms", "documents"), "must be 0 or more", ["1", "2"]),
+            "terms, documents: must be 0 or more. Next: choose one of: 1, 2",
+            "--terms, --documents: must be 0 or more. Next: choose one of: 1, 2",
         ),
         (
             IndexNotFound("b", ["a"]),
@@ -111,7 +111,7 @@ def test_an_error_that_names_several_calls(tmp_path: Path) -> None:
     """Every call of a next step is said in the words of the face."""
     error = LibraryNotFound(tmp_path)
     assert spoken(error.next_step) == (
-        "lpisearch ingest PATH makes one; to use another: lpisearch --db FILE …, "
-        "LPISEARCH_DB=FILE, or from any folder lpisearch config set library FILE"
+        "lpisearch ingest PATH creates one; to use another: lpisearch --db FILE …, "
+        "LPISEARCH_DB=FILE, or for all folders lpisearch config set library FILE"
     )
     assert "library.ingest(PATH)" in error.next_step

@@ -38,7 +38,8 @@ Weighting = Annotated[
     typer.Option(
         "--weighting",
         metavar="NAME",
-        help="Term weighting: tf, tfidf, log-tfidf or bm25 (default: log-tfidf, or tf with --matrix).",
+        help="Term weighting: tf, tfidf, log-tfidf or bm25 (default: log-tfidf, or tf with "
+        "--matrix).",
     ),
 ]
 Scale = Annotated[
@@ -81,7 +82,8 @@ Words = Annotated[
     typer.Option(
         "--words",
         metavar="WORD,…|N",
-        help="Average over subsets: the documents containing each WORD, or each of the N most frequent.",
+        help="Average over subsets: the documents containing each WORD, or each of the N "
+        "most frequent.",
     ),
 ]
 SubsetSize = Annotated[

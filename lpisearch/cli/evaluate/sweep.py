@@ -36,7 +36,8 @@ def sweep(
         typer.Option(
             "--over",
             metavar="NAME",
-            help="Parameter to vary: dims, neighbours, alpha or train; for others use --set NAME=5,10,…",
+            help="Parameter to vary: dims, neighbours, alpha or train; for others use "
+            "--set NAME=5,10,…",
         ),
     ] = "",
     values: Annotated[

@@ -176,7 +176,8 @@ def labelled(collection: Collection) -> Collection:
         )
     if len(names) == 1:
         raise NothingToEvaluate(
-            f"All labelled documents have the same label, {quoted([*names])}; at least two labels are needed.",
+            f"All labelled documents have the same label, {quoted([*names])}; at least "
+            "two labels are needed.",
             Message("add documents with another label: ", call("ingest", "PATH")),
         )
     return replace(collection.of(rows), notes=tuple(notes))

@@ -138,7 +138,10 @@ def _in_words(
     """Say which rows the best one is not clearly better than, where there is one group."""
     if len(groups) > 1:
         return [
-            f"p: p-value of the difference in {measured.measure} from the best row of the same kind."
+            (
+                f"p: p-value of the difference in {measured.measure} from the best row of "
+                "the same kind."
+            )
         ]
     (own,) = groups.values()
     best = next(at for at in own if at not in corrected)

@@ -179,7 +179,10 @@ def _found(similarity: Similarity, wanted: SimilarityOptions, dims: Sequence[int
     groups = _grouped(detail)
     by_word = [{row["subset"]: row["AP"] for row in own} for own in groups.values()]
     notes = [
-        f"Averages over {counted(len(subsets), 'subset')}, each made of the documents that contain one word."
+        (
+            f"Averages over {counted(len(subsets), 'subset')}, each made of the documents "
+            "that contain one word."
+        )
     ]
     if alike:
         notes.append(f"Skipped, as the subset lacks related or unrelated pairs: {some(alike)}.")

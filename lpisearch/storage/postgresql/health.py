@@ -76,7 +76,7 @@ class PostgreSQLHealth(SQLHealth):
     def _sources(self) -> Finding:
         if self.connection.execute(_UNSOURCED).scalar():
             return damaged("documents whose file record is missing", "database")
-        return Finding("database", ok=True, detail="sound")
+        return Finding("database", ok=True, detail="intact")
 
     def _schema(self) -> Finding:
         stated = (SQLSettings(self.connection).get(SCHEMA) or {}).get("digest")

@@ -193,7 +193,8 @@ class SQLHealth(ABC):
         number = len(self.untokenised())
         if number == 0:
             return Finding("tokens", ok=True, detail="complete")
-        detail = f"{number} documents have missing or damaged tokens"
+        detail = "1 document has" if number == 1 else f"{number:,} documents have"
+        detail += " missing or damaged tokens"
         return Finding("tokens", ok=False, detail=detail, next_step=MEND)
 
 

@@ -124,7 +124,7 @@ class SQLiteHealth(SQLHealth):
             return damaged("; ".join(map(str, lines[:_SHOWN])))
         if any(row[0] == "documents" for row in lost):
             return damaged("documents whose file record is missing")
-        return Finding("database file", ok=True, detail="sound")
+        return Finding("database file", ok=True, detail="intact")
 
     def _schema(self) -> Finding:
         trigger = "document_tokens_deleted"

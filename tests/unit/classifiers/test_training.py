@@ -175,9 +175,9 @@ def test_two_labels() -> None:
 @pytest.mark.parametrize(
     ("own", "reason"),
     [
-        ([["one"]] * 6, "all labelled documents have the one label “one”"),
+        ([["one"]] * 6, "all labelled documents have the same label, “one”"),
         ([["a"], ["b"], ["c"], ["d"], [], []], "fewer than two of the 4 labels have 2 documents"),
-        ([["a", "b"]] * 6, "cannot be told apart"),
+        ([["a", "b"]] * 6, "cannot be distinguished"),
     ],
 )
 def test_labels_that_do_not_do(own: list[list[str]], reason: str) -> None:

@@ -65,14 +65,14 @@ def test_where_the_files_are(library: Path) -> None:
     own_file().write_text("broken [")
     printed = run("config", "path", "--db", library).stdout
     assert str(own_file()) in printed
-    assert f"{file_beside(library)} (not there yet)" in printed
+    assert f"{file_beside(library)} (does not exist yet)" in printed
 
 
 def test_a_standing_library_is_found_from_any_folder(shelf: Path, place: Path) -> None:
     """Every verb takes it where none is named, and no file is made here."""
     missing = run("status")
     assert missing.exit_code == 1
-    assert "There is no library at lpisearch.db." in missing.stderr
+    assert "No library found at lpisearch.db." in missing.stderr
     for way in ("--db FILE", "LPISEARCH_DB", "lpisearch config set library FILE", "ingest PATH"):
         assert way in missing.stderr
     run("config", "set", "library", shelf)
@@ -140,7 +140,7 @@ def test_mistakes_are_answered(library: Path) -> None:
     own_file().write_text("kk = 3")
     broken = run("query", "ship", "--db", library)
     assert broken.exit_code == 1
-    assert f"Error: {own_file()}, line 1: there is no setting “kk”" in broken.stderr
+    assert f"Error: {own_file()}, line 1: unknown setting “kk”" in broken.stderr
 
 
 def test_unset(library: Path) -> None:

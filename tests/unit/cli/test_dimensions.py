@@ -135,7 +135,7 @@ def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
     done = cli("topics", "--method", "spg", "--index", "kinds")
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 4
-    assert "Dimensions there are: 3; asked for: 10." in done.stderr
+    assert "Dimensions available: 3; requested: 10." in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -143,15 +143,18 @@ def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
     [
         (
             ("--method", "rlpi"),
-            f"rlpi has no dimensions of few words. Next: choose one of: {_FEW_WORDS}",
+            (
+                "rlpi is not a sparse method (few words per dimension). Next: choose one "
+                f"of: {_FEW_WORDS}"
+            ),
         ),
         (
             ("--method", "sgp"),
-            "there is no method “sgp”. Next: choose one of: slpi, fsslpi, lpfl, spg, spca",
+            "unknown method “sgp”. Next: choose one of: slpi, fsslpi, lpfl, spg, spca",
         ),
-        (("--method", "spg", "--dims", "0"), "--dims: 0 is not a number of dimensions"),
-        (("--method", "spg", "-n", "4"), "-n: dimensions are counted by --dims"),
-        (("--dims", "4"), "--dims: it goes with --method"),
+        (("--method", "spg", "--dims", "0"), "--dims: must be at least 1, not 0"),
+        (("--method", "spg", "-n", "4"), "-n: with --method, use --dims instead"),
+        (("--dims", "4"), "--dims: needs --method"),
     ],
     ids=["dense", "unknown", "none", "clusters", "alone"],
 )

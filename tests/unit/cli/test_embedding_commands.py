@@ -56,7 +56,7 @@ def test_an_explanation_is_refused_by_name(cli: Cli) -> None:
     done = cli("query", "ship", "--explain")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == (
-        "Error: The map of nmf is not linear, so a cosine has no exact explanation by words. "
+        "Error: nmf is not linear, so its cosines cannot be broken down by word. "
         "Next: lpisearch index --method rlpi\n"
     )
 
@@ -67,8 +67,11 @@ def test_what_a_method_does_not_take_is_said(cli: Cli) -> None:
     done = cli("index", "--method", "eigen")
     assert done.exit_code == 2
     assert all(name in done.stderr for name in ("rlpi", "eigenmaps", "krlpi", "plsi", "nmf"))
-    assert "eigenmaps has no α" in cli("index", "--method", "eigenmaps", "--alpha", "1").stderr
-    assert "takes no notice of labels" in cli("index", "--method", "nmf", "--labels", "use").stderr
+    assert (
+        "eigenmaps does not use alpha"
+        in cli("index", "--method", "eigenmaps", "--alpha", "1").stderr
+    )
+    assert "does not use labels" in cli("index", "--method", "nmf", "--labels", "use").stderr
 
 
 @pytest.mark.usefixtures("shelf")

@@ -139,7 +139,7 @@ def test_a_defect_is_stated(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("lpisearch.maintenance.status.library_status", fail)
     done = cli("status")
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "something unexpected happened (ZeroDivisionError: by nought)" in done.stderr
+    assert "Unexpected failure (ZeroDivisionError: by nought)" in done.stderr
     assert "--debug" in done.stderr
     assert isinstance(cli("--debug", "status").exception, ZeroDivisionError)
 

@@ -52,7 +52,7 @@ def test_a_narrower_one_leaves_out_what_matters_less(printed: Callable[[int], li
         "representation  classifier         accuracy  predict_s  dims",
         "terms           svm         0.9000 ± 0.0100      0.250  1200",
         "漢字            knn         0.8000 ± 0.0200       1.50     7",
-        "(not shown in 60 columns: alpha, fit_s; --csv has all)",
+        "(hidden to fit 60 columns: alpha, fit_s; --csv shows all)",
     ]
 
 

@@ -92,7 +92,7 @@ def test_the_library_is_named_before_or_after_the_verb(shelf: Path, tmp_path: Pa
     ):
         assert _run(*words, LPISEARCH_DB=str(other)).exit_code == 0, words
     missing = _run("--db", shelf, "docs", "list", "--db", other)
-    assert f"There is no library at {other}." in missing.output
+    assert f"No library found at {other}." in missing.output
 
 
 def test_a_library_named_before_goes_before_the_environment(shelf: Path, tmp_path: Path) -> None:

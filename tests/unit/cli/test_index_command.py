@@ -116,7 +116,7 @@ def test_a_build_that_ended_early_is_gone_on_with(
     assert done.exit_code == 130
     assert "is gone on with" in done.stderr
     lines = dict(line.split("\t") for line in cli("index").stdout.splitlines())
-    assert lines["gone on after"] == "counting terms, writing postings, map"
+    assert lines["resumed after"] == "counting terms, writing postings, map"
 
 
 _BAD = {
@@ -125,32 +125,32 @@ _BAD = {
     "--dims 0": "not a number of dimensions",
     "--dims -2": "not a number of dimensions",
     "--dims 40": "more than the 40 documents",
-    "--dims many": "neither auto nor a number",
-    "--dims 2.5": "neither auto nor a number",
-    "--alpha -1": "number from 0 to",
-    "--alpha nan": "number from 0 to",
-    "--alpha inf": "number from 0 to",
-    "--alpha strong": "neither auto nor a number",
-    "--method lsi --alpha 1": "has no α",
+    "--dims many": "must be auto or a number",
+    "--dims 2.5": "must be auto or a number",
+    "--alpha -1": "must be between 0 and",
+    "--alpha nan": "must be between 0 and",
+    "--alpha inf": "must be between 0 and",
+    "--alpha strong": "must be auto or a number",
+    "--method lsi --alpha 1": "does not use alpha",
     "--neighbours 0": "not a number of neighbours",
     "--neighbours few": "",
     "--weighting idf": "choose one of: tf, tfidf, log-tfidf, bm25",
     "--labels maybe": "choose one of: ignore, use",
-    "--method lsi --labels use": "takes no notice of labels",
+    "--method lsi --labels use": "does not use labels",
     "--where sea": "not KEY=VALUE",
     "--where label=": "label= says nothing",
     "--where =blue": "not KEY=VALUE",
     "--where since=yesterday": "is not a date",
     "--where path=a --where path=b": "given more than once",
-    "--name a/b": "signs other than",
-    "--name ": "signs other than",
+    "--name a/b": "may contain only letters",
+    "--name ": "may contain only letters",
     "--seed -1": "not between 0",
     "--seed x": "",
     "--wait -1": "",
-    "--memory 4": "is not a size, such as 500M or 4G",
+    "--memory 4": "is not a size such as 500M or 4G",
     "--memory much": "is not a size",
     "--memory -1G": "is not a size",
-    "--memory 1M": "this build takes at least",
+    "--memory 1M": "this build needs at least",
 }
 
 
@@ -167,13 +167,17 @@ def test_wrong_usage(cli: Cli, library: Path, words: str) -> None:
 
 _POOR: dict[str, tuple[list[dict[str, Any]], str, str]] = {
     "one document": ([{"id": "a", "text": "ship"}], "", "one document"),
-    "no words": ([{"id": n, "text": "!!!"} for n in "ab"], "", "has a word to index"),
-    "stop words": ([{"id": n, "text": "the and of"} for n in "ab"], "", "has a word to index"),
-    "the same": ([{"id": n, "text": "ship boat"} for n in "abc"], "", "tells the documents apart"),
+    "no words": ([{"id": n, "text": "!!!"} for n in "ab"], "", "contains words to index"),
+    "stop words": ([{"id": n, "text": "the and of"} for n in "ab"], "", "contains words to index"),
+    "the same": (
+        [{"id": n, "text": "ship boat"} for n in "abc"],
+        "",
+        "documents cannot be distinguished",
+    ),
     "no such label": (
         [{"id": n, "text": f"ship {n}{n}"} for n in "abc"],
         "--where label=x",
-        "No document passes",
+        "No document matches",
     ),
 }
 
@@ -209,7 +213,7 @@ def test_labels_where_there_are_none(cli: Cli, put: Put, records: list[dict[str,
     put([record | {"labels": []} for record in records], labels="none")
     done = cli("index", "--labels", "use")
     assert done.exit_code == 2
-    assert "no document has a label to use" in done.stderr
+    assert "no document has a label" in done.stderr
 
 
 @pytest.mark.usefixtures("shelf")
@@ -221,7 +225,7 @@ def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
     status = cli("status")
     assert status.exit_code == 0
     assert "n\tlsi\t?\t?\tdamaged" in status.stdout
-    assert "loadings.npy is not as it was written. Next: " + build in status.stderr
+    assert "loadings.npy is corrupt. Next: " + build in status.stderr
     assert _value(cli("status", "--json"))["indexes"][0]["state"] == "damaged"
     doctor = cli("doctor")
     assert doctor.exit_code == 1
@@ -248,15 +252,15 @@ def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
     said = cli("status").stderr
     assert said == f"{spoken(report.notes[-1])}\n"
     assert said == (
-        "A rebuild of “default” is due: 20 documents came or changed after it was built from 40. "
-        "Next: lpisearch index --method lsi --dims 2 --where 'path=*'\n"
+        "The index “default” should be rebuilt: 20 documents were added or changed "
+        "since it was built from 40. Next: lpisearch index --method lsi --dims 2 --where 'path=*'\n"
     )
     cli("docs", "delete", "new0")
     cli("index", "--method", "lsi")
     assert cli("status").stderr == ""
     cli("docs", "delete", "new1")
     assert cli("status").stderr == (
-        "“default” takes in what has changed at the next ingest: lpisearch ingest PATH\n"
+        "“default” is out of date; the next ingest updates it: lpisearch ingest PATH\n"
     )
 
 

@@ -55,11 +55,11 @@ def test_edges_are_weighed_as_asked(cli: Cli, library: Path) -> None:
     [
         (("--set", "cardinality=2"), "rlpi has no “cardinality”"),
         (("--set", "tolerence=2"), "(did you mean tolerance?). Next: choose one of: "),
-        (("--set", "tolerance=-1"), "tolerance of rlpi is a number of at least 0, not “-1”"),
-        (("--set", "tolerance"), "“tolerance” is not a NAME=VALUE"),
-        (("--set", "tolerance=1", "--set", "tolerance=2"), "tolerance is given twice"),
-        (("--set", "n_neighbors=2"), "n_neighbors has an option of its own, --neighbours"),
-        (("--edge-weights", "hat"), "there are no “hat” (did you mean heat?)"),
+        (("--set", "tolerance=-1"), "tolerance for rlpi must be a number of at least 0, not “-1”"),
+        (("--set", "tolerance"), "“tolerance” is not NAME=VALUE"),
+        (("--set", "tolerance=1", "--set", "tolerance=2"), "tolerance is set twice"),
+        (("--set", "n_neighbors=2"), "n_neighbors has its own option, --neighbours"),
+        (("--edge-weights", "hat"), "unknown edge weights “hat” (did you mean heat?)"),
         (("--method", "lsi", "--edge-weights", "heat"), "lsi has no graph"),
     ],
 )
@@ -93,11 +93,14 @@ def test_words_are_swept_too(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--set", "cardinality=2,3", "--set", "tolerance=1,2"), "cannot be varied at once"),
+        (
+            ("--set", "cardinality=2,3", "--set", "tolerance=1,2"),
+            "cannot vary cardinality and tolerance",
+        ),
         (("--set", "cardinality=2,3", "--over", "dims"), "already said: cardinality"),
         (("--set", "cardinality=2,many"), "cardinality of spg is a whole number"),
         (("--set", "breadth=2,3"), "“breadth” cannot be varied"),
-        (("--graph", "label"), "only classify has them"),
+        (("--graph", "label"), "which only classify uses"),
     ],
 )
 def test_a_sweep_that_cannot_work_is_refused(cli: Cli, words: tuple[str, ...], said: str) -> None:

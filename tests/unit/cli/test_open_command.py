@@ -94,11 +94,11 @@ def test_a_document_by_its_name(cli: Cli, notes: Path, started: list[list[str]])
 @pytest.mark.usefixtures("notes", "started")
 def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
     """No answer yet, no such hit, no such document: each with what to do next."""
-    assert "There is no answer to open a hit of." in cli("open", "1").stderr
+    assert "There is no earlier search to open a result from." in cli("open", "1").stderr
     cli("query", "ships", "--by", "lexical")
-    assert "has no hit 3: it has those from 1 to 2." in cli("open", "3").stderr
+    assert "has no hit 3: it has results 1 to 2." in cli("open", "3").stderr
     cli("similar", "b.txt")
-    assert "No document is called" in cli("open", "nothing").stderr
+    assert "No document has the id or path" in cli("open", "nothing").stderr
 
 
 def test_an_answer_of_another_library(cli: Cli, notes: Path, started: list[list[str]]) -> None:
@@ -127,10 +127,10 @@ def test_what_is_kept(tmp_path: Path, state: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("", "came from no file"),
-        ("a.txt", "came from no file"),
-        ("https://example.org/a.txt", "came from no file"),
-        ("-", "came from no file"),
+        ("", "has no file to open"),
+        ("a.txt", "has no file to open"),
+        ("https://example.org/a.txt", "has no file to open"),
+        ("-", "has no file to open"),
         ("/nowhere/a.txt", "no file"),
         ("//server/share/a.txt", "no file"),
         ("/", "no file"),
@@ -180,7 +180,7 @@ def test_nothing_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     file.touch()
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
-    with pytest.raises(LpiSearchError, match="Nothing here opens") as caught:
+    with pytest.raises(LpiSearchError, match="No program could open") as caught:
         open_place(Place("x", str(file)))
     assert "lpisearch config set opener COMMAND, or lpisearch docs show x" in str(caught.value)
 

@@ -33,11 +33,11 @@ def test_a_first_and_a_second_ingest(cli: Cli, folder: Callable[..., Path]) -> N
     first = cli("ingest", root)
     assert _lines(first)[0].startswith("1 added, 0 updated, 0 unchanged, 0 removed, 0 failed in ")
     passed_over, language = first.stderr.splitlines()
-    assert passed_over == "Passed over, as no known format: .exe (1)"
+    assert passed_over == "Skipped, unsupported format: .exe (1)"
     assert language.startswith("language: english")
     second = cli("ingest", root)
     assert "0 added, 0 updated, 1 unchanged" in _lines(second)[0]
-    assert "Nothing has changed." in second.stderr
+    assert "No changes." in second.stderr
 
 
 def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
@@ -45,7 +45,7 @@ def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
     root = folder({"a.txt": "One.", "b.txt": "Two."})
     cli("ingest", root)
     (root / "a.txt").unlink()
-    assert "1 document is gone from disk; --prune removes it." in cli("ingest", root).stderr
+    assert "1 document is no longer on disk; --prune removes it." in cli("ingest", root).stderr
     assert "1 unchanged, 1 removed" in _lines(cli("ingest", root, "--prune"))[0]
 
 
@@ -57,7 +57,7 @@ def test_failures_are_grouped_by_reason(cli: Cli, folder: Callable[..., Path]) -
     assert errors[at + 1] == f"1\tis empty\t{root}/b.txt"
     assert errors[at + 2].startswith("30\tnot valid JSON")
     assert errors[at + 2].endswith(f"{root}/a.jsonl, line 4; …")
-    assert "(--failures all shows each)" in errors
+    assert "(--failures all lists each one)" in errors
     every = cli("ingest", root, "--failures", "all").stderr
     assert f"{root}/a.jsonl\tline 31\tnot valid JSON" in every
 
@@ -68,7 +68,7 @@ def test_known_failures_are_a_count(cli: Cli, folder: Callable[..., Path]) -> No
     cli("ingest", root)
     again = cli("ingest", root)
     assert _lines(again)[0].startswith("0 added, 0 updated, 1 unchanged, 0 removed, 1 failed")
-    assert "Nothing has changed.\n1 failure of earlier runs (--failures all shows" in again.stderr
+    assert "No changes.\n1 failure from earlier runs (--failures all lists" in again.stderr
     assert "is empty" not in again.stderr
     assert "is empty" in cli("ingest", root, "--failures", "all").stderr
     assert cli("ingest", root, "--strict").exit_code == 1
@@ -98,7 +98,7 @@ def test_what_is_left_out_is_said(cli: Cli, folder: Callable[..., Path]) -> None
     root = folder({**files, "skip.txt": "three"})
     errors = cli("ingest", root, "--exclude", "skip*").stderr
     said = "Left out: 1 by --exclude, 1 by .gitignore, 1 folder of packages, 2 hidden"
-    assert f"{said} (taken in by --no-ignore, --hidden)" in errors
+    assert f"{said} (include with --no-ignore, --hidden)" in errors
     assert "2 added" in _lines(cli("ingest", root, "--no-ignore"))[0]
 
 
@@ -110,7 +110,7 @@ def test_a_language_that_is_cut_in_pairs(
     done = cli("ingest", folder({"a.txt": "我喜欢船"}), "--language", language)
     assert done.exit_code == 2
     assert "pairs of characters" in done.stderr
-    assert "Next: ask for --language none or leave it out" in done.stderr
+    assert "Next: ask for --language none or omit the option" in done.stderr
     assert not library.exists()
     assert cli("ingest", folder({}), "--language", "none").exit_code == 0
 
@@ -155,10 +155,10 @@ def test_other_commands_say_what_they_did(cli: Cli, folder: Callable[..., Path])
     root = folder({"a.txt": "One.", "b.txt": "Two."})
     cli("ingest", root)
     assert _lines(cli("docs", "delete", "a.txt")) == ["Removed 1."]
-    assert _lines(cli("db", "check")) == ["The tables are as this program expects."]
+    assert _lines(cli("db", "check")) == ["The tables match the expected schema."]
     assert _lines(cli("db", "retokenise")) == ["1 documents."]
     assert _lines(cli("db", "backup", root / "copy.db")) == [f"Copied to {root / 'copy.db'}."]
-    assert "has schema" in _lines(cli("db", "upgrade"))[0]
+    assert "is at schema" in _lines(cli("db", "upgrade"))[0]
 
 
 def test_the_version(cli: Cli) -> None:
@@ -245,8 +245,8 @@ def test_watching_outlives_what_passes(
     done = cli("ingest", root, "--watch", "--wait", "0")
     assert done.exit_code == 130
     assert [line[:7] for line in done.stdout.splitlines() if " added" in line] == ["1 added"] * 3
-    assert done.stderr.count(f"There is nothing at {root}. Trying again.") == 1
-    assert done.stderr.count("is being written by lpisearch index") == 1
+    assert done.stderr.count(f"No such file or folder: {root}. Trying again.") == 1
+    assert done.stderr.count("is locked: lpisearch index") == 1
 
 
 def test_weights_of_the_subspace_are_said_by_length() -> None:

@@ -72,12 +72,12 @@ def test_an_index_remembers_its_pairs(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("must a b", "no document is called “a”, “b”"),
-        ("must {0} {1}\nmust {1} {2}\ncannot {0} {2}", "must be together and cannot be"),
+        ("must a b", "no document has the id “a”, “b”"),
+        ("must {0} {1}\nmust {1} {2}\ncannot {0} {2}", "are marked both must and cannot"),
         ("must {0}", "line 1 has 2 columns, not 3"),
-        ("same {0} {1}", "line 1: “same” is neither must nor cannot"),
+        ("same {0} {1}", "line 1: expected must or cannot, not “same”"),
         ("must {0} {0}", "twice"),
-        ("", "it has no pairs"),
+        ("", "it contains no pairs"),
     ],
 )
 def test_pairs_that_cannot_work_are_refused(

@@ -89,11 +89,18 @@ def test_prose_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal no word is cut; values stay beside their names; a long path stays whole."""
     screen = terminal(monkeypatch)
     long = "/a/path/that/is/longer/than/the/terminal/is/wide/by/some/columns"
-    note(f"Some documents changed after the index was built, and were passed over: {long}")
-    print_pairs([("classify by", "svm; right of 236 held out: map-svm 92.4%, svm 92.4%, knn 90%")])
+    note(f"Some documents changed after the index was built and were skipped: {long}")
+    print_pairs(
+        [
+            (
+                "best classifier",
+                "svm; accuracy on 236 held-out documents: map-svm 92.4%, svm 92.4%, knn 90%",
+            )
+        ]
+    )
     lines = screen.getvalue().replace("\x1b[2m", "").replace("\x1b[0m", "").splitlines()
     assert [line for line in lines if len(line) > 50] == [long]
-    assert lines[-1].startswith(" " * len("classify by  "))
+    assert lines[-1].startswith(" " * len("best classifier  "))
     assert " ".join(" ".join(lines).split()).count("92.4%") == 2
 
 

@@ -177,7 +177,7 @@ def test_an_explanation(cli: Cli) -> None:
         (["x", "--index", "nowhere"], 1, "no index “nowhere”"),
         (["--like", "nowhere"], 1, "“nowhere”"),
         (["--queries", "/nowhere"], 1, "/nowhere"),
-        ([], 2, "what to look for"),
+        ([], 2, "give a query"),
         (["x", "--since", "yesterday"], 2, "--since"),
     ],
 )
@@ -295,6 +295,6 @@ def test_notes_show_words_as_they_were_typed(
     texts = {f"{n}.txt": f"中文信息检索的方法 第{n}个文档 我们喜欢搜索" for n in range(4)}
     other = str(tmp_path / "chinese.db")
     cli("ingest", folder(texts), "--db", other)
-    assert "in no document: “上海天气”\n" in cli("query", "上海天气", "--db", other).stderr
+    assert "Not in any document: “上海天气”\n" in cli("query", "上海天气", "--db", other).stderr
     assert "“天气”" in cli("query", "方法 天气", "--db", other).stderr
     assert "“zorbings”" in cli("query", "Zorbings zorbings", "--db", other).stderr.lower()

@@ -114,7 +114,7 @@ def test_no_page_of_others_is_replaced(
     page.write_bytes(precious["page.html"].read_bytes())
     done = cli(*_WRITTEN[verb], page.parent)
     assert done.exit_code == 1
-    assert "is not a report. Next: name another place, or replace it with --force" in done.stderr
+    assert "is not a report. Next: choose another name, or overwrite it with --force" in done.stderr
     assert page.read_bytes() == precious["page.html"].read_bytes()
 
 

@@ -84,7 +84,7 @@ def test_a_folder_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     """Rows that were not written to the end cannot be opened."""
     writer = ShardWriter(tmp_path, N_TERMS)
     writer.add(_matrix())
-    with pytest.raises(ShardsDamaged, match="does not hold all rows"):
+    with pytest.raises(ShardsDamaged, match="does not contain all rows"):
         Shards.open(tmp_path)
 
 

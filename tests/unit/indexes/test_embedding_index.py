@@ -131,7 +131,7 @@ def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> N
     with pytest.raises(SubspaceError) as raised:
         run_search(library, "ship", SearchOptions(explain=True))
     assert str(raised.value) == (
-        f"The map of {method} is not linear, so a cosine has no exact explanation by words. "
+        f"{method} is not linear, so its cosines cannot be broken down by word. "
         'Next: library.index(method="rlpi")'
     )
 
@@ -161,7 +161,7 @@ def test_a_query_imports_no_heavy_library(built: Callable[..., Path], method: st
 
 def test_options_that_a_method_has_not_are_refused(shelf: Path) -> None:
     """Eigenmaps have no α; only methods with a graph take notice of labels."""
-    with pytest.raises(BadOption, match="eigenmaps has no α"):
+    with pytest.raises(BadOption, match="eigenmaps does not use alpha"):
         build_index(shelf, IndexOptions(method="eigenmaps", alpha=1.0))
     with pytest.raises(BadOption, match="did you mean eigenmaps"):
         build_index(shelf, IndexOptions(method="eigenmap"))

@@ -36,9 +36,9 @@ def test_an_index_learns_from_the_graph_that_was_asked_for(
     ("options", "said"),
     [
         (IndexOptions(graph="nearst"), "did you mean nearest"),
-        (IndexOptions(graph="label"), "label is built from labels"),
-        (IndexOptions(graph="ball", labels="use"), "ball takes no notice of labels"),
-        (IndexOptions(graph="nearest", method="lsi"), "lsi has no graph"),
+        (IndexOptions(graph="label"), "label needs labels"),
+        (IndexOptions(graph="ball", labels="use"), "ball does not use labels"),
+        (IndexOptions(graph="nearest", method="lsi"), "lsi does not use a graph"),
         (IndexOptions(graph="ball", radius=2), "at most √2"),
     ],
 )
@@ -50,7 +50,7 @@ def test_a_graph_that_cannot_work_is_refused(shelf: Path, options: IndexOptions,
 
 @pytest.mark.parametrize(
     ("strength", "said"),
-    [("0", "left out of the map"), ("1", "count once"), ("2", "count 2 times"), ("inf", "alone")],
+    [("0", "does not use the labels"), ("1", "dimensions: 1\\."), ("2", "dimensions: 2\\."), ("inf", "alone")],
 )
 def test_how_much_labels_count_is_said(
     records: list[dict[str, Any]], put: Callable[..., Any], library: Path, strength: str, said: str

@@ -89,7 +89,7 @@ def test_a_rebuild_is_due_when_many_documents_are_new(put: Put, state: Callable[
     found = state()
     assert found["state"] == "rebuild due"
     assert (found["built_from"], found["folded_in"]["documents"]) == (40, 20)
-    assert found["rebuild"] == "20 documents came or changed after it was built from 40"
+    assert found["rebuild"] == "20 documents were added or changed since it was built from 40"
 
 
 _TOKENISER = {"language": "english"}
@@ -99,12 +99,12 @@ _TOKENISER = {"language": "english"}
     ("built_from", "folded", "unknown", "due"),
     [
         (40, 19, 1.0, ""),
-        (40, 20, 0.0, "came or changed"),
+        (40, 20, 0.0, "were added or changed"),
         (1000, 20, 0.1, ""),
-        (1000, 20, 0.25, "25% of the words in newer documents are unknown"),
+        (1000, 20, 0.25, "25% of the words in newer documents are not in it"),
         (1000, 19, 0.25, ""),
         (1000, 199, 0.1, ""),
-        (1000, 200, 0.1, "200 documents came or changed"),
+        (1000, 200, 0.1, "200 documents were added or changed"),
         (1000, 0, 0.0, ""),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_flipped_byte_is_seen_by_doctor(built: Path, finding: Callable[..., Fi
     data[-1] ^= 1
     path.write_bytes(data)
     assert (finding().ok, finding().next_step) == (False, 'library.index(method="lsi", dims=4)')
-    assert "loadings.npy is not as it was written" in finding().detail
+    assert "loadings.npy is corrupt" in finding().detail
 
 
 @pytest.mark.usefixtures("shelf")

@@ -405,24 +405,24 @@ _BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"dims": -3}, "not a number of dimensions"),
     ({"dims": 40}, "more than the 40 documents"),
     ({"dims": 10**30}, "more than the 40 documents"),
-    ({"alpha": -0.1}, "number from 0 to"),
-    ({"alpha": float("nan")}, "number from 0 to"),
-    ({"alpha": float("inf")}, "number from 0 to"),
-    ({"alpha": 1e31}, "number from 0 to 1e"),
-    ({"alpha": 1.0, "method": "lsi"}, "has no α"),
+    ({"alpha": -0.1}, "must be between 0 and"),
+    ({"alpha": float("nan")}, "must be between 0 and"),
+    ({"alpha": float("inf")}, "must be between 0 and"),
+    ({"alpha": 1e31}, "must be between 0 and 1e"),
+    ({"alpha": 1.0, "method": "lsi"}, "does not use alpha"),
     ({"neighbours": 0}, "not a number of neighbours"),
     ({"neighbours": -1}, "not a number of neighbours"),
     ({"weighting": "tfidff"}, "did you mean tfidf"),
     ({"weighting": ""}, "not known"),
-    ({"labels": "yes"}, "not a choice"),
-    ({"labels": "use", "method": "lsi"}, "takes no notice of labels"),
+    ({"labels": "yes"}, "unknown value"),
+    ({"labels": "use", "method": "lsi"}, "does not use labels"),
     ({"seed": -1}, "not between 0"),
     ({"seed": 2**32}, "not between 0"),
-    ({"name": ""}, "signs other than"),
-    ({"name": "../up"}, "signs other than"),
-    ({"name": "a b"}, "signs other than"),
-    ({"name": "a\n"}, "signs other than"),
-    ({"name": "-a"}, "signs other than"),
+    ({"name": ""}, "may contain only letters"),
+    ({"name": "../up"}, "may contain only letters"),
+    ({"name": "a b"}, "may contain only letters"),
+    ({"name": "a\n"}, "may contain only letters"),
+    ({"name": "-a"}, "may contain only letters"),
     ({"name": "ä" * 60}, "longer than 100 bytes"),
 ]
 
@@ -468,9 +468,9 @@ def test_options_at_their_limits(
 
 _POOR: dict[str, tuple[list[dict[str, Any]], str]] = {
     "no documents": ([], "The library has no documents"),
-    "one document": ([{"id": "a", "text": "ship"}], "has one document"),
-    "no words": ([{"id": n, "text": "!!! 12-?"[:3]} for n in "abc"], "has a word to index"),
-    "stop words": ([{"id": n, "text": "the and of"} for n in "abc"], "has a word to index"),
+    "one document": ([{"id": "a", "text": "ship"}], "has only one document"),
+    "no words": ([{"id": n, "text": "!!! 12-?"[:3]} for n in "abc"], "contains words to index"),
+    "stop words": ([{"id": n, "text": "the and of"} for n in "abc"], "contains words to index"),
     "unknown script": (
         [{"id": n, "text": "\U00013000\ue000\U000f0000"[at:]} for at, n in enumerate("ab")],
         "",
@@ -516,9 +516,9 @@ def test_poor_libraries(
 @pytest.mark.usefixtures("shelf")
 def test_filters_that_leave_too_little(build: Callable[..., IndexReport]) -> None:
     """The message says that it is the filter, not the library."""
-    with pytest.raises(NothingToIndex, match="No document passes where"):
+    with pytest.raises(NothingToIndex, match="No document matches where"):
         build(where=Filter(labels=("land",)))
-    with pytest.raises(NothingToIndex, match="Only one document passes where"):
+    with pytest.raises(NothingToIndex, match="Only one document matches where"):
         build(where=Filter(path="sea/0"))
 
 

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("shelf")
 OPTIONS = IndexOptions(dims=6, neighbours=5)
-STEPS = ["counting terms", "writing postings", "map", "placing documents", "labels", "calibration"]
+STEPS = [
+    "counting terms",
+    "writing postings",
+    "map",
+    "embedding documents",
+    "labels",
+    "calibration",
+]
 
 
 @pytest.fixture
@@ -93,7 +100,7 @@ def test_a_killed_build_goes_on(library: Path, last: str) -> None:
     assert list(library.parent.glob("*.index/.default.unfinished/*/step.json"))
     report = build_index(library, OPTIONS)
     assert report.resumed == STEPS[: STEPS.index(last) + 1]
-    assert "going on from an earlier run" in report.seconds
+    assert "resuming an earlier run" in report.seconds
     found = _arrays(open_index(library))
     again = build_index(library, OPTIONS)
     assert again.resumed == []

@@ -90,7 +90,7 @@ def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> N
     fewer = {name: array for name, array in index.arrays.items() if name != "posting_places"}
     with open_store(shelf, writable=True) as store:
         put_in_use(shelf, store, replace(index, arrays=fewer))
-    with pytest.raises(IndexOutdated, match="earlier lpisearch: it lacks posting_places") as caught:
+    with pytest.raises(IndexOutdated, match="older lpisearch and lacks posting_places") as caught:
         open_index(shelf)
     assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
 

@@ -99,13 +99,13 @@ def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) ->
     """What is said of all is the sum; long texts and labels take time where there are some."""
     said = plan()
     assert 0 < said.seconds - sum(said.stages.values()) < 2
-    assert said.stages["placing passages"] == 0
-    assert said.stages["learning labels"] > 0
-    assert plan(train="none").stages["learning labels"] == 0
+    assert said.stages["embedding passages"] == 0
+    assert said.stages["training classifiers"] > 0
+    assert plan(train="none").stages["training classifiers"] == 0
     report = build_index(shelf, IndexOptions())
     assert {name for name, seconds in said.stages.items() if seconds} <= {*report.seconds}
     size = planning._Size(10, 90_000, 3000, 80_000)
-    assert planning._within(size, IndexOptions()).stages["placing passages"] > 0.1
+    assert planning._within(size, IndexOptions()).stages["embedding passages"] > 0.1
 
 
 def test_memory_is_kept_to() -> None:
@@ -119,7 +119,7 @@ def test_memory_is_kept_to() -> None:
     fewer = planning._within(size, IndexOptions(memory=int(files.memory_mb * 0.98e6)))
     assert fewer.learned_from < files.learned_from
     assert fewer.memory_mb <= files.memory_mb * 0.98
-    with pytest.raises(BadOption, match="takes at least"):
+    with pytest.raises(BadOption, match="needs at least"):
         planning._within(size, IndexOptions(memory=100_000_000))
 
 

@@ -105,7 +105,7 @@ def test_a_number_of_shards_that_cannot_be_is_refused(
     notes: Path, tmp_path: Path, number: int
 ) -> None:
     """No shard is empty; nothing is written."""
-    with pytest.raises(BadOption, match="not between 1 and"):
+    with pytest.raises(BadOption, match="must be between 1 and"):
         split_library(notes, tmp_path / "parts", number)
     assert not (tmp_path / "parts").exists()
 
@@ -151,7 +151,7 @@ def test_a_folder_of_shards_takes_in_nothing_by_a_single_one(
     report = ingest(
         folder({"new.txt": "a new ship"}, "more"), into=tmp_path / "parts/shard-0000.db"
     )
-    assert "that of one shard" in str(report)
+    assert "belongs to one shard" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_folder_of_shards_takes_in_nothing_by_a_single_one(
     [
         ("{", ShardsUnusable, "not as it was written"),
         ('{"format": 1}', ShardsUnusable, "not as it was written"),
-        ('{"format": 1, "shards": [], "builds": {}}', ShardsUnusable, "names no shard"),
+        ('{"format": 1, "shards": [], "builds": {}}', ShardsUnusable, "lists no shards"),
         ('{"format": 2}', LibraryTooNew, "format 2"),
         (
             '{"format": 1, "builds": {}, "shards": [{"library": "../a.db", "documents": 1}]}',

@@ -227,7 +227,7 @@ def test_a_folder_that_vanishes_in_the_middle(
     monkeypatch.setattr(Discovery, "files", files)
     report = ingest(root, labels="none", prune=True)
     assert (report.added, report.removed, report.failed) == (3, 0, 3)
-    assert {one.reason for one in report.failures} == {"it vanished, or is a link to nothing"}
+    assert {one.reason for one in report.failures} == {"no such file (deleted, or a broken link)"}
     assert len(texts()) == 6
 
 
@@ -330,4 +330,4 @@ def test_why_a_file_was_given_up_is_named_among_many_failures(
         listed = [*report.failures, *report.known_failures]
         assert report.failed == 10_002
         assert len(listed) <= 1001
-        assert listed[-1].reason == "was given up at line 10001: 10,001 records cannot be read"
+        assert listed[-1].reason == "gave up at line 10001: 10,001 records could not be read"

@@ -354,7 +354,7 @@ def test_an_id_of_another_file_is_refused_where_ids_are_global(
     assert _counts(ingest(root, ids="global")) == {"unchanged": 2, "failed": 1}
     failure = report.failures[0]
     assert (failure.path, failure.where) == (str(root / "2.jsonl"), "document 1")
-    assert failure.reason == f"the id “a” is taken by {root / '1.jsonl'}"
+    assert failure.reason == f"the id “a” is already used by {root / '1.jsonl'}"
     assert _counts(ingest(root)) == {"added": 1, "unchanged": 2}
 
 
@@ -392,7 +392,7 @@ def test_a_file_of_one_id_is_given_up(
     root = folder({"a.jsonl": _lines(*same), "b.jsonl": _lines({"id": "b", "text": "later"})})
     report = ingest(root, batch_documents=1)
     assert [one.reason for one in report.failures if not one.where] == [
-        "was given up at document 5: ids occur twice"
+        "gave up at document 5: duplicate ids"
     ]
     assert list(held().values()) == [("0", None), ("later", None)]
     assert _counts(ingest(root)) == {"unchanged": 2, "failed": 5}

@@ -29,7 +29,7 @@ def test_the_first_documents_tell_the_language(put: Ingest, library: Path) -> No
     """A library of German documents is cut as German, and says so."""
     report = put([{"text": GERMAN}, {"text": "Ein Haus mit einem Garten ist nicht groß."}])
     assert library_status(Session(library))["language"] == "german"
-    assert report.notes == ["language: german (found in 2 documents; language to set)"]
+    assert report.notes == ["Language: german (detected in 2 documents; language to set)"]
 
 
 def test_the_language_stays(put: Ingest, library: Path) -> None:
@@ -59,7 +59,7 @@ def test_documents_without_evidence_are_english(put: Ingest, library: Path) -> N
     """Names and numbers are cut as English, and the note says that nothing told it."""
     report = put([{"text": "ship boat harbour"}])
     assert library_status(Session(library))["language"] == "english"
-    assert "hardly a word" in report.notes[0]
+    assert "too little text" in report.notes[0]
 
 
 def test_later_documents_may_say_otherwise(put: Ingest, library: Path) -> None:

@@ -79,12 +79,16 @@ def test_what_is_said_by_hand_survives_another_ingest(
 @pytest.mark.parametrize(
     ("names", "asked", "said"),
     [
-        (["home/b.txt"], {}, "no label is named"),
-        (["home/b.txt"], {"add": " "}, "a label needs a name"),
-        (["home/b.txt"], {"add": "a\0b"}, "signs that cannot be seen"),
-        (["home/b.txt"], {"add": "x", "remove": ("y", "x")}, "“x” is to come and to go"),
+        (["home/b.txt"], {}, "give at least one label"),
+        (["home/b.txt"], {"add": " "}, "a label cannot be empty"),
+        (["home/b.txt"], {"add": "a\0b"}, "contains invisible characters"),
+        (
+            ["home/b.txt"],
+            {"add": "x", "remove": ("y", "x")},
+            "“x” cannot be both added and removed",
+        ),
         ([], {"add": "x"}, "none is named"),
-        (["home/b.txt"], {"add": "x", "where": Filter(path="home")}, "but not both"),
+        (["home/b.txt"], {"add": "x", "where": Filter(path="home")}, "not both"),
     ],
 )
 def test_what_cannot_be_meant_is_stated(
@@ -122,7 +126,9 @@ def test_predicted_labels_are_kept_apart(half: Library, records: list[dict[str, 
     assert len(either) == 10
     assert all(hit.predicted for hit in half.search("ship", k=9) if not hit.labels)
     nowhere = SearchOptions(where=Filter(predicted=("seas",)))
-    with pytest.raises(BadOption, match=r"for none was predicted “seas” .did you mean sea"):
+    with pytest.raises(
+        BadOption, match=r"no document has the predicted label “seas” .did you mean sea"
+    ):
         half.search("ship", options=nowhere)
 
 

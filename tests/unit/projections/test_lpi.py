@@ -77,5 +77,5 @@ def test_degrees_of_any_size_are_weighed_alike() -> None:
 @pytest.mark.parametrize("method", [LPI, LPP, LSLPI])
 def test_documents_without_any_neighbour_are_refused_in_words(method: type) -> None:
     """Where no two documents share a term there is nothing to keep near."""
-    with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+    with pytest.raises(ValueError, match="The documents cannot be distinguished"):
         method(n_components=2).fit(np.eye(6))

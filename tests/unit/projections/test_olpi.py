@@ -120,7 +120,7 @@ def test_isolated_documents_come_last_and_disturb_no_other_direction() -> None:
 @pytest.mark.parametrize("labels", [None, list("abcd")])
 def test_documents_without_any_neighbour_are_refused(labels: Any) -> None:
     """Where no edge says anything, there is no dimension, and the reason is said, as by LPI."""
-    with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+    with pytest.raises(ValueError, match="The documents cannot be distinguished"):
         OLPI(2).fit(np.eye(4), labels)
 
 

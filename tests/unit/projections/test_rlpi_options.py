@@ -145,7 +145,7 @@ def test_scales_are_powers_of_the_eigenvalues() -> None:
 
 def test_identical_documents_are_refused() -> None:
     """Where every document is the same there is nothing to learn."""
-    with pytest.raises(ValueError, match="Nothing tells the documents apart"):
+    with pytest.raises(ValueError, match="The documents cannot be distinguished"):
         RLPI(2).fit(np.tile([1.0, 2, 3], (30, 1)))
 
 

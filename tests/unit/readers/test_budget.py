@@ -58,7 +58,7 @@ def test_the_one_document_of_a_file_over_the_limit_ends_it() -> None:
 
 def test_a_file_of_bad_records_is_given_up() -> None:
     """It would otherwise be read to its end for nothing; the place is named."""
-    with pytest.raises(ReaderError, match="was given up at line 7: 10,001 records"):
+    with pytest.raises(ReaderError, match="gave up at line 7: 10,001 records"):
         _passed(repeat(_BAD))
 
 

@@ -87,8 +87,8 @@ def test_rows_that_do_not_fit_are_problems_with_their_line(tmp_path: Path) -> No
     table = 'id,text\n1,"two\nlines"\n2\n\n3,a,b\n4,c,,\n5,d\n'
     found = _read(tmp_path / "a.csv", table)
     assert [item for item in found if isinstance(item, Problem)] == [
-        Problem("1 cells, where the header has 2", "line 4"),
-        Problem("3 cells, where the header has 2", "line 6"),
+        Problem("1 cell, but the header has 2", "line 4"),
+        Problem("3 cells, but the header has 2", "line 6"),
     ]
     assert [item.id for item in found if isinstance(item, Document)] == ["1", "4", "5"]
 
@@ -99,9 +99,7 @@ def test_broken_quotes_are_problems(tmp_path: Path) -> None:
     assert _read(tmp_path / "a.csv", table) == [
         Problem("not valid CSV: ',' expected after '\"'", "line 2"),
         Document("", "c", id="2"),
-        Problem(
-            "not valid CSV: a quote is never closed, so nothing after it can be read", "line 4"
-        ),
+        Problem("not valid CSV: unclosed quote; the rest of the file cannot be read", "line 4"),
     ]
 
 
@@ -134,7 +132,7 @@ def test_missing_named_column_is_told(options: ReadOptions, reason: str, tmp_pat
 
 def test_missing_text_column_is_told(tmp_path: Path) -> None:
     """Without a column that is known to hold text, the message says how to name it."""
-    with pytest.raises(ReaderError, match=r"name it with text_field; its columns are “a”, “b”"):
+    with pytest.raises(ReaderError, match=r"set it with text_field; its columns are “a”, “b”"):
         _read(tmp_path / "a.csv", "a,b\n1,2\n")
 
 

@@ -78,5 +78,5 @@ def test_without_a_converter(tmp_path: Path, converter: Callable[[str, str], Non
 @pytest.mark.parametrize("data", [b"", b"plain text", b"{\\rtf1 x}"])
 def test_another_format_is_told(tmp_path: Path, data: bytes) -> None:
     """What is no file of the old Word is not handed to a converter."""
-    with pytest.raises(ReaderError, match=r"is not a DOC file|is empty"):
+    with pytest.raises(ReaderError, match=r"is not a Word DOC file|is empty"):
         _read(tmp_path, data)

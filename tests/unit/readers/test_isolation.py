@@ -148,7 +148,7 @@ def test_hang_ends_at_the_time_limit(source: SourceFile) -> None:
     """A reader that never returns is ended, and the next file is read."""
     with IsolatedReaders(_OPTIONS, 1, silent_seconds=1) as readers:
         _document(readers, source)
-        with pytest.raises(ReaderError, match=r"^gave no answer in 1 s$"):
+        with pytest.raises(ReaderError, match=r"^gave no response in 1 s$"):
             list(readers.submit(source, _misbehaving("HANG")))
         assert _document(readers, source).text == "A note."
 

@@ -62,13 +62,13 @@ def test_useless_elements_are_problems(tmp_path: Path) -> None:
     ("data", "reason"),
     [
         ("", "is empty"),
-        ('{"text": "a"}', "is no JSON array"),
-        ('[{"text": "a"}', "is broken after record 1: neither a comma nor the end"),
-        ('[{"text": "a"} {"text": "b"}]', "is broken after record 1"),
-        ('[{"text": "a"}, {"text": ]', "is broken in record 2: not valid JSON"),
-        ('[{"text": "a"}, ]', "is broken in record 2: not valid JSON"),
-        ('[{"text": "a"}] more', "something follows its array"),
-        ("[" * 100_000, "is broken in record 1: not valid JSON: nested too deeply"),
+        ('{"text": "a"}', "is not a JSON array"),
+        ('[{"text": "a"}', "is malformed after record 1: expected a comma or the end"),
+        ('[{"text": "a"} {"text": "b"}]', "is malformed after record 1"),
+        ('[{"text": "a"}, {"text": ]', "is malformed in record 2: not valid JSON"),
+        ('[{"text": "a"}, ]', "is malformed in record 2: not valid JSON"),
+        ('[{"text": "a"}] more', "extra data after the array"),
+        ("[" * 100_000, "is malformed in record 1: not valid JSON: nested too deeply"),
         (bytes(1000), "looks like binary data"),
     ],
 )
@@ -84,7 +84,7 @@ def test_records_before_the_break_are_kept(tmp_path: Path) -> None:
     path.write_text('[{"text": "a"}, {"text": "b"}, oops]')
     items = READER.read(SourceFile.at(path), ReadOptions())
     assert [next(items), next(items)] == [Document("", "a"), Document("", "b")]
-    with pytest.raises(ReaderError, match="is broken in record 3"):
+    with pytest.raises(ReaderError, match="is malformed in record 3"):
         next(items)
 
 

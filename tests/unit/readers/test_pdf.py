@@ -213,7 +213,7 @@ def test_a_scanned_file_says_how_many_pages_are_images(tmp_path: Path) -> None:
     """A file of images alone is refused with their number, and the option that reads them."""
     with pytest.raises(ReaderError, match=r"scanned: 2 of 2 pages are images, .* with ocr"):
         _read(tmp_path / "a.pdf", scanned("Boats float.", "So do ships."))
-    with pytest.raises(ReaderError, match="scanned: its one page is an image"):
+    with pytest.raises(ReaderError, match="scanned: its only page is an image"):
         _read(tmp_path / "a.pdf", scanned("Boats float."))
 
 
@@ -227,7 +227,7 @@ def test_pages_that_are_images_are_warned_of(tmp_path: Path) -> None:
     assert document.text == "A page of text."
 
 
-@pytest.mark.skipif(not is_installed(), reason="tesseract is not installed")
+@pytest.mark.skipif(not is_installed(), reason="Tesseract is not installed")
 def test_images_are_read_where_that_is_asked(tmp_path: Path) -> None:
     """With the option, tesseract reads the pages that are images, and those alone."""
     path = tmp_path / "a.pdf"

@@ -31,7 +31,7 @@ def test_queries_are_read(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "has no queries"),
+        (b"", "contains no queries"),
         (b"1\tone\nno tab\n", "line 2 has no tab"),
         (b'{"id": "1", "text": "a"}\n{"id": \n', "line 2 is not valid JSON"),
         (b'{"id": "1"}\n', "line 1 lacks an id or a text"),

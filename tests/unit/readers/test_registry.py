@@ -95,9 +95,9 @@ def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
     """A misspelt name gets a suggestion and all choices."""
     with pytest.raises(BadOption) as error:
         _name(tmp_path / "a", b"x", "markdwon")
-    assert error.value.what == ("format: there is no reader “markdwon” (did you mean markdown?).")
+    assert error.value.what == ("format: unknown format “markdwon” (did you mean markdown?).")
     assert "auto, code, csv" in error.value.next_step
-    with pytest.raises(BadOption, match="there is no reader “zzz”\\."):
+    with pytest.raises(BadOption, match="unknown format “zzz”\\."):
         _name(tmp_path / "a", b"x", "zzz")
 
 

@@ -86,7 +86,7 @@ def test_encoding_is_told_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"", "is empty"), (b"\n\n", "is no SMART"), (b"words\n.I 1\n", "is no SMART")],
+    [(b"", "is empty"), (b"\n\n", "is not a SMART"), (b"words\n.I 1\n", "is not a SMART")],
 )
 def test_useless_file_is_an_error(data: bytes, reason: str, tmp_path: Path) -> None:
     """A file that does not begin with `.I` is something else."""

@@ -110,7 +110,7 @@ def test_a_batch_says_that_the_index_is_behind(shelf: Path) -> None:
         library.delete("sea/0")
         list(library.batch([("1", "ship")], on_note=notes.append))
         assert notes == list(library.search("ship").notes)
-    assert "behind the documents" in notes[0]
+    assert "out of date" in notes[0]
 
 
 def test_a_batch_says_which_words_it_does_not_know(shelf: Path) -> None:
@@ -120,8 +120,8 @@ def test_a_batch_says_which_words_it_does_not_know(shelf: Path) -> None:
     asked = [("first", "ship"), *((f"q{number}", "zyzzyva ship") for number in range(9))]
     with Library(shelf) as library:
         list(library.batch([*asked, ("last", "...")], on_note=notes.append))
-    assert notes[0] == "query q0: in no document: “zyzzyva”"
-    assert notes[5:] == ["such is to be said of 10 of 11 queries"]
+    assert notes[0] == "query q0: Not in any document: “zyzzyva”"
+    assert notes[5:] == ["Queries with notes: 10 of 11"]
 
 
 def test_in_python_a_batch_warns(shelf: Path) -> None:

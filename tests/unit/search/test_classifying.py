@@ -83,7 +83,7 @@ def test_the_words_of_a_text_may_be_arguments(indexed: Path, records: list[dict[
         (" \n\t", "the text has no words"),
         ("the of and", "the text has no words"),
         ("!?… 🙂", "the text has no words"),
-        ("zyzzyva qwertyuiop", "the index knows none of its words"),
+        ("zyzzyva qwertyuiop", "none of its words is in the index"),
     ],
 )
 def test_texts_without_an_answer(indexed: Path, by: str, text: str, note: str) -> None:
@@ -138,7 +138,7 @@ def test_files_that_cannot_be_read(indexed: Path, folder: Callable[..., Path]) -
     root = folder(files)
     found = list(classify(indexed, [str(root / name) for name in files]))
     failed = {each.input: each.note for each in found if each.failed}
-    assert failed[str(root / "a.bin")] == "not a document that lpisearch can read"
+    assert failed[str(root / "a.bin")] == "unsupported file type"
     assert str(root / "b.pdf") in failed
     assert failed[str(root / "c.txt")] == "is empty"
     assert "not valid JSON" in failed[f"{root / 'd.jsonl'}, line 2"]
@@ -174,8 +174,8 @@ def test_nothing_is_read_as_a_file_by_mistake(indexed: Path) -> None:
     [
         (ClassifyOptions("centriod"), r"no classifier “centriod” \(did you mean centroid\?\)"),
         (ClassifyOptions("KNN"), r"did you mean knn"),
-        (ClassifyOptions(k=0), "0 is not a number of labels"),
-        (ClassifyOptions(confidence=1.5), "1.5 is not between 0 and 1"),
+        (ClassifyOptions(k=0), "must be at least 1, not 0"),
+        (ClassifyOptions(confidence=1.5), "must be between 0 and 1, not 1.5"),
     ],
 )
 def test_options_that_cannot_work(indexed: Path, options: ClassifyOptions, message: str) -> None:
@@ -195,7 +195,9 @@ def test_no_labels(put: Callable[..., IngestReport], library: Path) -> None:
     """An index without labels says how to come to some."""
     put([{"id": str(n), "text": f"ship sea wave {n % 3} bread"} for n in range(9)])
     build_index(library, IndexOptions())
-    with pytest.raises(ClassifierNotFound, match="without labels to classify by") as caught:
+    with pytest.raises(
+        ClassifierNotFound, match="built without labels, so it cannot classify"
+    ) as caught:
         judge_of(library)
     assert 'library.ingest(PATH, labels="folder")' in caught.value.next_step
 
@@ -204,8 +206,8 @@ def test_one_label(put: Callable[..., IngestReport], library: Path) -> None:
     """One label cannot be told from others; the index is built all the same."""
     put([{"id": str(n), "text": f"ship sea w{n} x{n % 2}", "labels": ["sea"]} for n in range(9)])
     report = build_index(library, IndexOptions(name="one"))
-    assert report.classifier == {"reason": "all labelled documents have the one label “sea”"}
-    with pytest.raises(ClassifierNotFound, match="have the one label “sea”") as caught:
+    assert report.classifier == {"reason": "all labelled documents have the same label, “sea”"}
+    with pytest.raises(ClassifierNotFound, match="have the same label, “sea”") as caught:
         judge_of(library, ClassifyOptions(index="one"))
     assert 'library.index(name="one")' in caught.value.next_step
 

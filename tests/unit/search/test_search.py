@@ -72,8 +72,8 @@ def test_filters_that_leave_nothing_are_named(notes: Path) -> None:
         where = Filter(**conditions)
         return " ".join(run_search(notes, "bread", SearchOptions(where=where)).notes)
 
-    assert "no document passes “path=code docs”" in said(path="code docs")
-    assert "no document passes “path=nowhere”" in said(path="nowhere", labels=("kitchen",))
+    assert "No documents match “path=code docs”" in said(path="code docs")
+    assert "No documents match “path=nowhere”" in said(path="nowhere", labels=("kitchen",))
     assert "“label=kitchen”, “path=sea”" in said(path="sea", labels=("kitchen",))
     assert said(path="kitchen") == ""
 

@@ -170,9 +170,12 @@ def test_equal_documents(put: Callable[..., IngestReport], library: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (TopicOptions(0), "0 is not a number of topics"),
-        (TopicOptions(-3), "-3 is not a number of topics"),
-        (TopicOptions(41), "41 topics need as many documents with known words, not 40"),
+        (TopicOptions(0), "must be at least 1, not 0"),
+        (TopicOptions(-3), "must be at least 1, not -3"),
+        (
+            TopicOptions(41),
+            "41 topics need at least as many documents with known words; there are 40",
+        ),
         (TopicOptions(terms=-1), "below 0"),
         (TopicOptions(documents=-1), "below 0"),
     ],

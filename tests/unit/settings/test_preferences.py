@@ -72,8 +72,8 @@ def test_lists_are_added_up(own: Callable[[str], Path], library: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("k = 3\nkk = 4", "line 2: there is no setting “kk” (did you mean k?)"),
-        ("[index]\n\nmehtod = 1", "line 3: there is no setting “index.mehtod”"),
+        ("k = 3\nkk = 4", "line 2: unknown setting “kk” (did you mean k?)"),
+        ("[index]\n\nmehtod = 1", "line 3: unknown setting “index.mehtod”"),
         ('k = "ten"', "line 1: “k” is a whole number, not 'ten'"),
         ("k = true", "“k” is a whole number"),
         ("k = -1", "“k” is a whole number, not -1"),
@@ -84,10 +84,10 @@ def test_lists_are_added_up(own: Callable[[str], Path], library: Path) -> None:
         ('exclude = "*.log"', "“exclude” is a list"),
         ("exclude = [1]", "“exclude” is a list"),
         ('library = ""', "“library” is a path"),
-        ("k = 1\nk = 2", "is not TOML"),
-        ("[index", "is not TOML"),
-        ("by = [", "is not TOML"),
-        ("index = 3", "there is no setting “index”"),
+        ("k = 1\nk = 2", "not valid TOML"),
+        ("[index", "not valid TOML"),
+        ("by = [", "not valid TOML"),
+        ("index = 3", "unknown setting “index”"),
         ("k.x = 3", "“k” is a whole number"),
     ],
 )
@@ -99,14 +99,14 @@ def test_what_means_nothing_is_named(own: Callable[[str], Path], text: str, says
     said = str(caught.value)
     assert str(file) in said
     assert says in said
-    assert "Next: correct the file" in said
+    assert "Next: edit the file" in said
 
 
 def test_files_that_cannot_be_read(own: Callable[[str], Path]) -> None:
     """A file in another encoding, or a folder in its place, is a stated error."""
     file = own("")
     file.write_bytes(b'by = "\xe9"')
-    with pytest.raises(BadPreference, match="not in UTF-8"):
+    with pytest.raises(BadPreference, match="not valid UTF-8"):
         read_preferences()
     file.unlink()
     file.mkdir()
@@ -118,7 +118,7 @@ def test_files_that_cannot_be_read(own: Callable[[str], Path]) -> None:
 def test_a_library_names_no_command(library: Path, text: str) -> None:
     """What came with somebody's library starts no program and leads nowhere else."""
     file_beside(library).write_text(text)
-    with pytest.raises(BadPreference, match="for a person to set"):
+    with pytest.raises(BadPreference, match="is a user setting"):
         read_preferences(library)
 
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_set(key: str, words: list[str]) -> None:
 
 def test_what_is_not_for_a_library_is_not_set_beside_it(library: Path) -> None:
     """Setting is as strict as reading."""
-    with pytest.raises(BadOption, match="for a person to set"):
+    with pytest.raises(BadOption, match="is a user setting"):
         set_preference(file_beside(library), "opener", ["okular"], own=False)
 
 

@@ -153,11 +153,11 @@ def test_what_is_asked_badly_is_said(parts: Library) -> None:
     """Labels, documents and ways that there are not."""
     with pytest.raises(BadOption, match=r"no document has the label “se”.*sea"):
         parts.search("ship", label="se")
-    with pytest.raises(BadOption, match="for none was predicted"):
+    with pytest.raises(BadOption, match="no document has the predicted label"):
         parts.facets(Filter(predicted=("sea",)))
     with pytest.raises(BadOption, match="no way"):
         parts.search("ship", by="magic")
-    with pytest.raises(BadOption, match="sorted by their scores"):
+    with pytest.raises(BadOption, match="sorted by score"):
         next(parts.batch([("1", "ship")], options=SearchOptions(sort="title")))
     with pytest.raises(DocumentNotFound):
         parts.similar("nobody", files=False)

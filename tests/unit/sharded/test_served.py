@@ -1,4 +1,4 @@
-"""Shards behind servers: what crosses the wire, and who is away."""
+"""Shards behind servers: what crosses the wire, and who is unavailable."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_listing_says_who_is_away(made: Path) -> None:
             app = create_app(front)
             with TestClient(app, "http://127.0.0.1:8077") as client:
                 assert client.get("/api/v1/documents").json()["missing"] == [gone]
-                assert f"{gone} is away" in client.get("/").text
+                assert f"{gone} is unavailable" in client.get("/").text
     with lpisearch.open(made / "parts") as parts:
         assert parts.away() == parts.shard("1/3").away() == ()
 
@@ -135,7 +135,7 @@ def test_when_none_answers_it_is_said() -> None:
     """With the addresses, and no traceback."""
     with (
         connect_shards(["http://127.0.0.1:9", "http://127.0.0.1:1"]) as front,
-        pytest.raises(ShardsAway, match=r"None of the shards answers: .*:9, .*:1"),
+        pytest.raises(ShardsAway, match=r"No shard is responding: .*:9, .*:1"),
     ):
         front.search("ship")
 

@@ -77,7 +77,7 @@ def test_most_documents_decide() -> None:
     evidence.add([GERMAN] * 3 + [ENGLISH] + ["x = 1"])
     assert evidence.language == "german"
     assert evidence.describe("german") == (
-        "language: german (found in 3 of 5 documents; english in 1, cut as german too; "
+        "Language: german (detected in 3 of 5 documents; english in 1, all treated as german; "
         "language to set)"
     )
 

@@ -84,9 +84,9 @@ def test_labels_are_changed(own_page: Callable[..., TestClient]) -> None:
     sent = {"csrf_token": token, "id": name, "add": "lights, sea"}
     shown = client.post("/document/labels", data=sent)
     assert shown.status_code == 200
-    assert shown.text.count('aria-label="Take the label') == 2
+    assert shown.text.count('aria-label="Remove the label') == 2
     shown = client.post("/document/labels", data={"csrf_token": token, "id": name, "remove": "sea"})
-    assert shown.text.count('aria-label="Take the label') == 1
+    assert shown.text.count('aria-label="Remove the label') == 1
 
 
 def test_read_only_changes_nothing(own_page: Callable[..., TestClient]) -> None:
@@ -94,7 +94,7 @@ def test_read_only_changes_nothing(own_page: Callable[..., TestClient]) -> None:
     client = own_page(read_only=True)
     token = token_of(client, "/classify")
     assert 'action="/document/labels"' not in client.get("/document?id=harbour.txt").text
-    assert "served read-only" in client.get("/library").text
+    assert "is read-only" in client.get("/library").text
     for address in ("/document/labels", "/library/index", "/library/ingest", "/upload/files"):
         sent = {"csrf_token": token, "id": "harbour.txt", "add": "x", "path": "/"}
         assert client.post(address, data=sent).status_code == 403

@@ -54,7 +54,7 @@ def test_nothing_asked_lists_the_library(page: TestClient) -> None:
     """The first page shows what there is, with its facets."""
     shown = page.get("/").text
     assert "47 documents" in shown
-    assert "Why this hit" not in shown
+    assert "Why this result" not in shown
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_facets_narrow(page: TestClient, asked: dict[str, str], total: str) -> N
     """Each facet narrows the listing, and can be taken away again."""
     shown = page.get("/", params=asked).text
     assert total in shown
-    assert "Take this filter away" in shown
+    assert "Remove this filter" in shown
 
 
 def test_pages_and_sorts(page: TestClient) -> None:
@@ -102,7 +102,7 @@ def test_why_a_hit_is_one(page: TestClient) -> None:
     """The parts of the score and the pairs of words are shown, as a page and as a part."""
     asked = {"q": "ship anchor", "id": "sea/0"}
     whole = page.get("/why", params=asked).text
-    assert "The score is a sum" in whole
+    assert "How the score adds up" in whole
     assert "BM25" in whole
     assert "all other pairs" in whole
     part = page.get("/why", params=asked, headers=PART).text

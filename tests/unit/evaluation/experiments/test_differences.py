@@ -51,7 +51,7 @@ def test_each_row_is_compared_with_the_best() -> None:
         ("high", "near"),
     ]
     (said,) = pairs.notes
-    assert said.startswith("t AP: “high” is best, but not clearly better than “near” (paired")
+    assert said.startswith("t AP: “high” is best, but not significantly better than “near” (paired")
     assert said.endswith("randomisation test by query, Holm's correction for 3 pairs, 5%).")
 
 

@@ -69,7 +69,7 @@ def test_an_index_that_learned_the_labels_says_so(shelf: Path) -> None:
     library = Library(shelf)
     library.index(options=IndexOptions(labels="use"))
     notes = library.evaluate("similarity").tables[0].notes
-    assert "The index learned from the labels that it is compared with here." in notes
+    assert "The index was trained on the labels it is compared with here." in notes
 
 
 def test_documents_that_the_index_lacks(shelf: Path) -> None:
@@ -78,7 +78,7 @@ def test_documents_that_the_index_lacks(shelf: Path) -> None:
     library.index("lsi", options=IndexOptions(dims=4, where=Filter(split="train")))
     table = library.evaluate("similarity").tables[0]
     assert {row["documents"] for row in table.rows} == {32}
-    assert table.notes == ("8 documents are not in the index, and left out.",)
+    assert table.notes == ("8 documents are not in the index (skipped).",)
 
 
 def test_an_index_of_other_documents(shelf: Path, sql: Callable[..., Any]) -> None:
@@ -99,7 +99,7 @@ def test_an_index_that_is_behind(
     asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1"])
     for what, wanted in (("similarity", None), ("retrieval", asked)):
         notes = indexed.evaluate(what, wanted=wanted).tables[0].notes
-        said = "behind the documents: some came, went or changed. Next: library.index(dims=6)"
+        said = "out of date: documents were added, changed or removed. Next: library.index(dims=6)"
         assert any(said in note for note in notes)
 
 
@@ -171,7 +171,7 @@ def test_an_overview_names_what_is_impossible(put: Callable[..., Any], library: 
     report = Library(library).evaluate(options=EvaluateOptions(methods=("terms",)))
     said = report.tables[0].notes
     assert any(note.startswith("similarity: No two documents") for note in said)
-    assert any(note.startswith("classify: No class has a second") for note in said)
+    assert any(note.startswith("classify: No class has more than one") for note in said)
     assert "cluster_AC" in report.tables[0].columns
 
 
@@ -200,7 +200,7 @@ def test_an_empty_or_missing_library(library: Path, records: list[Record], put: 
 
 def test_python_options_are_checked(indexed: Library) -> None:
     """Unknown evaluations, and options of another one, are refused."""
-    with pytest.raises(BadOption, match="“speed” is not an evaluation"):
+    with pytest.raises(BadOption, match="unknown evaluation “speed”"):
         indexed.evaluate("speed")
     with pytest.raises(BadOption, match="takes CategoriesOptions"):
         indexed.evaluate("classify", wanted=SimilarityOptions())

@@ -146,9 +146,9 @@ def test_what_does_not_fit_is_counted_and_named(
     assert tables["missing_queries"] == ["four"]
     assert tables["missing_documents"] == ["nowhere.txt"]
     assert report.tables[0].notes == (
-        "2 queries are without a relevant document, and left out: two, three.",
-        "1 judged query is not in the file of queries: four.",
-        "1 judged document is not in the library, so counted as missed: nowhere.txt.",
+        "2 queries are without a relevant document (skipped): two, three.",
+        "1 judged query is not in the query file: four.",
+        "1 judged document is not in the library (counted as missed): nowhere.txt.",
     )
     assert {row["queries"] for row in report.tables[0].rows} == {1}
 
@@ -178,8 +178,8 @@ def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., Retrieval
     wanted = asked("1\tship\n", "1 0 sea/0 1\n")
     table = Library(shelf).evaluate("retrieval", wanted=wanted).tables[0]
     assert [row["by"] for row in table.rows] == ["lexical"]
-    assert table.notes == ("No index yet, so by words alone. Next: library.index()",)
-    with pytest.raises(NothingToEvaluate, match="Only lexical"):
+    assert table.notes == ("No index yet; ranking by words only. Next: library.index()",)
+    with pytest.raises(NothingToEvaluate, match="only lexical ranking works"):
         Library(shelf).evaluate("retrieval", wanted=replace(wanted, by=("semantic",)))
 
 

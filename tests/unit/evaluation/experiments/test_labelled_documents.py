@@ -59,7 +59,7 @@ def test_one_class_is_nothing_to_tell_apart(source: Make) -> None:
     for run in (_similarity, _cluster):
         with pytest.raises(NothingToEvaluate, match="the one label “one\ufffd\\[2J”"):
             run(alike)
-    with pytest.raises(NothingToEvaluate, match="takes two classes"):
+    with pytest.raises(NothingToEvaluate, match="at least two labels are needed"):
         _classify(alike, CategoriesOptions())
 
 
@@ -72,7 +72,7 @@ def test_no_label_is_nothing_to_compare_with(source: Make) -> None:
 
 def test_labelled_documents_without_words_are_nothing(source: Make, counts: Any) -> None:
     """Labels alone are not enough."""
-    with pytest.raises(NothingToEvaluate, match="No labelled document has a word"):
+    with pytest.raises(NothingToEvaluate, match="No labelled document contains any words"):
         _similarity(source(matrix=csr_array(counts.shape)))
 
 
@@ -80,9 +80,9 @@ def test_what_is_left_out_is_counted(source: Make) -> None:
     """Documents without a label are left out, and where one is needed those with several."""
     labels = [(), *_A[1:], ("a", "b"), ("b", "c"), *_B[2:]]
     assert _similarity(source(labels)).rows[0]["documents"] == 35
-    assert _similarity(source(labels)).notes == ("1 document has no label: left out.",)
-    several = "2 documents have more than one label: left out."
-    assert _cluster(source(labels)).notes == ("1 document has no label: left out.", several)
+    assert _similarity(source(labels)).notes == ("1 document has no label (skipped).",)
+    several = "2 documents have more than one label (skipped)."
+    assert _cluster(source(labels)).notes == ("1 document has no label (skipped).", several)
     papers = CategoriesOptions(repeats=1, single=True)
     assert several in _classify(source(labels), papers).notes
     assert several in _classify(source(labels), CategoriesOptions(repeats=1), largest=3).notes
@@ -92,7 +92,7 @@ def test_documents_with_several_labels_are_judged(source: Make) -> None:
     """Precision at 1, micro and macro F1; a document of two classes gets both where it can."""
     labels = [("class 0", "low") if row < 12 else (f"class {row // 12}",) for row in range(36)]
     table = _classify(source(labels), CategoriesOptions(train=(0.7,), repeats=3))
-    assert table.notes[0].startswith("12 documents have more than one label: P@1 is the share")
+    assert table.notes[0].startswith("12 documents have more than one label. P@1 is the share")
     for row in table.rows:
         assert "accuracy" not in row
         if row["representation"] == "terms":
@@ -124,7 +124,7 @@ def test_a_class_with_one_document(source: Make) -> None:
 def test_classes_of_one_document_each(source: Make) -> None:
     """Nothing can be judged, no pair is of one topic, and every clustering is right or stated."""
     labels = [(f"label {row}",) for row in range(36)]
-    with pytest.raises(NothingToEvaluate, match="No class has a second document"):
+    with pytest.raises(NothingToEvaluate, match="No class has more than one document"):
         _classify(source(labels), CategoriesOptions(train=(0.5,)))
     assert _cluster(source(labels)).rows[0]["AC"] == pytest.approx(1.0)
     with pytest.raises(NothingToEvaluate, match="No two documents share a label"):
@@ -135,7 +135,7 @@ def test_a_class_that_training_lacks_counts_as_errors(source: Make) -> None:
     """What nobody could have learned is counted as wrong, and named."""
     splits = ["train"] * 12 + ["test", "train"] * 6 + ["test"] * 12
     table = _classify(source(splits=splits), CategoriesOptions("field"))
-    said = "1 class has no training document, so counted as errors: class 2."
+    said = "1 class has no training document (counted as errors): class 2."
     assert table.notes == (said,)
     assert all(float(row["accuracy"] or 0) <= 6 / 18 for row in table.rows)
 
@@ -146,7 +146,7 @@ def test_a_class_that_training_lacks_counts_as_errors(source: Make) -> None:
         (["train"] * 36, "in the split “test”"),
         (["test"] * 36, "in the split “train”"),
         ([""] * 36, "in the split “train”"),
-        (["train"] * 12 + ["test"] * 24, "the split “train” have a single class"),
+        (["train"] * 12 + ["test"] * 24, "The split “train” contains only one class"),
     ],
     ids=["no test", "no train", "no split", "one class"],
 )
@@ -183,7 +183,7 @@ def test_only_the_largest_classes(source: Make) -> None:
     labels = [*_A[:16], *_B[:14], *[("c",)] * 6]
     table = _cluster(source(labels), largest=2)
     assert table.rows[0]["classes"] == 2
-    assert table.notes == ("Only the 2 largest of 3 classes are kept.",)
+    assert table.notes == ("Using only the 2 largest of 3 classes.",)
     assert _similarity(source(labels), largest=2).rows[0]["documents"] == 30
 
 
@@ -231,7 +231,7 @@ def test_classify_refuses(source: Make, wanted: CategoriesOptions, said: str) ->
     ("wanted", "said"),
     [
         (ClusterOptions((1,)), "classes: 1 is"),
-        (ClusterOptions((4,)), "classes: 4 is not between 2 and the 3"),
+        (ClusterOptions((4,)), "classes: 4 is not between 2 and 3"),
         (ClusterOptions(()), "classes"),
         (ClusterOptions((2,), draws=0), "draws"),
     ],

@@ -105,7 +105,7 @@ def test_a_stored_zero_is_no_occurrence(archive: Callable[..., Path], counts: cs
     )
     table = evaluate_similarity(source, _TERMS, SimilarityOptions(), Cells()).tables[0]
     assert table.rows[0]["documents"] == 34
-    assert table.notes == ("2 documents have no word: left out.",)
+    assert table.notes == ("2 documents have no words (skipped).",)
 
 
 def test_classes_are_found_in_a_matrix(archive: Callable[..., Path]) -> None:

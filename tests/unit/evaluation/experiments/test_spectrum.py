@@ -43,7 +43,7 @@ def test_the_bounds_meet_where_terms_suffice(cli: Cli) -> None:
     """More terms never raise the upper bound; with as many as documents it is the lower one."""
     done = cli("evaluate", "spectrum", "--dims", "3", "--markdown")
     assert done.exit_code == 0
-    lines = done.stdout.partition("Bounds of the sum of f over 3 dimensions")[2].splitlines()
+    lines = done.stdout.partition("Bounds on the sum of f over 3 dimensions")[2].splitlines()
     cells = [[float(cell) for cell in line.strip("|").split("|")] for line in lines[4:] if line]
     terms, lower, upper = np.array(cells)[:, :3].T
     assert terms[0] == 3

@@ -41,7 +41,9 @@ def test_a_subset_is_the_documents_that_hold_a_word(source: Make, counts: Any) -
         (mean,) = [row for row in means.rows if row["representation"] == name]
         assert mean["AP"] == pytest.approx(fmean(float(row["AP"] or 0) for row in own))
         assert mean["subsets"] == 2
-    assert means.notes == ("Means over 2 subsets, each the documents that hold one word.",)
+    assert means.notes == (
+        "Averages over 2 subsets, each made of the documents that contain one word.",
+    )
 
 
 def test_words_are_stemmed_as_the_library_stems(shelf: Path) -> None:
@@ -83,8 +85,8 @@ def test_a_subset_of_one_class_is_left_out(source: Make, counts: Any) -> None:
 
     alike = source(matrix=csr_array(changed))
     table = _run(alike, SimilarityOptions(words=("term39", "term0"))).tables[0]
-    assert "Left out, as no pairs of both kinds have the word: term39." in table.notes
-    with pytest.raises(NothingToEvaluate, match="No subset"):
+    assert "Skipped, as the subset lacks related or unrelated pairs: term39." in table.notes
+    with pytest.raises(NothingToEvaluate, match="None of these words"):
         _run(alike, SimilarityOptions(words=("term39",)))
 
 
@@ -97,7 +99,7 @@ def test_a_subset_without_a_pair_of_one_topic_is_left_out(source: Make, counts: 
     changed[[0, 12, 24], 39] = 1
     wanted = SimilarityOptions(words=("term39", "term0"))
     table = _run(source(matrix=csr_array(changed)), wanted).tables[0]
-    assert "Left out, as no pairs of both kinds have the word: term39." in table.notes
+    assert "Skipped, as the subset lacks related or unrelated pairs: term39." in table.notes
 
 
 def test_columns_of_a_matrix_are_named_by_number(source: Make) -> None:

@@ -69,7 +69,7 @@ def test_a_copy_replaces_nothing(library: Path, copy: Path) -> None:
     """A file that exists is not overwritten, the library itself least of all."""
     copy.write_text("precious", encoding="utf-8")
     for target in (copy, library):
-        with pytest.raises(BadOption, match=f"{target} exists already"):
+        with pytest.raises(BadOption, match=f"{target} already exists"):
             back_up_library(library, target)
     assert copy.read_text(encoding="utf-8") == "precious"
 

@@ -79,7 +79,7 @@ def test_a_damaged_document_is_not_shown_nor_exported(
     for words in (("docs", "show", "sea/a.txt"), ("docs", "export")):
         done = cli(*words)
         assert done.exit_code == 1
-        assert "The library is damaged at the document “sea/a.txt”" in done.stderr
+        assert "The document “sea/a.txt” is damaged in the library" in done.stderr
         assert "lpisearch doctor --repair" in done.stderr
     assert cli("docs", "show", "land/b.md").exit_code == 0
 
@@ -156,7 +156,7 @@ def test_a_changed_schema_is_found(
     sql("CREATE TRIGGER ghost AFTER INSERT ON documents BEGIN DELETE FROM labels; END")
     done = cli("doctor")
     assert done.exit_code == 1
-    assert "not as they were made" in done.stdout
+    assert "not intact" in done.stdout
 
 
 @pytest.mark.parametrize(

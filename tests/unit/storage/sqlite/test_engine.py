@@ -138,7 +138,9 @@ def test_a_lock_of_another_program_is_stated(
         assert ready.wait(20)
         with (
             open_library(library, writable=True) as database,
-            pytest.raises(LpiSearchError, match=f"{library} is being written by another program"),
+            pytest.raises(
+                LpiSearchError, match=f"{library} is locked: another program is writing to it"
+            ),
             database.writing(),
         ):
             pass

@@ -192,8 +192,8 @@ def test_a_library_of_two_hard_links_is_read_and_not_written(
     before = shelf.read_bytes()
     done = cli("docs", "delete", "sea/0")
     assert done.exit_code == 1
-    assert "has 2 names (hard links)" in done.stderr
-    assert "use a copy: lpisearch db backup" in done.stderr
+    assert "has 2 hard links" in done.stderr
+    assert "work on a copy: lpisearch db backup" in done.stderr
     assert shelf.read_bytes() == before
     assert cli("status").exit_code == 0
     names["hard link"].unlink()
