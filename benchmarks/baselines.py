@@ -52,8 +52,7 @@ VARYING |= {"fit_s", "predict_s", "cluster_s"}
 """Keys of answers whose values no two runs share: dates, times, memory, the program's version."""
 PROSE = {"notes", "note", "index_notes", "warnings", "reason", "detail", "next_step", "rebuild"}
 """Keys of answers whose values are texts for people."""
-LARGE = 5000
-ROUNDS = 9
+LARGE, ROUNDS = 5000, 9
 QUESTION = "why does the engine stop when it is cold"
 STACK = """
 import json, sys

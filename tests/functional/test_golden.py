@@ -118,7 +118,7 @@ def _normalised(value: Any, *folders: Path) -> Any:
 
 
 def _is_varying(name: str, value: Any) -> bool:
-    is_mark = name == "state" and value.isdecimal()  # of a library: it is another for each
+    is_mark = name == "state" and str(value).isdecimal()  # of a library: it is another for each
     return name in _VARYING or is_mark
 
 
