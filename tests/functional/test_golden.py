@@ -329,7 +329,7 @@ _WHY = records.Explanation(
     topics=(records.SharedTopic(3, 0.2, ("car", "wheel")),),
 )
 _PREDICTED = records.PredictedLabel("x", _THIRD, "svm")
-_SNIPPET = records.Passage("a car “là”\u202e", ((2, 5),), 3, 13, _SECTION, "1")
+_SNIPPET = records.Passage("a car “là”", ((2, 5),), 3, 13, _SECTION, "1")
 _HIT = records.Hit(
     rank=1,
     id="a",
