@@ -18,7 +18,7 @@ import numpy as np
 from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.manifest import PLACEMENT
 from lpisearch.indexes.passages import Passages
-from lpisearch.indexes.postings import NO_COLUMN, Postings, Whole
+from lpisearch.indexes.postings import NO_COLUMN, Postings
 from lpisearch.indexes.scoring.document_terms import DocumentTerms
 from lpisearch.indexes.scoring.moments import Moments
 from lpisearch.projections.placements import placement_rule
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from lpisearch.indexes.manifest import Manifest
 
 HASH_BYTES = 16
-FREQUENCIES = "whole_frequencies"
-"""In an index of a shard: in how many documents of all shards each term of the postings is."""
 PACKED_FROM = 50_000
 """From so many documents on a place has two bytes a number: docs/scale.md says why not one."""
 # Of a document that came after the build: 1, its tokens, and how many of them are unknown.
@@ -69,8 +67,6 @@ class SubspaceIndex:
     def missing(self) -> list[str]:
         """Return the names of arrays that it should have, but has not."""
         needed = {*_ARRAYS, *Postings.array_names()}
-        if self.manifest.shard:
-            needed.add(FREQUENCIES)
         if self.is_linear:
             needed.add("loadings")
         return sorted(needed - self.arrays.keys())
@@ -156,12 +152,7 @@ class SubspaceIndex:
     @cached_property
     def postings(self) -> Postings:
         """The documents of every term, rare ones too."""
-        facts = self.manifest.shard
-        if not facts:
-            return Postings.of_arrays(self.arrays)
-        frequencies = self._plain(FREQUENCIES)
-        whole = Whole(facts["documents"], facts["mean_length"], frequencies)
-        return Postings.of_arrays(self.arrays, whole)
+        return Postings.of_arrays(self.arrays)
 
     @cached_property
     def document_terms(self) -> DocumentTerms:

@@ -270,8 +270,4 @@ def test_a_number_or_auto() -> None:
 def test_every_option_of_an_index_can_be_typed() -> None:
     """The command that builds an index anew can name all that it was built with."""
     named = {each.name for each in fields(IndexOptions)} - {"wait_seconds"}
-    shards = {
-        "source",
-        "out",
-    }  # of a library that is made of files, in place of the one that is there
-    assert named | shards | {"wait", "json", "context"} == set(signature(command.index).parameters)
+    assert named | {"wait", "json", "context"} == set(signature(command.index).parameters)
