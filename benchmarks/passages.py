@@ -133,7 +133,7 @@ class _Judge:
                 self._seconds[0] += middle - begun
                 self._seconds[1] += time.perf_counter() - middle
             self._keep(f"{WHOLE}, {by}", query, whole, relevant)
-            every = self._engine.unit_scores(question, by).by
+            every = self._engine.unit_scores(question, by).scores.by
             self._keep(f"{IN_USE}, {by}", query, scored.by, relevant)
         documents = len(self._places)
         best = self._best(every[documents:])

@@ -25,11 +25,7 @@ import numpy as np
 from lpisearch.compute.stretches import over_stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from lpisearch.indexes.scoring.steps import Stretch
 
     Scores = NDArray[np.float32]
 
@@ -61,22 +57,13 @@ class Standard(NamedTuple):
 
 def standard_of(scores: Scores, documents: int | None = None) -> Standard:
     """Return how one row of scores is standardised; `documents` as `standardised` has it."""
-    return standard_from(stretches_of(scores, documents))
-
-
-def stretches_of(scores: Scores, documents: int | None = None) -> list[Stretch]:
-    """Return how one row of scores is spread, stretch by stretch; `documents` as above."""
     known = scores[:documents]
-    return over_stretches(len(known), lambda part: _sums(known[part])) if known.size else []
-
-
-def standard_from(sums: Sequence[Stretch]) -> Standard:
-    """Return how scores are standardised that are spread so."""
-    if not sums:
+    if not known.size:
         return Standard(np.float32(0), np.float32(0))
-    counts, means, squares, most = (np.array(each) for each in zip(*sums, strict=True))
+    spread = over_stretches(len(known), lambda part: _spread(known[part]))
+    counts, means, squares, most = (np.array(each) for each in zip(*spread, strict=True))
     total = int(counts.sum())
-    mean = means[0] if len(sums) == 1 else float(counts @ means / total)
+    mean = means[0] if len(spread) == 1 else float(counts @ means / total)
     # The squares of a stretch are about its own mean (Chan, Golub and LeVeque 1983).
     variance = float(squares.sum() + counts @ np.square(means - mean)) / total
     deviation, largest = np.sqrt(variance), float(most.max())
@@ -84,7 +71,8 @@ def standard_from(sums: Sequence[Stretch]) -> Standard:
     return Standard(np.float32(mean), np.float32(1 / deviation if says_something else 0))
 
 
-def _sums(scores: Scores) -> Stretch:
+def _spread(scores: Scores) -> tuple[int, float, float, float]:
+    """Return how many scores there are, their mean, the squares about it, the largest size."""
     wide = scores.astype(np.float64)
     mean = float(wide.mean())
     wide -= mean
