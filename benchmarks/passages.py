@@ -24,7 +24,6 @@ import numpy as np
 from benchmarks import arguments
 from benchmarks.passages_sets import answers, books, manual, mixed
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
@@ -32,6 +31,7 @@ from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.parsing import parse_plain
 from lpisearch.search.word_sources import IndexWords
 from lpisearch.settings import IndexOptions, IngestOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

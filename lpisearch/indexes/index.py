@@ -28,8 +28,6 @@ from lpisearch.terms.vocabulary import Vocabulary
 from lpisearch.terms.weighting import Weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -227,27 +225,6 @@ def scaled_rows(
     return scaled
 
 
-def document_arrays(
-    vectors: NDArray[np.float32],
-    rows: Sequence[int],
-    hashes: Sequence[bytes],
-    taken_in: NDArray[np.int32] | None = None,
-) -> dict[str, NDArray[Any]]:
-    """Return the arrays that change with the documents (by default none is folded in)."""
-    if taken_in is None:
-        taken_in = np.zeros((len(rows), len(TAKEN_IN)), np.int32)
-    return place_arrays(as_stored(vectors)) | {
-        "document_rows": np.array(rows, np.int64),
-        "content_hashes": np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, HASH_BYTES),
-        "taken_in": taken_in,
-    }
-
-
-def as_stored(vectors: NDArray[np.float32]) -> PackedRows:
-    """Return places as an index of so many documents keeps them."""
-    return PackedRows.pack(vectors) if len(vectors) >= PACKED_FROM else PackedRows(vectors)
-
-
 def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
     """Return the arrays of documents' places."""
     if places.steps is None:
@@ -258,8 +235,3 @@ def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
         "vector_scales": np.asarray(places.scales),
         "vector_moments": Moments.of_rows(places).as_array(),
     }
-
-
-def term_array(vocabulary: Vocabulary) -> NDArray[np.uint8]:
-    """Return the terms as bytes, to be stored."""
-    return np.frombuffer(vocabulary.terms_as_bytes(), np.uint8)

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 import lpisearch
 from lpisearch.errors import LpiSearchError
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.settings import IndexOptions, IngestOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def _processes() -> Any:
     """Return a maker of processes that need no time to start: all is imported already."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["__main__", "lpisearch.indexes.build", "lpisearch.projections.registry", "sklearn"]
+        ["__main__", "lpisearch.indexes.build", "lpisearch.projections.lsi", "sklearn"]
     )
     return context
 

@@ -96,11 +96,6 @@ def place_scores(cosines: Scores, certainty: Scores, documents: int | None = Non
     return certainty * bounded(standardised(cosines, documents), PLACE_BOUND)
 
 
-def feedback_scores(bm25: Scores, documents: int | None = None) -> Scores:
-    """Return what the words of the first documents add, before it is weighted."""
-    return np.float32(FEEDBACK_WEIGHT) * bounded(standardised(bm25, documents), FEEDBACK_BOUND)
-
-
 def place_certainty(distinct_terms: NDArray[np.integer]) -> Scores:
     """Return how sure the places of documents of so many distinct terms are, from 0 to 1."""
     return (distinct_terms / (distinct_terms + HALF_SURE_TERMS)).astype(np.float32)
@@ -153,17 +148,12 @@ def bounded(scores: Scores, bound: float) -> Scores:
     return np.asarray(np.float32(bound) * np.tanh(scores / np.float32(bound)))
 
 
-def is_special(cosines: Scores, documents: int | None = None) -> NDArray[np.bool_]:
-    """Tell which cosines stand out among those of all documents.
+def above_all(cosines: Scores, standard: Standard, documents: int) -> NDArray[np.bool_]:
+    """Tell which of some cosines stand out among those of so many documents.
 
     They are a deviation above the mean, as one in six would be by chance: below that, documents
     without a word are relevant no more often than any (docs/ranking.md). Few documents cannot
     differ that much: of n, one can lie √(n - 1) above at most, and half of that will do.
     """
-    return above_all(cosines, standard_of(cosines, documents), len(cosines[:documents]))
-
-
-def above_all(cosines: Scores, standard: Standard, documents: int) -> NDArray[np.bool_]:
-    """Tell which of some cosines stand out among those of so many documents, as `is_special`."""
     least = min(SPECIAL, np.sqrt(max(documents - 1, 0)) / 2)
     return np.asarray((standard.of(cosines) >= least) & (cosines > 0))

@@ -11,9 +11,9 @@ import pytest
 
 from lpisearch.cli import index as command
 from lpisearch.cli.words import spoken
-from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter, IndexPlan
 from lpisearch.settings import IndexOptions
+from tests.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
