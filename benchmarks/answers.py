@@ -26,10 +26,10 @@ import numpy as np
 
 from benchmarks.scale_corpus import documents, write_corpus
 from lpisearch import SearchOptions, open  # noqa: A004 (the name of the front door)
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.calibration import calibrate, sample_documents
 from lpisearch.records import Filter
 from lpisearch.storage import open_store
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,6 @@ from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
 from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import SubspaceIndex, place_arrays
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring import hybrid
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.session import Session
@@ -31,6 +30,7 @@ from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.parsing import parse_plain
 from lpisearch.search.word_sources import IndexWords
 from lpisearch.settings import IndexOptions, IngestOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,8 +31,8 @@ from lpisearch.settings import (
     shipped_folder,
 )
 from lpisearch.storage import open_store
-from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
+from tests.indexing import build_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,9 +21,9 @@ from lpisearch.compute.rows import unit_rows
 from lpisearch.graphs import GraphOptions, nearest, pruned, recall
 from lpisearch.graphs.lists import strongest_entries
 from lpisearch.graphs.pruning import CANDIDATES, STRONGEST_DOCUMENTS, STRONGEST_TERMS
-from lpisearch.terms.counts import build_counts
 from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.terms.weighting import Weighting, normalise_rows
+from tests.indexing import build_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -35,9 +35,10 @@ from lpisearch.projections.eigen import graph_vectors
 from lpisearch.projections.least_squares import ridge
 from lpisearch.projections.lsi import LSI
 from lpisearch.projections.rlpi import RLPI
-from lpisearch.terms.counts import build_counts, count_terms
+from lpisearch.terms.counts import count_terms
 from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.terms.weighting import Weighting, normalise_rows
+from tests.indexing import build_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,6 @@ import numpy as np
 from benchmarks import arguments
 from benchmarks.passages_sets import answers, books, manual, mixed
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
@@ -32,6 +31,7 @@ from lpisearch.search.expansion import asked_of, expand
 from lpisearch.search.parsing import parse_plain
 from lpisearch.search.word_sources import IndexWords
 from lpisearch.settings import IndexOptions, IngestOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -133,7 +133,7 @@ class _Judge:
                 self._seconds[0] += middle - begun
                 self._seconds[1] += time.perf_counter() - middle
             self._keep(f"{WHOLE}, {by}", query, whole, relevant)
-            every = self._engine.unit_scores(question, by).by
+            every = self._engine.unit_scores(question, by).scores.by
             self._keep(f"{IN_USE}, {by}", query, scored.by, relevant)
         documents = len(self._places)
         best = self._best(every[documents:])

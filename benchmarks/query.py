@@ -22,7 +22,6 @@ import numpy as np
 
 from benchmarks import arguments
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.bm25 import Bm25
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.ingest.ingesting import run_ingest
@@ -31,6 +30,7 @@ from lpisearch.search.ranking import best
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.storage.sqlite.lexical import match_expression
 from lpisearch.terms.tokeniser import Tokeniser
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

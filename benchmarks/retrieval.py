@@ -26,7 +26,6 @@ import numpy as np
 from benchmarks import arguments
 from lpisearch.evaluation import parse_measures, score_run
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring import fusion
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.session import Session
@@ -37,6 +36,7 @@ from lpisearch.search.parsing import parse_plain
 from lpisearch.search.searcher import Searcher
 from lpisearch.search.word_sources import IndexWords
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

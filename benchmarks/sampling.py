@@ -29,7 +29,6 @@ import numpy as np
 from benchmarks.retrieval import ENGLISH, MIXED_DEPTH, judged_of, mean_precision, questions_of
 from lpisearch.indexes import leaders
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.planning import plan_index
 from lpisearch.indexes.session import Session
 from lpisearch.ingest.ingesting import run_ingest
@@ -37,6 +36,7 @@ from lpisearch.records import Filter
 from lpisearch.search.searcher import Searcher
 from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.storage import open_store
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,8 @@ from sklearn.decomposition import TruncatedSVD
 from lpisearch.compute.threads import one_blas_thread
 from lpisearch.records import Filter
 from lpisearch.storage import open_store
-from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
+from tests.indexing import build_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from benchmarks import arguments
-from lpisearch.terms.counts import build_counts
 from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.terms.vocabulary import VocabularyLimits
 from lpisearch.terms.weighting import Weighting, normalise_rows
+from tests.indexing import build_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

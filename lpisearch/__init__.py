@@ -55,7 +55,8 @@ if TYPE_CHECKING:
         SeveralNames,
         SubspaceError,
     )
-    from lpisearch.library import Library, index_files
+    from lpisearch.library import Library
+    from lpisearch.library import open_library as open  # noqa: A004 (lpisearch.open reads best)
     from lpisearch.projections.eigenmaps import Eigenmaps
     from lpisearch.projections.fsslpi import FSSL
     from lpisearch.projections.krlpi import KRLPI
@@ -115,7 +116,6 @@ if TYPE_CHECKING:
         SearchOptions,
         SimilarityOptions,
     )
-    from lpisearch.sharded import open_library as open  # noqa: A004 (lpisearch.open reads best)
 
 __version__ = VERSION
 
@@ -212,7 +212,6 @@ __all__ = [
     "Topic",
     "TopicReport",
     "connect",
-    "index_files",
     "open",
 ]
 
@@ -227,7 +226,7 @@ _HOMES = {
         ReportUnwritable ServerRefused ServerUnreachable SeveralDocuments SeveralNames
         SubspaceError
     """,
-    "lpisearch.library": "Library index_files",
+    "lpisearch.library": "Library",
     "lpisearch.records": """
         Answer Classification Dimension DimensionReport Document Entry Explanation
         FacetValue Facets Filter Finding Hit IndexPlan IndexReport IngestReport
@@ -247,7 +246,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `lpisearch --help` answers at once."""
     if name == "open":
-        return import_module("lpisearch.sharded").open_library
+        return import_module("lpisearch.library").open_library
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
     if name in __all__:  # what is left are the methods

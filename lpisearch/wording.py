@@ -18,14 +18,6 @@ def counted(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
-def without(shards: Sequence[str]) -> str:
-    """Say whose documents are not in an answer, or ""."""
-    if not shards:
-        return ""
-    are = "are" if len(shards) > 1 else "is"
-    return f"{', '.join(shards)} {are} unavailable: documents there are missing from the results"
-
-
 def are(number: int, thing: str, things: str = "") -> str:
     """Say how many are something: "1 document is", "2 documents are"."""
     return f"{counted(number, thing, things)} {'is' if number == 1 else 'are'}"

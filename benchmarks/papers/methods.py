@@ -13,8 +13,8 @@ from lpisearch.evaluation.experiments.representations import (
     class_dimensions,
     takes_labels,
 )
+from lpisearch.projections.catalogue import CATALOGUE
 from lpisearch.projections.embedding import Embedding
-from lpisearch.projections.registry import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ class Method:
     @property
     def is_known(self) -> bool:
         """Whether the registry has it."""
-        return self.name == TERMS or self.name in METHODS
+        return self.name == TERMS or self.name in CATALOGUE
 
     def is_one_of(self, names: Sequence[str]) -> bool:
         """Whether it is named, alone or with some of its settings; () names all."""
@@ -112,8 +112,7 @@ def learn(
     """Learn a method from documents (rows at unit length)."""
     if method.name == TERMS:
         return Learned(None, 0.0)
-    cls = METHODS[method.name]
-    estimator = cls(**_arguments(method, X, n_classes))
+    estimator = CATALOGUE[method.name].load()(**_arguments(method, X, n_classes))
     began = time.process_time()
     estimator.fit(X, labels if labels is not None and takes_labels(method.name) else None)
     return Learned(estimator, time.process_time() - began)
@@ -132,5 +131,5 @@ def _arguments(method: Method, X: csr_array, n_classes: int) -> dict[str, Any]:
         if isinstance(found.get(name), int):
             found[name] = min(found[name], n_terms)
     # The papers compare places as they are: no dimension counts more than another.
-    known = METHODS[method.name]().get_params()
+    known = CATALOGUE[method.name].load()().get_params()
     return {"eigenvalue_power": 0.0} | found if "eigenvalue_power" in known else found

@@ -1,1 +1,1 @@
-"""Methods common to all kinds of library: local, sharded and remote."""
+"""Methods common to all kinds of library: local and remote."""

@@ -68,13 +68,6 @@ class Contents(ABC):
         """Return a page of the listing, and how many documents there are in all."""
         return self._listing(wanted or Filter(), limit, offset, sort)
 
-    def away(self) -> tuple[str, ...]:
-        """Return the shards that do not answer: what is listed and counted is without theirs.
-
-        A library in one piece has none.
-        """
-        return ()
-
     @abstractmethod
     def _listing(
         self, wanted: Filter, limit: int, offset: int, sort: str

@@ -1,4 +1,4 @@
-"""`lpisearch db`: upgrade, check, back up and split the library."""
+"""`lpisearch db`: upgrade, check and back up the library."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from lpisearch.cli.commands import VerbCommand, VerbGroup
-from lpisearch.cli.progress import stage_line
 from lpisearch.cli.render import Json, print_json, say
 
 app = typer.Typer(
     cls=VerbGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Upgrade, check, back up and split the library.",
+    help="Upgrade, check and back up the library.",
 )
 
 
@@ -62,25 +61,6 @@ def backup(
         print_json({"copy": str(copy)})
     else:
         say(f"Copied to {copy}.")
-
-
-@app.command(cls=VerbCommand)
-def split(
-    context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to create.")],
-    shards: Annotated[
-        int, typer.Option("--shards", metavar="N", min=1, help="Number of shards (parts).")
-    ] = 2,
-    json: Json = False,
-) -> None:
-    """Split the library and its indexes into shards, for one or several servers."""
-    with stage_line() as line:
-        done = context.obj.library.split(folder, shards, on_stage=line.stage)
-    if json:
-        print_json(done)
-        return
-    counts = ", ".join(f"{number:,}" for number in done["documents"])
-    say(f"Wrote {done['folder']}: {done['shards']} shards with {counts} documents.")
 
 
 @app.command(cls=VerbCommand)

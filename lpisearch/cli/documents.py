@@ -25,7 +25,6 @@ from lpisearch.cli.render import (
     say,
 )
 from lpisearch.records.wire import document_record, entry_record
-from lpisearch.wording import without
 
 if TYPE_CHECKING:
     from lpisearch.records import Document, Entry
@@ -74,8 +73,6 @@ def list_(
         print_json([entry_record(entry) for entry in entries])
     else:
         _print_entries(entries, total)
-        if away := without(context.obj.library.away()):
-            note(away)
     if fail_if_none and not total:
         raise typer.Exit(1)
 

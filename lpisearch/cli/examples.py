@@ -131,10 +131,6 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("Write a dated copy next to the library", "db backup"),
         ("Write the copy somewhere else", "db backup /backup/notes.db"),
     ),
-    "db split": (
-        ("Split into four shards", "db split /data/notes --shards 4"),
-        ("Split another library", "db split /data/mail --db mail.db"),
-    ),
     "db vector": (("Get a query vector for SQL", "db vector morning swim"),),
     "db retokenise": (("Switch to another language", "db retokenise --language german"),),
     "config": (("Show all settings and their sources", "config"),),

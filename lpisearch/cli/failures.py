@@ -27,7 +27,6 @@ _DONE: Mapping[str, str] = {
     "doctor": "The library was checked, but the findings could not be printed",
     "db upgrade": "The library was upgraded, but the report could not be printed",
     "db backup": "The backup was written, but the report could not be printed",
-    "db split": "The shards were written, but the report could not be printed",
     "db retokenise": (
         "The documents were split into words again, but the report could not be printed"
     ),

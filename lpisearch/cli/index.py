@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -22,10 +22,6 @@ from lpisearch.cli.methods import (
 from lpisearch.cli.progress import stage_line
 from lpisearch.cli.render import Json
 from lpisearch.library import method_names, pairs_of
-
-if TYPE_CHECKING:
-    from lpisearch.records import IndexReport
-    from lpisearch.settings import IndexOptions
 
 Number = TypeVar("Number", int, float)
 
@@ -166,19 +162,6 @@ def index(
             rich_help_panel=_WORK,
         ),
     ] = "",
-    source: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="FILES",
-            help="Build a sharded library straight from JSON Lines or Parquet files (a glob or s3://…).",
-            rich_help_panel=_WORK,
-        ),
-    ] = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Output folder for --from.", rich_help_panel=_WORK),
-    ] = None,
     json: Json = False,
 ) -> None:
     """Build the index for search by meaning. The old one stays in use until this one is ready."""
@@ -209,9 +192,6 @@ def index(
         cluster=cluster,
         workers=workers,
     )
-    if source or out:
-        render_report(_from_files(source, out, options), json=json)
-        return
     library = context.obj.library
     plan = library.plan(options)
     if not json:
@@ -219,17 +199,6 @@ def index(
     with stage_line(plan.stages) as line:
         report = library.index(options=options, on_stage=line.stage, on_step=line.step)
     render_report(report, json=json)
-
-
-def _from_files(source: str, out: Path | None, options: IndexOptions) -> IndexReport:
-    """Make a sharded library of files."""
-    from lpisearch.errors import BadOption
-    from lpisearch.library import index_files
-
-    if not source or out is None:
-        raise BadOption(("source", "out"), "must be used together")
-    with stage_line({}) as line:
-        return index_files(source, out, options=options, on_stage=line.stage, on_step=line.step)
 
 
 def _number(option: str, text: str, kind: type[Number]) -> Number | None:

@@ -38,7 +38,7 @@ class Invocation:
     @cached_property
     def library(self) -> Library:
         """The library that is meant."""
-        from lpisearch.sharded import open_library
+        from lpisearch.library import open_library
 
         return open_library(self._path)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpisearch.cli.render import note
-from lpisearch.errors import BadOption, LpiSearchError
+from lpisearch.errors import LpiSearchError
 from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
-from lpisearch.settings.serving import DEFAULT_HOST, DEFAULT_PORT, ServeLimits, ServeSettings
+from lpisearch.settings.serving import DEFAULT_HOST, DEFAULT_PORT, ServeSettings
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
@@ -61,18 +61,6 @@ def serve(
             envvar="LPISEARCH_TOKEN",
         ),
     ] = "",
-    shard: Annotated[
-        str,
-        typer.Option("--shard", metavar="K/N", help="Serve shard K of a library split into N."),
-    ] = "",
-    shards: Annotated[
-        str,
-        typer.Option(
-            "--shards",
-            metavar="URL,URL",
-            help="Serve a library whose shards run on these servers (all with the same token).",
-        ),
-    ] = "",
 ) -> None:
     """Serve the library as web pages and a JSON API."""
     try:
@@ -81,15 +69,13 @@ def serve(
         raise WebUnavailable from error
     with ExitStack() as stack:
         roots = tuple(path.expanduser() for path in root or ())
-        library = _chosen(context, shard, shards, token)
+        library: Library = context.obj.library
         if demo:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             library = stack.enter_context(_sample(folder))
             roots = (*roots, shipped_folder("sample_corpus"))
-        limits = ServeLimits(requests_per_second=0) if shard else ServeLimits()
-        is_fixed = read_only or bool(shard) or library.is_sharded
         names = tuple(name or ())
-        settings = ServeSettings(host, port, is_fixed, roots, token, names, limits=limits)
+        settings = ServeSettings(host, port, read_only, roots, token, names)
 
         def on_start(address: str, interrupted: list[Job]) -> None:
             for job in interrupted:
@@ -113,21 +99,9 @@ class WebUnavailable(LpiSearchError):
         super().__init__("The web server is not installed.", "pip install 'lpisearch[web]'")
 
 
-def _chosen(context: typer.Context, shard: str, shards: str, token: str) -> Library:
-    """Return what is to be served: a library, one shard of it, or what stands before shards."""
-    if shard and shards:
-        raise BadOption("shard", "cannot be combined with --shards")
-    if shards:
-        from lpisearch.sharded import connect_shards
-
-        return connect_shards([url.strip() for url in shards.split(",") if url.strip()], token)
-    library: Library = context.obj.library
-    return library.shard(shard) if shard else library
-
-
 def _sample(folder: Path) -> Library:
     """Make a library of the sample corpus, with its index."""
-    from lpisearch.sharded import open_library
+    from lpisearch.library import open_library
 
     library = open_library(folder / "demo.db")
     documents = shipped_folder("sample_corpus") / "documents"

@@ -43,7 +43,7 @@ VERBS: Mapping[str, Verb] = {
     "status": Verb("status", "status", "Show the contents and state of the library."),
     "docs": Verb("documents", "app", "List, show, delete and export documents."),
     "doctor": Verb("doctor", "doctor", "Check the library for damage and suggest repairs."),
-    "db": Verb("database", "app", "Upgrade, check, back up and split the library."),
+    "db": Verb("database", "app", "Upgrade, check and back up the library."),
     "config": Verb("config", "app", "Show and change settings."),
     "serve": Verb("serve", "serve", "Serve the library as web pages and a JSON API."),
     "demo": Verb("demo", "demo", "Take a tour with the sample documents."),

@@ -20,7 +20,6 @@ _FLAGS = {
     "max_document_bytes": "--max-size",
     "measure": "MEASURE",
     "settings": "--set",
-    "source": "--from",
     "target": "FILE",
     "key": "KEY",
     "value": "VALUE",
@@ -32,7 +31,6 @@ _VERBS = {
     "examine": "doctor",
     "back_up": "db backup",
     "retokenise": "db retokenise",
-    "split": "db split",
     "vector": "db vector",
 }
 

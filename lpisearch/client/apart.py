@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import LpiSearchError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
@@ -70,26 +69,3 @@ class Apart:
     def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:  # noqa: ARG002 (as above)
         """Refuse: questions are placed where the index is."""
         raise NotServed("vector()")
-
-    def split(
-        self,
-        folder: str | os.PathLike[str],  # noqa: ARG002 (as above)
-        shards: int = 2,  # noqa: ARG002 (as above)
-        *,
-        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (as above)
-    ) -> dict[str, Any]:
-        """Refuse: shards are written where the library is."""
-        raise NotServed("split()")
-
-    def shard(self, shard: str) -> Any:  # noqa: ARG002 (as above)
-        """Refuse: a shard is served by a server of its own."""
-        raise NotServed("shard()")
-
-    def as_shard(self) -> Any:
-        """Refuse: a server asks its own library."""
-        raise NotServed("as_shard()")
-
-    @property
-    def is_sharded(self) -> bool:
-        """Whether it is in several shards: what a server serves is one library."""
-        return False

@@ -48,11 +48,6 @@ class Holding(Contents):
         """Go through all documents in the order of ingest."""
         return self._documents(Filter())
 
-    def away(self) -> tuple[str, ...]:
-        """Return the shards that do not answer: what is listed and counted is without theirs."""
-        shards = self._transport.get("/status").get("shards", ())
-        return tuple(each["name"] for each in shards if each["state"] == "away")
-
     def label(
         self,
         *documents: str,

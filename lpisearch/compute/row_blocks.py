@@ -1,15 +1,13 @@
 """Weighted documents as rows, one block at a time, in memory or on disk.
 
 In: anything that keeps the contract `RowBlocks`: a matrix in memory (`InMemory`), or files on disk
-(`lpisearch.compute.shards`). Out: products with blocks of columns, in one pass over the rows each,
-which hold a few blocks and what they return. Sums are taken in the order of the rows: the bits
-depend neither on threads nor on where the rows lie, but on the blocks.
+(`lpisearch.compute.shards`). Out: what some work gives of each block, in the order of the rows: the
+bits depend neither on threads nor on where the rows lie, but on the blocks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Columns that are multiplied together: they stay in the processor's cache.
-PANEL = 40
 BLOCK_ROWS = 8192
 
 
@@ -123,21 +119,6 @@ def map_blocks(work: Callable[[csr_array, int], T], rows: RowBlocks) -> Iterator
     return map_parts(_OnRows(work), rows.parts())
 
 
-def times(rows: RowBlocks, V: Floats) -> Iterator[Floats]:
-    """Give X V, the rows of each block in turn: all of it need not fit into memory."""
-    return map_blocks(_Times(V), rows)
-
-
-def transposed_times(rows: RowBlocks, U: Floats) -> Floats:
-    """Return Xᵀ U. Of U, which may be mapped from a file, the rows of a few blocks are read."""
-    return _sum(map_blocks(_TransposedTimes(U), rows), rows, U.shape[1])
-
-
-def gram_times(rows: RowBlocks, V: Floats) -> Floats:
-    """Return Xᵀ (X V) in one pass, without X V."""
-    return _sum(map_blocks(_GramTimes(V), rows), rows, V.shape[1])
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class _OnRows:
     """Reads the rows of a part where it is worked on."""
@@ -146,47 +127,3 @@ class _OnRows:
 
     def __call__(self, part: Part) -> Any:
         return self.work(part.rows(), part.start)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Times:
-    V: Floats
-
-    def __call__(self, block: csr_array, start: int) -> Floats:
-        del start
-        return _product(block, self.V)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _TransposedTimes:
-    U: Floats
-
-    def __call__(self, block: csr_array, start: int) -> Floats:
-        own = np.asarray(self.U[start : start + block.shape[0]], block.dtype)
-        return _product(block.T, own)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _GramTimes:
-    V: Floats
-
-    def __call__(self, block: csr_array, start: int) -> Floats:
-        del start
-        return _product(block.T, _product(block, self.V))
-
-
-def _product(block: Any, V: Floats) -> Floats:
-    """Multiply, some columns at a time."""
-    edges = np.linspace(0, V.shape[1], -(-V.shape[1] // PANEL) + 1).astype(int)
-    out = np.empty((block.shape[0], V.shape[1]), np.result_type(block.dtype, V.dtype))
-    for first, last in pairwise(edges.tolist()):
-        out[:, first:last] = block @ np.ascontiguousarray(V[:, first:last])
-    return out
-
-
-def _sum(parts: Iterator[Floats], rows: RowBlocks, n_columns: int) -> Floats:
-    """Add up in the order of the rows."""
-    total = np.zeros((rows.shape[1], n_columns), rows.dtype)
-    for part in parts:
-        total += part
-    return total

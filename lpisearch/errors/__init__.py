@@ -9,9 +9,6 @@ LpiSearchError                 what happened, and what to do next
 │   ├── LibraryLocked          another process is writing
 │   ├── SeveralNames           hard links give the file two names
 │   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
-│   ├── ShardsUnusable         a sharded library is not whole, or does not fit together
-│   ├── ShardsAway             none of its shards answers
-│   ├── NotOnShards            what was asked for cannot be done on shards
 │   ├── LibraryUnreachable     the server of its database cannot be reached, or refuses
 │   │   └── AddressRefused     its address cannot be understood
 │   ├── ServerTooOld           the server of its database lacks what is needed
@@ -39,8 +36,6 @@ LpiSearchError                 what happened, and what to do next
 ├── PlotUnavailable            the library that draws pictures is not installed
 ├── BadPreference              a file of settings says what means nothing
 ├── PreferencesUnwritable      a file of settings cannot be written
-├── ConversationLost           a shard no longer knows what it was asked
-├── NotOfShards                a shard was told what no other shard says
 ├── ClusterError
 │   ├── ClusterMissing         what speaks with a Dask cluster is not installed
 │   ├── ClusterUnreachable     no scheduler answers at the address, or it has no worker
@@ -111,13 +106,6 @@ from lpisearch.errors.servers import (
     ServerRefused,
     ServerUnreachable,
 )
-from lpisearch.errors.shards import (
-    ConversationLost,
-    NotOfShards,
-    NotOnShards,
-    ShardsAway,
-    ShardsUnusable,
-)
 from lpisearch.errors.written import (
     BadPreference,
     FileInTheWay,
@@ -136,7 +124,6 @@ __all__ = [
     "ClusterMismatch",
     "ClusterMissing",
     "ClusterUnreachable",
-    "ConversationLost",
     "DocumentDamaged",
     "DocumentNotFound",
     "DriverMissing",
@@ -157,8 +144,6 @@ __all__ = [
     "LibraryUnwritable",
     "LpiSearchError",
     "NotALibrary",
-    "NotOfShards",
-    "NotOnShards",
     "NotUnicode",
     "NothingThere",
     "NothingToEvaluate",
@@ -172,8 +157,6 @@ __all__ = [
     "ServerUnreachable",
     "SeveralDocuments",
     "SeveralNames",
-    "ShardsAway",
-    "ShardsUnusable",
     "SubspaceError",
     "VectorsUnavailable",
 ]

@@ -64,11 +64,6 @@ def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
             return []
         folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
         index = SubspaceIndex(*open_folder(folder))
-        if index.manifest.shard:
-            raise SubspaceError(
-                f"The index “{entry.name}” belongs to one shard of a library and cannot be "
-                "updated on its own."
-            )
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         if not same_tokens(index.manifest, tokeniser):
             raise SubspaceError(

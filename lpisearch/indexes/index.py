@@ -18,7 +18,7 @@ import numpy as np
 from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.manifest import PLACEMENT
 from lpisearch.indexes.passages import Passages
-from lpisearch.indexes.postings import NO_COLUMN, Postings, Whole
+from lpisearch.indexes.postings import NO_COLUMN, Postings
 from lpisearch.indexes.scoring.document_terms import DocumentTerms
 from lpisearch.indexes.scoring.moments import Moments
 from lpisearch.projections.placements import placement_rule
@@ -28,16 +28,12 @@ from lpisearch.terms.vocabulary import Vocabulary
 from lpisearch.terms.weighting import Weighting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from lpisearch.indexes.manifest import Manifest
 
 HASH_BYTES = 16
-FREQUENCIES = "whole_frequencies"
-"""In an index of a shard: in how many documents of all shards each term of the postings is."""
 PACKED_FROM = 50_000
 """From so many documents on a place has two bytes a number: docs/scale.md says why not one."""
 # Of a document that came after the build: 1, its tokens, and how many of them are unknown.
@@ -69,8 +65,6 @@ class SubspaceIndex:
     def missing(self) -> list[str]:
         """Return the names of arrays that it should have, but has not."""
         needed = {*_ARRAYS, *Postings.array_names()}
-        if self.manifest.shard:
-            needed.add(FREQUENCIES)
         if self.is_linear:
             needed.add("loadings")
         return sorted(needed - self.arrays.keys())
@@ -156,12 +150,7 @@ class SubspaceIndex:
     @cached_property
     def postings(self) -> Postings:
         """The documents of every term, rare ones too."""
-        facts = self.manifest.shard
-        if not facts:
-            return Postings.of_arrays(self.arrays)
-        frequencies = self._plain(FREQUENCIES)
-        whole = Whole(facts["documents"], facts["mean_length"], frequencies)
-        return Postings.of_arrays(self.arrays, whole)
+        return Postings.of_arrays(self.arrays)
 
     @cached_property
     def document_terms(self) -> DocumentTerms:
@@ -236,27 +225,6 @@ def scaled_rows(
     return scaled
 
 
-def document_arrays(
-    vectors: NDArray[np.float32],
-    rows: Sequence[int],
-    hashes: Sequence[bytes],
-    taken_in: NDArray[np.int32] | None = None,
-) -> dict[str, NDArray[Any]]:
-    """Return the arrays that change with the documents (by default none is folded in)."""
-    if taken_in is None:
-        taken_in = np.zeros((len(rows), len(TAKEN_IN)), np.int32)
-    return place_arrays(as_stored(vectors)) | {
-        "document_rows": np.array(rows, np.int64),
-        "content_hashes": np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, HASH_BYTES),
-        "taken_in": taken_in,
-    }
-
-
-def as_stored(vectors: NDArray[np.float32]) -> PackedRows:
-    """Return places as an index of so many documents keeps them."""
-    return PackedRows.pack(vectors) if len(vectors) >= PACKED_FROM else PackedRows(vectors)
-
-
 def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
     """Return the arrays of documents' places."""
     if places.steps is None:
@@ -267,8 +235,3 @@ def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
         "vector_scales": np.asarray(places.scales),
         "vector_moments": Moments.of_rows(places).as_array(),
     }
-
-
-def term_array(vocabulary: Vocabulary) -> NDArray[np.uint8]:
-    """Return the terms as bytes, to be stored."""
-    return np.frombuffer(vocabulary.terms_as_bytes(), np.uint8)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import IndexDamaged, IndexTooNew, IndexUnreadable
+from lpisearch.errors import IndexDamaged, IndexOutdated, IndexTooNew, IndexUnreadable
 from lpisearch.projections.placements import PLACEMENTS
 from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
     from lpisearch.errors import SubspaceError
 
-FORMAT = 3
+FORMAT = 2
 # Written is the first format that can say it: an earlier program can then read it.
-_LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
+_LINEAR_FORMAT = 1
+_SHARD_FORMAT = 3  # of one part of a library: such indexes are no longer read
 FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
@@ -77,10 +78,6 @@ class Manifest:
     passages
         How many passages long documents have; None in an index of an earlier program, which has
         documents as wholes alone.
-    shard
-        Of a shard (`indexes.sharding`): of which build it is, which of how many, and what scores
-        need to know of all shards together, "documents" and "mean_length". Nothing in the index
-        of a whole library.
     """
 
     spec: IndexSpec
@@ -95,7 +92,6 @@ class Manifest:
     placement: str = ""
     calibration: dict[str, Any] = field(default_factory=dict)
     passages: int | None = None
-    shard: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -109,10 +105,8 @@ class Manifest:
 
     @property
     def format(self) -> int:
-        """Of the folder: 3 is of a shard, 2 has a placement, 1 does not know of either."""
-        if self.shard:
-            return FORMAT
-        return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
+        """Of the folder: 2 has a placement, 1 does not know of any."""
+        return FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
         """Return the JSON text of the file."""
@@ -121,8 +115,6 @@ class Manifest:
         del values["spec"]
         if not self.placement:
             del values["placement"]
-        if not self.shard:
-            del values["shard"]
         return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -131,7 +123,7 @@ class Manifest:
 
         Raises
         ------
-        IndexDamaged, IndexTooNew
+        IndexDamaged, IndexTooNew, IndexOutdated
         """
         try:
             text = (folder / FILE).read_bytes()
@@ -142,6 +134,8 @@ class Manifest:
         except (OSError, ValueError, RecursionError) as error:
             raise unreadable(folder, FILE, error) from error
         number = values.get("format") if isinstance(values, dict) else None
+        if number == _SHARD_FORMAT:
+            raise IndexOutdated(str(values.get("name")), ["the documents of other shards"])
         if isinstance(number, int) and (
             number > FORMAT or values.get("placement", "") not in ["", *PLACEMENTS]
         ):
@@ -159,7 +153,6 @@ class Manifest:
                 "placement": "",
                 "calibration": {},
                 "passages": None,
-                "shard": {},
                 **values,
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),

@@ -27,7 +27,6 @@ from lpisearch.indexes.places import IndexPlace
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.messages import Message
 from lpisearch.settings import IndexOptions
-from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -225,20 +224,6 @@ class OpenIndexes:
     def _fetch(self, place: IndexPlace, entry: IndexEntry) -> None:
         with suppress(LpiSearchError), self._store.reading() as snapshot:
             place.fetched(snapshot, entry)
-
-
-def open_index(library: Place, name: str = DEFAULT) -> SubspaceIndex:
-    """Open an index of a library, checking that its files are as they were written.
-
-    Raises
-    ------
-    IndexNotFound, IndexDamaged, IndexTooNew, LibraryError
-    """
-    with open_store(library) as store:
-        opened = OpenIndexes(library, store).get(name)
-    if opened is None:
-        raise IndexNotFound(name, ())
-    return opened.index
 
 
 def entry_named(snapshot: Snapshot, name: str) -> IndexEntry | None:

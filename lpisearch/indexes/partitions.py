@@ -11,7 +11,6 @@ from __future__ import annotations
 import secrets
 import shutil
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -107,13 +106,6 @@ class Partitions:
             cut()
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         return cls(where, tokeniser, tuple(parts))
-
-    @classmethod
-    def joined(cls, several: Sequence[Partitions]) -> Partitions:
-        """Put those of several libraries with the same tokeniser one after the other."""
-        every = chain.from_iterable(each.parts for each in several)
-        parts = tuple(part._replace(number=number) for number, part in enumerate(every))
-        return cls(several[0].where, several[0].tokeniser, parts)
 
 
 class CountedPart(NamedTuple):

@@ -27,25 +27,6 @@ LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
 NEW = -1  # the place of a document that the postings do not have yet
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Whole:
-    """The library that documents are a part of, by which their words are weighed.
-
-    Attributes
-    ----------
-    documents
-        How many it has.
-    mean_length
-        How many tokens a document of it has on average.
-    frequencies
-        In how many of them each term of the postings is.
-    """
-
-    documents: int
-    mean_length: float
-    frequencies: NDArray[np.integer[Any]]
-
-
 @dataclass(frozen=True, eq=False)
 class Postings:
     """The documents of each term.
@@ -62,9 +43,6 @@ class Postings:
         A document, and how often the term is in it (65,535 at most).
     document_lengths
         The number of tokens of each document.
-    whole
-        What says how rare a word is and how long a document usually is, where the documents are
-        those of one shard; None where they are all there are.
     """
 
     lexicon: NDArray[np.uint8]
@@ -74,37 +52,31 @@ class Postings:
     posting_places: NDArray[np.int32]
     posting_counts: NDArray[np.uint16]
     document_lengths: NDArray[np.int32]
-    whole: Whole | None = None
 
     @classmethod
     def array_names(cls) -> tuple[str, ...]:
         """Return the names of its arrays in an index."""
-        return tuple(each.name for each in fields(cls) if each.name != "whole")
+        return tuple(each.name for each in fields(cls))
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], whole: Whole | None = None) -> Postings:
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
         """Take the arrays of an index that are named after the attributes."""
         # A plain view: slicing a memory-mapped array costs ten times as much.
         own: dict[str, Any] = {name: arrays[name].view(np.ndarray) for name in cls.array_names()}
-        return cls(**own, whole=whole)
+        return cls(**own)
 
     @property
     def n_documents(self) -> int:
         """Of how many documents the frequencies are."""
-        return len(self.document_lengths) if self.whole is None else self.whole.documents
+        return len(self.document_lengths)
 
     @property
     def mean_length(self) -> float:
         """How many tokens a document usually has."""
-        if self.whole is not None:
-            return self.whole.mean_length
         return float(self.document_lengths.mean()) if len(self.document_lengths) else 0.0
 
     def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
         """Return in how many documents terms are, given by their numbers; all if none are given."""
-        if self.whole is not None:
-            found = self.whole.frequencies
-            return np.asarray(found if words is None else found[words], np.int64)
         starts = self.posting_starts
         return np.asarray(np.diff(starts) if words is None else starts[words + 1] - starts[words])
 
@@ -151,7 +123,7 @@ class Postings:
         lengths
             The number of tokens of each row.
         """
-        return replace(self, **_entries(counts.tocsc(), lengths), whole=None)
+        return replace(self, **_entries(counts.tocsc(), lengths))
 
     def counts(self) -> csr_array:
         """Return how often each term is in each document: documents as rows, terms as columns."""
@@ -207,26 +179,6 @@ def lexicon_arrays(names: Sequence[str], columns: Mapping[str, int]) -> dict[str
         "lexicon_starts": _running_total([len(line) for line in lines]),
         "lexicon_columns": np.array([columns.get(name, NO_COLUMN) for name in names], np.int32),
     }
-
-
-def postings_of_rows(
-    lexicon: Mapping[str, NDArray[Any]], counts: csr_array, lengths: NDArray[np.int32], whole: Whole
-) -> Postings:
-    """Return the postings of the documents of a shard.
-
-    Parameters
-    ----------
-    lexicon
-        Arrays of an index, those of the terms of all shards among them.
-    counts
-        Documents as rows; the columns are the terms in their order.
-    lengths
-        The number of tokens of each document.
-    whole
-        All shards.
-    """
-    own: dict[str, Any] = {name: lexicon[name] for name in LEXICON}
-    return Postings(**own | _entries(counts.tocsc(), lengths), whole=whole)
 
 
 def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,6 @@ from lpisearch.places import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from lpisearch.indexes.places import IndexPlace
     from lpisearch.places import Place
@@ -62,29 +61,6 @@ def spread_of(options: IndexOptions, library: Place, place: IndexPlace) -> Itera
     ------
     BadOption, ClusterError
     """
-    with spread_over(options, place.folder, place.mode, library) as found:
-        yield found
-
-
-@contextmanager
-def spread_over(
-    options: IndexOptions, folder: Path, mode: int, library: Place | None = None
-) -> Iterator[Spreading]:
-    """Have work done by whoever is asked for, in a folder that they have to share.
-
-    Parameters
-    ----------
-    options
-        Who is asked for.
-    folder, mode
-        The folder, and the mode of its files.
-    library
-        What they read, if that is not in the folder.
-
-    Raises
-    ------
-    BadOption, ClusterError
-    """
     if not options.cluster and not options.workers:
         yield Spreading()
         return
@@ -96,6 +72,6 @@ def spread_over(
         else joining.local_cluster(options.workers)
     )
     with chosen as cluster, spread_by(cluster):
-        joining.check_shared(cluster, folder, mode)
+        joining.check_shared(cluster, place.folder, place.mode)
         reads = isinstance(library, Address) or joining.is_one_machine(cluster)
         yield Spreading(reads, () if reads else (_NOT_READ,))

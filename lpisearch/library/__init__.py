@@ -14,8 +14,7 @@ from lpisearch.library.choices import (
     method_names,
     pairs_of,
 )
-from lpisearch.library.library import Library
-from lpisearch.library.working import index_files
+from lpisearch.library.library import Library, open_library
 
 __all__ = [
     "DEFAULT_PATH",
@@ -23,7 +22,7 @@ __all__ = [
     "classifier_names",
     "default_path",
     "graph_names",
-    "index_files",
     "method_names",
+    "open_library",
     "pairs_of",
 ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.library.opened import Opened
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
+    from pathlib import Path
 
     from lpisearch.records import Finding
 
@@ -30,28 +29,6 @@ class Keeping(Opened):
         from lpisearch.maintenance.copies import back_up_library
 
         return back_up_library(self.path, target)
-
-    def split(
-        self,
-        folder: str | os.PathLike[str],
-        shards: int = 2,
-        *,
-        on_stage: Callable[[str], None] = lambda _name: None,
-    ) -> dict[str, Any]:
-        """Write the library with its indexes as a folder of shards, which opens as one library.
-
-        Parameters
-        ----------
-        folder
-            Not there yet, or empty.
-        shards
-            How many.
-        on_stage
-            Called with the name of each stage as it begins.
-        """
-        from lpisearch.maintenance.splitting import split_library
-
-        return split_library(self.path, Path(folder), shards, on_stage)
 
     def upgrade(self) -> dict[str, Any]:
         """Bring an older library to this program's schema; every other method does so by itself."""

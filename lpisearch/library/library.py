@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from lpisearch.errors import BadOption
+from typing import TYPE_CHECKING
+
 from lpisearch.library.asking import Asking
+from lpisearch.library.choices import default_path
 from lpisearch.library.holding import Holding
 from lpisearch.library.keeping import Keeping
 from lpisearch.library.working import Working
+from lpisearch.places import place_of
+
+if TYPE_CHECKING:
+    import os
+
+    from lpisearch.places import Address
 
 
 class Library(Asking, Working, Holding, Keeping):
@@ -29,11 +37,21 @@ class Library(Asking, Working, Holding, Keeping):
     def __repr__(self) -> str:
         return f"Library({str(self.path)!r})"
 
-    @property
-    def is_sharded(self) -> bool:
-        """Whether it is in several shards, and so only asked."""
-        return False
 
-    def shard(self, shard: str) -> Library:
-        """Return one shard, given as "2/4"; a library that is whole has none."""
-        raise BadOption("shard", f"“{shard}”: {self.path} is not in shards")
+def open_library(path: str | os.PathLike[str] | Address | None = None) -> Library:
+    """Open a library of documents; the first `ingest` makes it.
+
+    Parameters
+    ----------
+    path
+        The database file, or the address of a database (`postgresql://USER@HOST/DATABASE`); that of
+        `default_path` if not given.
+
+    Examples
+    --------
+    >>> import lpisearch
+    >>> with lpisearch.open("notes.db") as library:
+    ...     library.path.name
+    'notes.db'
+    """
+    return Library(default_path() if path is None else place_of(path))

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from lpisearch.indexes.session import Session
     from lpisearch.places import Place
     from lpisearch.search.searcher import Searcher
-    from lpisearch.search.shard import ShardSide
 
 
 class Opened:
@@ -20,14 +19,13 @@ class Opened:
         self._lock = RLock()
         self._opened: Session | None = None
         self._asked: Searcher | None = None
-        self._side: ShardSide | None = None
 
     def close(self) -> None:
         """Release the files. What is asked for afterwards opens them again."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
-            self._asked = self._side = None
+            self._asked = None
 
     @property
     def _session(self) -> Session:
@@ -45,13 +43,3 @@ class Opened:
             if self._asked is None:
                 self._asked = Searcher(self._session)
             return self._asked
-
-    def as_shard(self) -> ShardSide:
-        """Return what answers for this library where it is one shard of another."""
-        from lpisearch.search.shard import ShardSide
-
-        searcher = self._searcher()
-        with self._lock:
-            if self._side is None:
-                self._side = ShardSide(self._session, searcher)
-            return self._side

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from lpisearch.calls.given import index_options, ingest_options
@@ -27,32 +26,6 @@ if TYPE_CHECKING:
     from lpisearch.settings import DimensionOptions, IndexFields, IngestOptions
     from lpisearch.settings.evaluation import Wanted
     from lpisearch.settings.indexes import Setting
-
-
-def index_files(
-    source: str,
-    out: str | os.PathLike[str],
-    *,
-    options: IndexOptions | None = None,
-    on_stage: Callable[[str], None] = lambda _stage: None,
-    on_step: Callable[[int, int], None] = lambda _done, _total: None,
-) -> IndexReport:
-    """Make a sharded library, with its index, of files of JSON Lines or Parquet.
-
-    Parameters
-    ----------
-    source
-        A path, a folder, a glob, or an address that fsspec reads, such as "s3://bucket/*.parquet".
-    out
-        The library: not there yet, or what a run with the same files and options has left.
-    options
-        What to build, and who does the work.
-    on_stage, on_step
-        As `Library.index` calls them.
-    """
-    from lpisearch.maintenance.from_files import index_files as work
-
-    return work(source, Path(out), options or IndexOptions(), on_stage, on_step)
 
 
 class Working(Opened):

@@ -111,15 +111,6 @@ def _choose_alpha(
     return float(ALPHAS[int(np.argmin(scores))])
 
 
-def spectral_quadrature(X: Matrix, probes: Floats, steps: int) -> tuple[Floats, Floats]:
-    """Give nodes and masses (probes x steps): vᵀ f(X Xᵀ) v is about the sum of mass · f(node).
-
-    They are the eigenvalues, and the squared first components of the eigenvectors, of the
-    tridiagonal matrices that `steps` Lanczos steps with X Xᵀ make from each probe v.
-    """
-    return _quadrature(_of_rows(X), probes, steps)
-
-
 def _of_rows(X: Matrix) -> Multiply:
     """Multiply by K = X Xᵀ without making it."""
     Xt = transposed(X)
@@ -127,6 +118,11 @@ def _of_rows(X: Matrix) -> Multiply:
 
 
 def _quadrature(multiply: Multiply, probes: Floats, steps: int) -> tuple[Floats, Floats]:
+    """Give nodes and masses (probes x steps): vᵀ f(X Xᵀ) v is about the sum of mass · f(node).
+
+    They are the eigenvalues, and the squared first components of the eigenvectors, of the
+    tridiagonal matrices that `steps` Lanczos steps with X Xᵀ make from each probe v.
+    """
     dtype = probes.dtype
     lengths = np.asarray(linalg.norm(probes, axis=0))
     now, before = _divided(probes, lengths), np.zeros_like(probes)

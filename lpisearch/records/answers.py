@@ -110,8 +110,6 @@ class Answer(Sequence[Hit]):
         For each word that no document has.
     facets
         What all that may be found consists of, where that was asked for.
-    missing
-        The shards that did not answer: their documents are not among the hits.
     """
 
     hits: tuple[Hit, ...]
@@ -119,7 +117,6 @@ class Answer(Sequence[Hit]):
     notes: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     facets: Facets | None = None
-    missing: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -121,7 +121,6 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "notes": list(answer.notes),
         "suggestions": [_value(each) for each in answer.suggestions],
         **({} if answer.facets is None else {"facets": facets_record(answer.facets)}),
-        **({"missing": list(answer.missing)} if answer.missing else {}),
     }
 
 

@@ -19,7 +19,7 @@ from lpisearch.records import Facets, FacetValue
 from lpisearch.search.periods import by_period
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 100
 """Of the values of a facet, so many are given: the most frequent."""
-_MOST_NAMES = 10_000
 _DAY = len("2024-05-31")
 _TRAITS = 5
 
@@ -54,71 +53,6 @@ class _Coded:
         """Return how many of the chosen documents have each value that some of them have."""
         counts = np.bincount(self.codes[chosen[self.places]], minlength=len(self.names))
         return {self.names[at]: int(counts[at]) for at in np.flatnonzero(counts)}
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a set of documents consists of, before the most frequent is chosen: it can be added up.
-
-    Attributes
-    ----------
-    total
-        How many documents there are.
-    labels, predicted, splits, formats, dates
-        How many have each value; dates are days.
-    paths
-        The first and the last in the order of their characters; () where no document has any.
-    """
-
-    total: int
-    labels: Mapping[str, int]
-    predicted: Mapping[str, int]
-    splits: Mapping[str, int]
-    formats: Mapping[str, int]
-    dates: Mapping[str, int]
-    paths: Sequence[str] = ()
-
-    @property
-    def folder(self) -> str:
-        """The deepest folder in which all lie, with a separator at its end; "" if there is none."""
-        return _common_folder(self.paths) if self.paths else ""
-
-    @classmethod
-    def together(cls, tallies: Sequence[Tally]) -> Tally:
-        """Add up those of different documents."""
-        paths = [path for each in tallies for path in each.paths]
-        names = ("labels", "predicted", "splits", "formats", "dates")
-        counts = {name: added(getattr(each, name) for each in tallies) for name in names}
-        ends = (min(paths), max(paths)) if paths else ()
-        return cls(total=sum(each.total for each in tallies), paths=ends, **counts)
-
-    def facets(self, folders: Mapping[str, int]) -> Facets:
-        """Choose what is shown; folders are those next below `folder`."""
-        period, dates = by_period(self.dates)
-        shown: Counter[str] = Counter()
-        for name, count in folders.items():
-            if _is_shown(name, count):
-                shown[name.removesuffix(os.sep)] += count
-        below = [FacetValue(self.folder + name, name, count) for name, count in _ranked(shown)]
-        return Facets(
-            total=self.total,
-            labels=_most_frequent(self.labels),
-            predicted=_most_frequent(self.predicted),
-            splits=_most_frequent(self.splits),
-            folders=tuple(below),
-            formats=_most_frequent(self.formats),
-            dates=dates,
-            period=period,
-            undated=self.total - sum(self.dates.values()),
-        )
-
-
-def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Add up counts by name."""
-    total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
-    return dict(total)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -166,36 +100,20 @@ class FacetColumns:
 
     def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
         """Count documents, given by their keys; all if none are given."""
-        found = self.tally(keys)
-        return found.facets(self.folders(found.folder, keys))
-
-    def tally(self, keys: NDArray[np.int64] | None = None) -> Tally:
-        """Count documents by every value that some of them have."""
         chosen = self._chosen(keys)
-        paths = self.folder_paths.counts(chosen)
-        return Tally(
-            total=int(np.count_nonzero(chosen)),
-            labels=self.labels.counts(chosen),
-            predicted=self.predicted.counts(chosen),
-            splits=self.splits.counts(chosen),
-            formats=self.formats.counts(chosen),
-            dates=self.dates.counts(chosen),
-            paths=(min(paths), max(paths)) if paths else (),
+        total, days = int(np.count_nonzero(chosen)), self.dates.counts(chosen)
+        period, dates = by_period(days)
+        return Facets(
+            total=total,
+            labels=_most_frequent(self.labels.counts(chosen)),
+            predicted=_most_frequent(self.predicted.counts(chosen)),
+            splits=_most_frequent(self.splits.counts(chosen)),
+            folders=_folders(self.folder_paths.counts(chosen)),
+            formats=_most_frequent(self.formats.counts(chosen)),
+            dates=dates,
+            period=period,
+            undated=total - sum(days.values()),
         )
-
-    def folders(self, common: str, keys: NDArray[np.int64] | None = None) -> dict[str, int]:
-        """Count what lies next below a folder in which all of the documents lie.
-
-        Names of folders end with a separator. Files of one document are left out where they are
-        very many.
-        """
-        totals: dict[str, int] = {}
-        for path, count in self.folder_paths.counts(self._chosen(keys)).items():
-            name, separator, _ = path[len(common) :].partition(os.sep)
-            totals[name + separator] = totals.get(name + separator, 0) + count
-        if len(totals) <= _MOST_NAMES:
-            return totals
-        return {name: count for name, count in totals.items() if _is_shown(name, count)}
 
     def _chosen(self, keys: NDArray[np.int64] | None) -> NDArray[np.bool_]:
         return np.ones(len(self.keys), bool) if keys is None else np.isin(self.keys, keys)
@@ -207,9 +125,21 @@ def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Co
     return _Coded.of([name for _, name in labels], np.searchsorted(keys, owners))
 
 
-def _is_shown(name: str, count: int) -> bool:
-    """Tell what counts as a folder: a file of its own does not, one of many documents does."""
-    return name.endswith(os.sep) or count > 1
+def _folders(paths: Mapping[str, int]) -> tuple[FacetValue, ...]:
+    """Count what lies next below the deepest folder in which all of the paths lie.
+
+    A file is a folder where it holds many documents.
+    """
+    common = _common_folder(paths) if paths else ""
+    totals: Counter[str] = Counter()
+    for path, count in paths.items():
+        name, separator, _ = path[len(common) :].partition(os.sep)
+        totals[name + separator] += count
+    shown: Counter[str] = Counter()
+    for name, count in totals.items():
+        if name.endswith(os.sep) or count > 1:
+            shown[name.removesuffix(os.sep)] += count
+    return tuple(FacetValue(common + name, name, count) for name, count in _ranked(shown))
 
 
 def _most_frequent(counts: Mapping[str, int]) -> tuple[FacetValue, ...]:

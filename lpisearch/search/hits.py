@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from lpisearch.records import Details, Hit
 from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -141,15 +141,15 @@ class Traits(NamedTuple):
     Attributes
     ----------
     text
-        The same where title and text are.
+        Title and text.
     words
         All words of both.
     vector
         Its place; None where there is no index.
     """
 
-    text: Hashable
-    words: frozenset[Any]
+    text: tuple[str, str]
+    words: frozenset[str]
     vector: NDArray[np.float32] | None
 
     @classmethod
@@ -165,7 +165,7 @@ class Alike:
 
     def __init__(self) -> None:
         self._shown: list[Traits] = []
-        self._texts: set[Hashable] = set()
+        self._texts: set[tuple[str, str]] = set()
 
     def is_new(self, traits: Traits) -> bool:
         """Tell whether a document differs from those shown; if so, it is shown too."""
@@ -185,7 +185,7 @@ class Alike:
         return True
 
 
-def _share(words: frozenset[Any], others: frozenset[Any]) -> float:
+def _share(words: frozenset[str], others: frozenset[str]) -> float:
     return len(words & others) / max(len(words | others), 1)
 
 

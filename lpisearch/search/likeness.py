@@ -36,13 +36,6 @@ def like_document(
         left_out = frozenset({row})
     else:
         tokens = document_tokens(view.tokeniser, document).split()
-    return like_words(view, tokens, allowed, left_out)
-
-
-def like_words(
-    view: View, tokens: list[str], allowed: AbstractSet[int] | None, left_out: frozenset[int]
-) -> Request:
-    """Ask for what is like a document of these words."""
     engine = view.engine
     question = _asked(engine, tokens) if engine is not None else None
     return Request(_frequent(tokens), question, allowed, left_out, feedback=False)
@@ -63,17 +56,6 @@ def moved_by_documents(
     unwanted = [view.snapshot.documents.only(name) for name in unlike]
     words = [tokens.split() for tokens in view.snapshot.corpus.tokens(wanted)]
     others = [tokens.split() for tokens in view.snapshot.corpus.tokens(unwanted)]
-    return moved_by_words(view, request, words, others, frozenset({*wanted, *unwanted}))
-
-
-def moved_by_words(
-    view: View,
-    request: Request,
-    words: Sequence[list[str]],
-    others: Sequence[list[str]],
-    left_out: frozenset[int],
-) -> Request:
-    """Do the same with the words of documents that are wanted, and of those that are not."""
     question, engine = request.question, view.engine
     if engine is not None and question is not None:
         question = moved(
@@ -87,7 +69,7 @@ def moved_by_words(
         tokens=tuple(dict.fromkeys(every)),
         in_table=None,
         question=question,
-        left_out=left_out,
+        left_out=frozenset({*wanted, *unwanted}),
         feedback=False,
     )
 

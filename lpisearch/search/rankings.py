@@ -56,8 +56,8 @@ def by_index(
     engine: Engine, question: Question, request: Request, by: str, weight: float | None
 ) -> Ranking:
     """Rank all documents of an index."""
-    scores = engine.unit_scores(question, by, feedback=request.feedback, weight=weight)
-    return by_scores(engine, scores, request, by)
+    scored = engine.unit_scores(question, by, feedback=request.feedback, weight=weight)
+    return by_scores(engine, scored.scores, request, by)
 
 
 def by_scores(engine: Engine, units: Scores, request: Request, by: str) -> Ranking:

@@ -9,14 +9,12 @@ import numpy as np
 from lpisearch.errors import DocumentNotFound
 from lpisearch.indexes.scoring.explanation import Explainer
 from lpisearch.indexes.scoring.legs import legs_of
-from lpisearch.indexes.scoring.steps import in_step
 from lpisearch.records import Leg, Reason
 from lpisearch.search.passages import Passages
 from lpisearch.search.rankings import Ranking, by_scores, by_table
 from lpisearch.terms.forms import MOST_CHARACTERS, surface_forms
 
 if TYPE_CHECKING:
-    from lpisearch.indexes.scoring.scores import UnitScores
     from lpisearch.records import Explanation
     from lpisearch.search.request import Request
     from lpisearch.search.view import View
@@ -49,33 +47,11 @@ def reason_of(
     engine, question = view.engine, request.question
     if engine is None or question is None:
         return _by_words(view, request, row)
-    weight = options.semantic_weight
-    alone = engine.scoring(question, options.by, feedback=request.feedback, weight=weight)
-    return reason_in(view, request, in_step([alone])[0], name, options=options, text=text)
-
-
-def reason_in(
-    view: View,
-    request: Request,
-    scored: UnitScores,
-    name: str,
-    *,
-    options: SearchOptions,
-    text: str = "",
-) -> Reason:
-    """Say the same where the question was scored already; the other parameters are as above.
-
-    Raises
-    ------
-    DocumentNotFound, SeveralDocuments
-    """
-    row = view.snapshot.documents.only(name)
-    engine, question = view.engine, request.question
-    assert engine is not None  # noqa: S101 (it has scored)
-    assert question is not None  # noqa: S101
     place = int(np.searchsorted(engine.rows, row))
     if place == len(engine.rows) or engine.rows[place] != row:
         raise DocumentNotFound(name)
+    weight = options.semantic_weight
+    scored = engine.unit_scores(question, options.by, feedback=request.feedback, weight=weight)
     ranking = by_scores(engine, scored.scores, request, options.by)
     return Reason(
         view.snapshot.documents.details([row], 0)[row].id,

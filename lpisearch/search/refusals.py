@@ -11,7 +11,7 @@ from lpisearch.settings import SORTS
 from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from lpisearch.records import Filter
     from lpisearch.search.view import View
@@ -71,22 +71,15 @@ def check_labels(
     ------
     BadOption
     """
-    counts = {"label": snapshot.labels.counts, "predicted": snapshot.labels.predicted_counts}
-    refuse_unknown_labels(where, lambda option: remember(f"every {option}", counts[option]))
-
-
-def refuse_unknown_labels(where: Filter, counts: Callable[[str], Mapping[str, int]]) -> None:
-    """Do the same; `counts` has the labels of "label", which are given, and of "predicted".
-
-    Raises
-    ------
-    BadOption
-    """
-    for option, names, said in (
-        ("label", where.labels, "no document has the label"),
-        ("predicted", where.predicted, "no document has the predicted label"),
+    labels = snapshot.labels
+    for option, names, counts, said in (
+        ("label", where.labels, labels.counts, "no document has the label"),
+        (
+            *("predicted", where.predicted, labels.predicted_counts),
+            "no document has the predicted label",
+        ),
     ):
-        known = counts(option) if names else {}
+        known = remember(f"every {option}", counts) if names else {}
         for label in names:
             if label not in known:
                 error = BadOption(option, f"{said} “{label}”{nearest(label, known, 3)}")

@@ -223,15 +223,13 @@ class Searcher:
             return vector
 
     @contextmanager
-    def view(self, options: SearchOptions, *, part: bool = False) -> Iterator[View]:
+    def view(self, options: SearchOptions) -> Iterator[View]:
         """Give the library as it is now, for one question.
 
         Parameters
         ----------
         options
             How it is answered.
-        part
-            Whether these are the documents of a shard: others may have labels that these lack.
 
         Raises
         ------
@@ -239,19 +237,16 @@ class Searcher:
         """
         # The products of one question are small: a second thread of BLAS gains nothing by them,
         # and takes a core for as long as it then waits for more.
-        with blas_alone(), self._opened(options, part=part) as view:
+        with blas_alone(), self._opened(options) as view:
             yield view
 
     @contextmanager
-    def _opened(
-        self, options: SearchOptions, other: Engine | None = None, *, part: bool = False
-    ) -> Iterator[View]:
+    def _opened(self, options: SearchOptions, other: Engine | None = None) -> Iterator[View]:
         """Give a view, of an index or of another engine over the same documents."""
         check_options(options)
         with self._session.moment(options.index) as moment:
             reading = moment.reading
-            if not part:
-                check_labels(reading.snapshot, options.where, reading.remember)
+            check_labels(reading.snapshot, options.where, reading.remember)
             engine = other
             if engine is None and reading.opened is not None:
                 engine = self._engine(reading.opened)

@@ -32,11 +32,6 @@ _KEYS: dict[str, Callable[[Details], str]] = {
 }
 
 
-def sort_key(sort: str, details: Details) -> str:
-    """Return what a document is sorted by; "" comes last."""
-    return _KEYS[sort](details)
-
-
 def select_sorted(
     snapshot: Snapshot, ranking: Ranking, options: SearchOptions
 ) -> tuple[Chosen, int]:

@@ -47,7 +47,7 @@ def suggest(
         for term, cost in words.nearest(normal, _TERMS):
             rows = snapshot.lexical.some_with(term, _DOCUMENTS)
             if not rows:
-                continue  # documents of another shard have it
+                continue  # the documents that had it are gone
             form, edits = _as_written(snapshot, tokeniser, rows, term, normal)
             if edits <= allowed_edits(normal) or cost <= _OTHER_FORM:
                 least = min(edits, cost + _UNSEEN)

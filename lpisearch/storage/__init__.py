@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import AddressRefused, DriverMissing
 from lpisearch.places import Address
 from lpisearch.storage.contract import (
-    FIRST_KEY,
     TOKENISER,
     UNDER_WAY,
     IndexEntry,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from lpisearch.places import Place
 
 __all__ = [
-    "FIRST_KEY",
     "OWN_HEAD_BYTES",
     "TOKENISER",
     "UNDER_WAY",

@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.terms.vocabulary import Vocabulary
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.terms.vocabulary import VocabularyLimits
+    from lpisearch.terms.vocabulary import Vocabulary
 
     FindColumns = Callable[[Iterable[str]], Iterable[int]]
 
@@ -49,23 +47,6 @@ class Counts:
 
     matrix: csr_array
     lengths: NDArray[np.int32]
-
-
-def build_counts(
-    shards: Iterable[Sequence[str]], limits: VocabularyLimits | None = None
-) -> tuple[Vocabulary, Counts]:
-    """Learn the vocabulary of the documents and count its terms.
-
-    Parameters
-    ----------
-    shards
-        Lists of texts, each text tokens with one space between. Only one shard is held at a time.
-    limits
-        Which terms stay.
-    """
-    terms, every = count_all_terms(shards)
-    vocabulary, stays = Vocabulary.choose(terms, every.matrix, limits)
-    return vocabulary, Counts(narrow(every.matrix, stays), every.lengths)
 
 
 def count_all_terms(

@@ -81,19 +81,6 @@ class Evidence:
         )
 
 
-def language_of(text: str) -> str:
-    """Return the language of a text, or "" where nothing tells it.
-
-    Examples
-    --------
-    >>> language_of("Der Mond steht über dem Wald, und die Nacht ist still")
-    'german'
-    >>> language_of("x = [1, 2, 3]")
-    ''
-    """
-    return _Words.of(text[:CHARACTERS]).language()
-
-
 @dataclass(frozen=True, slots=True)
 class _Words:
     """Words and how often each is there; characters of scripts that do not part words."""
@@ -113,6 +100,7 @@ class _Words:
         return cls(found, unspaced)
 
     def language(self) -> str:
+        """Return that of the words, or "" where they do not tell it."""
         if self.unspaced > sum(len(word) * count for word, count in self.found.items()):
             return NO_LANGUAGE
         ranked = sorted(self._scores().items(), key=lambda each: (-each[1], each[0]))

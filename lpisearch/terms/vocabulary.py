@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +105,6 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.terms)
-
-    @classmethod
-    def choose(
-        cls, terms: Sequence[str], counts: csr_array, limits: VocabularyLimits | None = None
-    ) -> tuple[Vocabulary, NDArray[np.bool_]]:
-        """Choose among all terms by their counts; return also which columns stay."""
-        n_documents, n_terms = counts.shape
-        frequencies = np.bincount(counts.indices, minlength=n_terms).astype(np.int32)
-        return cls.choose_by(terms, frequencies, n_documents, limits)
 
     @classmethod
     def choose_by(

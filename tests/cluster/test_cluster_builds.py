@@ -14,9 +14,9 @@ import pytest
 
 from lpisearch.errors import ClusterLost
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.settings import IndexOptions, shipped_folder
 from tests.cluster.conftest import OPTIONS, Dask, arrays_of, assert_same, wait_for, workers_of
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

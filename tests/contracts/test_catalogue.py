@@ -16,7 +16,7 @@ from scipy.linalg import subspace_angles
 import lpisearch
 from lpisearch.projections.base import GraphTransformer, Projection
 from lpisearch.projections.catalogue import CATALOGUE
-from lpisearch.projections.registry import EMBEDDINGS, METHODS, PROJECTIONS
+from tests.methods import EMBEDDINGS, METHODS, PROJECTIONS
 
 SCALES = [(np.float32, 1e-6), (np.float32, 1e6), (np.float64, 1e-40), (np.float64, 1e40)]
 

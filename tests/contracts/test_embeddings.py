@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from lpisearch.graphs import nearest
 from lpisearch.projections.base import FewerDimensions
 from lpisearch.projections.placements import placement_rule
-from lpisearch.projections.registry import EMBEDDINGS, METHODS, PROJECTIONS
 from lpisearch.projections.rows import SparseRows
+from tests.methods import EMBEDDINGS, METHODS, PROJECTIONS
 
 if TYPE_CHECKING:
     from lpisearch.projections.embedding import Embedding

@@ -236,8 +236,6 @@ def test_methods_are_called_alike() -> None:
     from lpisearch.library import Library
 
     ours, theirs = _forms(Library), _forms(RemoteLibrary)
-    for name in ("shard", "as_shard"):  # what they give is known where the library is alone
-        ours[name], theirs[name] = ours[name][0], theirs[name][0]
     assert {name: theirs.get(name) for name in ours} == ours
     assert set(theirs) - set(ours) == {"jobs", "upload"}
 
@@ -252,9 +250,6 @@ def test_methods_are_called_alike() -> None:
         ("evaluating", ()),
         ("is_source", ("a.txt",)),
         ("vector", ("a text",)),
-        ("split", ("shards", 2)),
-        ("shard", ("1/2",)),
-        ("as_shard", ()),
     ],
 )
 def test_what_is_not_served_is_said(

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lpisearch.graphs import nearest
 from lpisearch.projections.base import FewerDimensions, GraphProjection, Projection
-from lpisearch.projections.registry import PROJECTIONS
+from tests.methods import PROJECTIONS
 
 every_projection = pytest.mark.parametrize("name", sorted(PROJECTIONS))
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import lpisearch
 from lpisearch.errors import LpiSearchError
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.ingest.ingesting import run_ingest
 from lpisearch.settings import IndexOptions, IngestOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -147,7 +147,7 @@ def test_neighbours_do_not_hang_on_the_seed(name: str) -> None:
     With more topics than dimensions the last of these are hardly told from those beyond: on real
     documents it is 1 to 3 in 100 (docs/projections.md).
     """
-    from lpisearch.projections.registry import METHODS
+    from tests.methods import METHODS
 
     X = sparse.csr_array(naive.documents(3200, 3300, n_topics=200)).astype(np.float32)
     first, second = (

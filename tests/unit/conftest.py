@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.indexes.index import SubspaceIndex, document_arrays, scaled_rows, term_array
+from lpisearch.indexes.index import HASH_BYTES, TAKEN_IN, SubspaceIndex, scaled_rows
 from lpisearch.indexes.manifest import PLACEMENT, Manifest
 from lpisearch.projections.embedding import Embedding
-from lpisearch.projections.registry import METHODS
 from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
-from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
+from tests.indexing import build_counts
+from tests.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,12 +58,15 @@ def subspace(texts: list[str]) -> Callable[..., SubspaceIndex]:
             projection.fit(X)
         vectors = scaled_rows(projection.transform(X), projection.scales_)
         arrays: dict[str, NDArray[Any]] = {
-            "terms": term_array(vocabulary),
+            "terms": np.frombuffer(vocabulary.terms_as_bytes(), np.uint8),
             "document_frequencies": vocabulary.document_frequencies,
             "idf": weights.idf,
             **_map_arrays(projection),
             "scales": projection.scales_,
-            **document_arrays(vectors, range(N_DOCUMENTS), [bytes(16)] * N_DOCUMENTS),
+            "vectors": vectors,
+            "document_rows": np.arange(N_DOCUMENTS),
+            "content_hashes": np.zeros((N_DOCUMENTS, HASH_BYTES), np.uint8),
+            "taken_in": np.zeros((N_DOCUMENTS, len(TAKEN_IN)), np.int32),
         }
         placement = getattr(projection, "placement", "")
         return SubspaceIndex(_manifest(method, placement, weights, vocabulary), arrays)

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpisearch.compute.stretches import over_stretches
 from lpisearch.indexes.scoring.calibration import Calibration
-from lpisearch.indexes.scoring.fusion import (
-    above_all,
-    standard_from,
-    standard_of,
-)
+from lpisearch.indexes.scoring.fusion import above_all, standard_of
 from lpisearch.indexes.scoring.hybrid import Hybrid
 from lpisearch.indexes.scoring.question import ask
 from lpisearch.indexes.scoring.scores import Scores, UnitScores
-from lpisearch.indexes.scoring.steps import Sums, in_step
 from lpisearch.indexes.scoring.units import Units
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from lpisearch.indexes.index import SubspaceIndex
     from lpisearch.indexes.scoring.fusion import Standard
     from lpisearch.indexes.scoring.question import Question
-    from lpisearch.indexes.scoring.steps import Said
 
 WAYS = ("hybrid", "semantic", "lexical")
 # So many scores are held at once while a batch is answered: 64 queries of 60,000 documents.
@@ -86,35 +80,27 @@ class Engine:
             Of the subspace in hybrid; None for that of the calibration.
         """
         scored = self.unit_scores(question, by, feedback=feedback, weight=weight)
-        return scored.of_documents(self.units)
+        return scored.scores.of_documents(self.units)
 
     def unit_scores(
         self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None
-    ) -> Scores:
+    ) -> UnitScores:
         """Score all documents as wholes, and after them all passages; else as `scores`."""
-        alone = [self.scoring(question, by, feedback=feedback, weight=weight)]
-        return in_step(alone)[0].scores
-
-    def scoring(
-        self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None
-    ) -> Generator[Said, Any, UnitScores]:
-        """Score as `unit_scores`, together with the other parts of the library: see `in_step`."""
         units = self.units
         bm25 = units.bm25(question)
         found = question.is_known(by)
         if by == "lexical":
             return UnitScores(Scores(bm25, bm25, None, found, bm25 > 0))
         cosines = units.cosines(question.vector)
-        every: Sums = yield units.sums(cosines, *([bm25] if by == "hybrid" else []))
-        standard = standard_from(every.legs[0])
-        evidence = _evidence(bm25, cosines, standard, every.documents)
+        standard = standard_of(cosines, units.documents)
+        evidence = _evidence(bm25, cosines, standard, units.documents)
         if by == "semantic":
             return UnitScores(Scores(cosines, None, cosines, found, evidence))
-        hybrid = self._hybrid(question, bm25, weight, units, standard_from(every.legs[1]))
+        hybrid = self._hybrid(question, bm25, weight, units)
         fused = moved = hybrid.fused(cosines, standard)
         if feedback:
-            moved = yield from hybrid.moving(fused, every, self.index.moments)
-            fused = yield from hybrid.telling(moved, every)
+            moved = hybrid.moved(fused, self.index.moments)
+            fused = hybrid.with_feedback(moved)
         return UnitScores(Scores(fused, bm25, cosines, found, evidence), hybrid, moved)
 
     def best_passages(self, scores: Scores, place: int, most: int) -> list[tuple[int, int]]:
@@ -175,16 +161,11 @@ class Engine:
             yield hybrid.with_feedback(hybrid.fused(each)), bm25
 
     def _hybrid(
-        self,
-        question: Question,
-        bm25: NDArray[np.float32],
-        weight: float | None,
-        units: Units,
-        standard: Standard | None = None,
+        self, question: Question, bm25: NDArray[np.float32], weight: float | None, units: Units
     ) -> Hybrid:
         if weight is None:
             weight = self.calibration.weight(question.length)
-        standard = standard or standard_of(bm25, units.documents)
+        standard = standard_of(bm25, units.documents)
         return Hybrid(question, bm25, standard, np.float32(weight * question.known), units)
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.indexes.scoring.question import Question
-    from lpisearch.indexes.scoring.steps import First
     from lpisearch.indexes.scoring.units import Units
 
 FIRST = 10
@@ -64,12 +63,13 @@ def shares_of(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(shares / shares.sum(), np.float32) if len(shares) else shares
 
 
-def moved_place(place: NDArray[np.float32], first: First) -> NDArray[np.float32]:
+def moved_place(
+    place: NDArray[np.float32], scores: NDArray[np.float32], vectors: NDArray[np.float32]
+) -> NDArray[np.float32]:
     """Return a query's place moved towards those of the documents that it finds first."""
-    if not len(first.scores) or not place.any():
+    if not len(scores) or not place.any():
         return place
-    (vectors,) = first.rows
-    return _unit(place + np.float32(STRENGTH) * (shares_of(first.scores) @ vectors))
+    return _unit(place + np.float32(STRENGTH) * (shares_of(scores) @ vectors))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,11 +80,26 @@ class FeedbackWords:
     weights: NDArray[np.float32]
 
     @classmethod
-    def of_first(cls, first: First, units: Units) -> FeedbackWords:
-        """Take the fifty words that the first documents say most."""
-        numbers, worth = first.rows
+    def of_first(
+        cls,
+        scores: NDArray[np.float32],
+        numbers: NDArray[np.int64],
+        worth: NDArray[np.float32],
+        units: Units,
+    ) -> FeedbackWords:
+        """Take the fifty words that the first documents say most.
+
+        Parameters
+        ----------
+        scores
+            Of those documents.
+        numbers, worth
+            Their telling words: `Units.telling_words`.
+        units
+            Whose words they are.
+        """
         filled = numbers != NO_TERM
-        said_by = (worth * shares_of(first.scores)[:, np.newaxis])[filled]
+        said_by = (worth * shares_of(scores)[:, np.newaxis])[filled]
         words, at = np.unique(numbers[filled], return_inverse=True)
         weights = np.bincount(at, said_by, minlength=len(words)).astype(np.float32)
         if len(words) > FEEDBACK_WORDS:

@@ -25,11 +25,7 @@ import numpy as np
 from lpisearch.compute.stretches import over_stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from lpisearch.indexes.scoring.steps import Stretch
 
     Scores = NDArray[np.float32]
 
@@ -61,22 +57,13 @@ class Standard(NamedTuple):
 
 def standard_of(scores: Scores, documents: int | None = None) -> Standard:
     """Return how one row of scores is standardised; `documents` as `standardised` has it."""
-    return standard_from(stretches_of(scores, documents))
-
-
-def stretches_of(scores: Scores, documents: int | None = None) -> list[Stretch]:
-    """Return how one row of scores is spread, stretch by stretch; `documents` as above."""
     known = scores[:documents]
-    return over_stretches(len(known), lambda part: _sums(known[part])) if known.size else []
-
-
-def standard_from(sums: Sequence[Stretch]) -> Standard:
-    """Return how scores are standardised that are spread so."""
-    if not sums:
+    if not known.size:
         return Standard(np.float32(0), np.float32(0))
-    counts, means, squares, most = (np.array(each) for each in zip(*sums, strict=True))
+    spread = over_stretches(len(known), lambda part: _spread(known[part]))
+    counts, means, squares, most = (np.array(each) for each in zip(*spread, strict=True))
     total = int(counts.sum())
-    mean = means[0] if len(sums) == 1 else float(counts @ means / total)
+    mean = means[0] if len(spread) == 1 else float(counts @ means / total)
     # The squares of a stretch are about its own mean (Chan, Golub and LeVeque 1983).
     variance = float(squares.sum() + counts @ np.square(means - mean)) / total
     deviation, largest = np.sqrt(variance), float(most.max())
@@ -84,7 +71,8 @@ def standard_from(sums: Sequence[Stretch]) -> Standard:
     return Standard(np.float32(mean), np.float32(1 / deviation if says_something else 0))
 
 
-def _sums(scores: Scores) -> Stretch:
+def _spread(scores: Scores) -> tuple[int, float, float, float]:
+    """Return how many scores there are, their mean, the squares about it, the largest size."""
     wide = scores.astype(np.float64)
     mean = float(wide.mean())
     wide -= mean
@@ -106,11 +94,6 @@ def place_scores(cosines: Scores, certainty: Scores, documents: int | None = Non
         As `standardised` has it.
     """
     return certainty * bounded(standardised(cosines, documents), PLACE_BOUND)
-
-
-def feedback_scores(bm25: Scores, documents: int | None = None) -> Scores:
-    """Return what the words of the first documents add, before it is weighted."""
-    return np.float32(FEEDBACK_WEIGHT) * bounded(standardised(bm25, documents), FEEDBACK_BOUND)
 
 
 def place_certainty(distinct_terms: NDArray[np.integer]) -> Scores:
@@ -165,17 +148,12 @@ def bounded(scores: Scores, bound: float) -> Scores:
     return np.asarray(np.float32(bound) * np.tanh(scores / np.float32(bound)))
 
 
-def is_special(cosines: Scores, documents: int | None = None) -> NDArray[np.bool_]:
-    """Tell which cosines stand out among those of all documents.
+def above_all(cosines: Scores, standard: Standard, documents: int) -> NDArray[np.bool_]:
+    """Tell which of some cosines stand out among those of so many documents.
 
     They are a deviation above the mean, as one in six would be by chance: below that, documents
     without a word are relevant no more often than any (docs/ranking.md). Few documents cannot
     differ that much: of n, one can lie √(n - 1) above at most, and half of that will do.
     """
-    return above_all(cosines, standard_of(cosines, documents), len(cosines[:documents]))
-
-
-def above_all(cosines: Scores, standard: Standard, documents: int) -> NDArray[np.bool_]:
-    """Tell which of some cosines stand out among those of so many documents, as `is_special`."""
     least = min(SPECIAL, np.sqrt(max(documents - 1, 0)) / 2)
     return np.asarray((standard.of(cosines) >= least) & (cosines > 0))

@@ -1,9 +1,9 @@
-"""Hybrid scoring of one query, step by step; see `lpisearch.indexes.scoring.fusion`."""
+"""Hybrid scoring of one query; see `lpisearch.indexes.scoring.fusion`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,18 +15,14 @@ from lpisearch.indexes.scoring.feedback import (
     first_places,
     moved_place,
 )
-from lpisearch.indexes.scoring.fusion import bounded, standard_from, standard_of
-from lpisearch.indexes.scoring.steps import Border, First, Sums
+from lpisearch.indexes.scoring.fusion import bounded, standard_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from numpy.typing import NDArray
 
     from lpisearch.indexes.scoring.fusion import Standard
     from lpisearch.indexes.scoring.moments import Moments
     from lpisearch.indexes.scoring.question import Question
-    from lpisearch.indexes.scoring.steps import Said
     from lpisearch.indexes.scoring.units import Units
 
 # In a larger library a question that was moved is compared with the best so far alone: with those,
@@ -66,42 +62,34 @@ class Hybrid:
         over_stretches(len(scores), fuse)
         return scores
 
-    def moving(
-        self, fused: NDArray[np.float32], every: Sums, moments: Moments | None
-    ) -> Generator[Said, Any, NDArray[np.float32]]:
+    def moved(self, fused: NDArray[np.float32], moments: Moments | None) -> NDArray[np.float32]:
         """Return the scores by the place that is moved towards the documents that come first.
 
         In a large library it is compared with the best so far alone: others keep their scores.
         """
-        first: First = yield self._first_vectors(fused, every.movers)
-        place = moved_place(self.question.vector, first)
-        count = max(COMPARED_AGAIN, int(SHARE_AGAIN * every.units))
-        if moments is None or count >= every.units:
-            cosines = self.units.cosines(place)
-            spread: Sums = yield self.units.sums(cosines)
-            return self.fused(cosines, standard_from(spread.legs[0]))
-        best = np.sort(largest(fused, count))
-        border: Border = yield Border.of(fused[best], count)
-        return self._compared_again(fused, best[fused[best] >= border.value], place, moments)
-
-    def telling(
-        self, fused: NDArray[np.float32], every: Sums
-    ) -> Generator[Said, Any, NDArray[np.float32]]:
-        """Add what the words of the documents that come first find."""
-        first: First = yield self._first_words(fused, every.movers)
-        bm25 = self.units.bm25(FeedbackWords.of_first(first, self.units))
-        spread: Sums = yield self.units.sums(bm25)
-        return self._with_words(fused, bm25, standard_from(spread.legs[0]))
+        place, every = self.moved_place(fused), len(fused)
+        count = max(COMPARED_AGAIN, int(SHARE_AGAIN * every))
+        if moments is None or count >= every:
+            return self.fused(self.units.cosines(place))
+        return self._compared_again(fused, np.sort(largest(fused, count)), place, moments)
 
     def moved_place(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the question's place moved towards the documents that come first."""
-        return moved_place(self.question.vector, self._first_vectors(fused, self.units.movers))
+        first = self._first(fused)
+        return moved_place(self.question.vector, fused[first], self.units.vectors_at(first))
 
     def with_feedback(self, fused: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Add what the words of the documents that come first find, in a library that is whole."""
-        first = self._first_words(fused, self.units.movers)
-        bm25 = self.units.bm25(FeedbackWords.of_first(first, self.units))
-        return self._with_words(fused, bm25, standard_of(bm25, self.units.documents))
+        """Add what the words of the documents that come first find."""
+        bm25 = self.units.bm25(self._first_words(fused))
+        standard, share = standard_of(bm25, self.units.documents), np.float32(self.question.known)
+        scores = np.empty_like(fused)
+
+        def add(part: slice) -> None:
+            said = bounded(standard.of(bm25[part]), fusion.FEEDBACK_BOUND)
+            scores[part] = fused[part] + share * (np.float32(fusion.FEEDBACK_WEIGHT) * said)
+
+        over_stretches(len(scores), add)
+        return scores
 
     def _compared_again(
         self,
@@ -126,26 +114,10 @@ class Hybrid:
         places = self.units.certainty[some] * bounded(standard.of(cosines), fusion.PLACE_BOUND)
         return self.standard.of(self.bm25[some]) + self.weight * places
 
-    def _with_words(
-        self, fused: NDArray[np.float32], bm25: NDArray[np.float32], standard: Standard
-    ) -> NDArray[np.float32]:
-        share = np.float32(self.question.known)
-        scores = np.empty_like(fused)
+    def _first_words(self, fused: NDArray[np.float32]) -> FeedbackWords:
+        first = self._first(fused)
+        words, worth = self.units.telling_words(first)
+        return FeedbackWords.of_first(fused[first], words, worth, self.units)
 
-        def add(part: slice) -> None:
-            said = bounded(standard.of(bm25[part]), fusion.FEEDBACK_BOUND)
-            scores[part] = fused[part] + share * (np.float32(fusion.FEEDBACK_WEIGHT) * said)
-
-        over_stretches(len(scores), add)
-        return scores
-
-    def _first_vectors(self, fused: NDArray[np.float32], movers: int) -> First:
-        first = self._first(fused, movers)
-        return First(first_count(movers), fused[first], [self.units.vectors_at(first)])
-
-    def _first_words(self, fused: NDArray[np.float32], movers: int) -> First:
-        first = self._first(fused, movers)
-        return First(first_count(movers), fused[first], [*self.units.telling_words(first)])
-
-    def _first(self, fused: NDArray[np.float32], movers: int) -> NDArray[np.int64]:
-        return first_places(fused, first_count(movers), self.units.long)
+    def _first(self, fused: NDArray[np.float32]) -> NDArray[np.int64]:
+        return first_places(fused, first_count(self.units.movers), self.units.long)

@@ -33,11 +33,11 @@ def legs_of(
     engine, question
         What ranked, and for what.
     scored
-        From `engine.scoring` of the question.
+        From `engine.unit_scores` of the question.
     place
         Of the document in the index.
     feedback
-        As it was given to `engine.scoring`.
+        As it was given to `engine.unit_scores`.
     """
     scores, parts = scored.scores.of_documents(engine.units), scored.parts
     if parts is None or scores.bm25 is None or scores.cosines is None:

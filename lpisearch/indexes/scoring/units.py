@@ -18,8 +18,7 @@ import numpy as np
 from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.scoring.bm25 import Bm25
 from lpisearch.indexes.scoring.document_terms import NO_TERM
-from lpisearch.indexes.scoring.fusion import place_certainty, stretches_of
-from lpisearch.indexes.scoring.steps import Sums
+from lpisearch.indexes.scoring.fusion import place_certainty
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,11 +140,6 @@ class Units:
     def movers(self) -> int:
         """How many units may move a question."""
         return len(self.certainty) - len(self.long)
-
-    def sums(self, *legs: Floats) -> Sums:
-        """Return how the scores of each leg are spread over the documents."""
-        spread = [stretches_of(scores, self.documents) for scores in legs]
-        return Sums(spread, self.documents, len(self.certainty), self.movers)
 
     def best(self, scores: Floats, bm25: Floats | None) -> Places:
         """Return the unit that stands for each document: itself, or the best of its passages.

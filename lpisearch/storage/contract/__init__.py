@@ -45,7 +45,6 @@ from lpisearch.storage.contract.writing import (
 )
 
 __all__ = [
-    "FIRST_KEY",
     "TOKENISER",
     "UNDER_WAY",
     "Corpus",
@@ -73,5 +72,4 @@ __all__ = [
 ]
 
 UNDER_WAY = "under way"  # the setting that says which file a run was waiting for
-FIRST_KEY = "first key"  # the setting that says which key the first document of a library gets
 TOKENISER = "tokeniser"  # the setting that says how the words of a library are cut

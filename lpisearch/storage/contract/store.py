@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from lpisearch.places import Place
     from lpisearch.storage.contract.reading import (
@@ -103,16 +102,6 @@ class Snapshot(Protocol):
     @property
     def vectors(self) -> ExportedVectors | None:
         """Vectors for other programs; None where no other program could ask for them."""
-
-    def write_part(self, target: Path, first: int, last: int) -> None:
-        """Write the documents of some keys, the least and the largest, as a library in a file.
-
-        All that belongs to them comes along; indexes, and files that gave no document, do not.
-
-        Raises
-        ------
-        LibraryUnwritable, LibraryError
-        """
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, func, select, update
 
-from lpisearch.storage.contract import FIRST_KEY
 from lpisearch.storage.sql.checksums import row_checksum
 from lpisearch.storage.sql.filters import among
 from lpisearch.storage.sql.label_changes import SQLWritableLabels
-from lpisearch.storage.sql.settings import SQLSettings
 from lpisearch.storage.sql.tables import DOCUMENTS, LABELS, SECTIONS, TOKENS
 from lpisearch.storage.strings import refuse_unstorable
 
@@ -47,10 +45,7 @@ class SQLChanges(ABC):
     def new_keys(self) -> Iterator[int]:
         """Count up keys that no document has."""
         largest = self.connection.execute(select(func.max(DOCUMENTS.c.id))).scalar()
-        if largest is None:
-            chosen = SQLSettings(self.connection).get(FIRST_KEY) or {}
-            return count(chosen.get("key", 1))
-        return count(largest + 1)
+        return count((largest or 0) + 1)
 
     def of_source(self, source_id: int) -> list[int]:
         """Return the keys of a source's documents."""

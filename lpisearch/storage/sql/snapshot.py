@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from lpisearch.storage.sql import migrating
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sqlalchemy import Connection
 
     from lpisearch.storage.contract import ExportedVectors, WritableIndexFiles
@@ -81,12 +79,6 @@ class SQLSnapshot:
     def vectors(self) -> ExportedVectors | None:
         """Vectors for other programs, where there can be any."""
         return None
-
-    def write_part(self, target: Path, first: int, last: int) -> None:
-        """Write the documents of some keys as a library in a file."""
-        from lpisearch.storage.sqlite.copying import write_part
-
-        write_part(self._connection, target, first, last)
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""

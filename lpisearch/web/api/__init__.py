@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from lpisearch.records.wire import json_text
-from lpisearch.web.api import holding, searching, shards, working
+from lpisearch.web.api import holding, searching, working
 from lpisearch.web.api.answering import handler_of
 from lpisearch.web.api.events import job_events
 from lpisearch.web.api.openapi import description
@@ -29,7 +29,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *searching.ENDPOINTS,
     *holding.ENDPOINTS,
     *working.ENDPOINTS,
-    *shards.ENDPOINTS,
 )
 
 

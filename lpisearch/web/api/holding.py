@@ -68,9 +68,7 @@ def documents(asked: Asked) -> dict[str, Any]:
     values = asked.values
     page = {"limit": values["limit"], "offset": values["offset"], "sort": values["sort"]}
     found, total = asked.library.listing(filter_of(values), **page)
-    away = asked.library.away()
-    listed = {"documents": [entry_record(entry) for entry in found], "total": total}
-    return listed | ({"missing": away} if away else {})
+    return {"documents": [entry_record(entry) for entry in found], "total": total}
 
 
 def document(asked: Asked) -> dict[str, Any]:

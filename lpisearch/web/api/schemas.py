@@ -106,9 +106,8 @@ _WRITTEN: dict[str, Any] = {
             "notes": _TEXTS,
             "suggestions": _list(_object({"word": _TEXT, "nearest": _TEXTS})),
             "facets": ref("Facets"),
-            "missing": _TEXTS,
         },
-        optional=("facets", "missing"),
+        optional=("facets",),
     ),
     "Reason": _object(
         {
@@ -148,10 +147,7 @@ _WRITTEN: dict[str, Any] = {
         }
     ),
     "Entry": _object(_ENTRY | {"predicted": _list(ref("PredictedLabel"))}),
-    "Listing": _object(
-        {"documents": _list(ref("Entry")), "total": _INTEGER, "missing": _TEXTS},
-        optional=("missing",),
-    ),
+    "Listing": _object({"documents": _list(ref("Entry")), "total": _INTEGER}),
     "Document": _object(
         _ENTRY | {"text": _TEXT, "metadata": _ANY_OBJECT, "sections": _list(_ANY_OBJECT)},
         optional=("sections",),

@@ -12,7 +12,6 @@ from lpisearch.web.pages import pieces
 from lpisearch.web.pages.choices import HITS, LAST_PAGE, WAYS, Choices
 from lpisearch.web.pages.rendering import is_part, render
 from lpisearch.web.state import state_of
-from lpisearch.wording import without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +131,7 @@ def _listing(library: Library, choices: Choices) -> Shown:
     entries, total = library.listing(choices.where, limit=HITS, offset=offset, sort=sort)
     hits = [ShownHit(at, entry, []) for at, entry in enumerate(entries, offset + 1)]
     facets = library.facets(choices.where)
-    return Shown(hits, facets, "", total, tuple(filter(None, [without(library.away())])))
+    return Shown(hits, facets, "", total)
 
 
 def _title(library: Library, name: str) -> str:

@@ -11,9 +11,9 @@ import pytest
 
 from lpisearch.cli import index as command
 from lpisearch.cli.words import spoken
-from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter, IndexPlan
 from lpisearch.settings import IndexOptions
+from tests.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -274,8 +274,4 @@ def test_a_number_or_auto() -> None:
 def test_every_option_of_an_index_can_be_typed() -> None:
     """The command that builds an index anew can name all that it was built with."""
     named = {each.name for each in fields(IndexOptions)} - {"wait_seconds"}
-    shards = {
-        "source",
-        "out",
-    }  # of a library that is made of files, in place of the one that is there
-    assert named | shards | {"wait", "json", "context"} == set(signature(command.index).parameters)
+    assert named | {"wait", "json", "context"} == set(signature(command.index).parameters)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _WRITTEN = {
     "docs export FILE": ("docs", "export"),
     "db backup FILE": ("db", "backup"),
-    "db split DIR": ("db", "split"),
-    "index --out": (),  # a folder that is not there yet: tests/cluster/test_cluster_files.py
     "demo FOLDER": (),  # makes a library, and ingests into one that is there
     "evaluate --report": ("evaluate", "--report"),
     "evaluate similarity --report": ("evaluate", "similarity", "--report"),
@@ -90,7 +88,7 @@ def precious(shelf: Path, cli: Cli, tmp_path: Path) -> dict[str, Path]:
     return made | {"vectors": folder / "vectors.npy"} | {name: tmp_path / name for name in own}
 
 
-@pytest.mark.parametrize("verb", ["docs export FILE", "db backup FILE", "db split DIR"])
+@pytest.mark.parametrize("verb", ["docs export FILE", "db backup FILE"])
 def test_no_file_of_another_kind_is_replaced(
     cli: Cli, precious: dict[str, Path], verb: str
 ) -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.compute import row_blocks
-from lpisearch.compute.row_blocks import InMemory, blocks, gram_times, times, transposed_times
+from lpisearch.compute.row_blocks import InMemory, blocks, map_blocks
 from lpisearch.compute.shards import Shards, ShardsDamaged, ShardWriter
 
 if TYPE_CHECKING:
@@ -52,24 +51,13 @@ def test_every_pass_gives_all_rows(placed: Callable[..., RowBlocks]) -> None:
         np.testing.assert_array_equal(found.toarray(), X.toarray())
 
 
-@pytest.mark.parametrize("n_columns", [1, row_blocks.PANEL, 2 * row_blocks.PANEL + 3])
-def test_products_are_those_of_the_matrix(placed: Callable[..., RowBlocks], n_columns: int) -> None:
-    """X V, Xᵀ U and Xᵀ X V agree with the products in memory."""
-    X = _matrix()
-    rows = placed(X)
-    rng = np.random.default_rng(1)
-    V, U = rng.normal(size=(N_TERMS, n_columns)), rng.normal(size=(N_DOCUMENTS, n_columns))
-    np.testing.assert_allclose(np.concatenate(list(times(rows, V))), X @ V, atol=1e-12)
-    np.testing.assert_allclose(transposed_times(rows, U), X.T @ U, atol=1e-12)
-    np.testing.assert_allclose(gram_times(rows, V), X.T @ (X @ V), atol=1e-12)
-
-
-def test_bits_do_not_depend_on_where_rows_lie(tmp_path: Path) -> None:
-    """The same blocks on disk and in memory give the same bits."""
+def test_blocks_are_worked_on_in_order(placed: Callable[..., RowBlocks]) -> None:
+    """Each block comes with the number of its first row, and gives the bits of the matrix."""
     X = _matrix(np.float32)
-    V = np.random.default_rng(2).normal(size=(N_TERMS, 90)).astype(np.float32)
-    on_disk = gram_times(_on_disk(X, tmp_path / "rows"), V)
-    np.testing.assert_array_equal(on_disk, gram_times(InMemory(X, BLOCK), V))
+    V = np.random.default_rng(1).normal(size=(N_TERMS, 3)).astype(np.float32)
+    found = list(map_blocks(lambda block, start: (start, block @ V), placed(X)))
+    assert [start for start, _ in found] == list(range(0, N_DOCUMENTS, BLOCK))
+    np.testing.assert_array_equal(np.concatenate([part for _, part in found]), X @ V)
 
 
 def test_rows_without_an_entry(tmp_path: Path) -> None:
@@ -77,7 +65,7 @@ def test_rows_without_an_entry(tmp_path: Path) -> None:
     for n_rows in (0, 3):
         found = _on_disk(sparse.csr_array((n_rows, 4)), tmp_path / str(n_rows))
         assert found.shape == (n_rows, 4)
-        np.testing.assert_array_equal(gram_times(found, np.ones((4, 2))), 0)
+        assert sum(block.nnz for block in blocks(found)) == 0
 
 
 def test_a_folder_that_is_not_whole_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.compute.row_blocks import InMemory, gram_times, times, transposed_times
+from lpisearch.compute.row_blocks import InMemory, map_blocks
 from lpisearch.compute.shards import ShardWriter
 from lpisearch.compute.spread import Threads, Traffic, map_parts, spread_by
 from lpisearch.compute.threads import THREADS
@@ -32,6 +33,16 @@ class Elsewhere:
             there, part = pickle.loads(each)  # noqa: S301 (our own bytes)
             found.append(there(part))
         return iter(found[::-1])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Times:
+    """Multiplies the rows of a block."""
+
+    V: Any
+
+    def __call__(self, block: Any, start: int) -> Any:
+        return start, block @ self.V
 
 
 def test_results_come_in_order_and_few_wait() -> None:
@@ -71,16 +82,13 @@ def test_work_can_be_done_elsewhere(tmp_path: Path, place: str) -> None:
         for start in range(0, 50, 8):
             writer.add(X[start : start + 8])
         rows = writer.finish()
-    V, U = rng.random((30, 5), np.float32), rng.random((50, 5), np.float32)
+    work = _Times(rng.random((30, 5), np.float32))
 
     def all_products() -> list[Any]:
-        return [
-            np.concatenate(list(times(rows, V))),
-            transposed_times(rows, U),
-            gram_times(rows, V),
-        ]
+        return list(map_blocks(work, rows))
 
     here = all_products()
     with spread_by(Elsewhere()):
-        for one, other in zip(here, all_products(), strict=True):
+        for (start, one), (again, other) in zip(here, all_products(), strict=True):
+            assert start == again
             np.testing.assert_array_equal(one, other)

@@ -15,9 +15,9 @@ import pytest
 
 import lpisearch
 from lpisearch.cli.words import spoken
-from lpisearch.indexes.opening import open_index
 from lpisearch.records import Filter
 from lpisearch.settings import IndexSpec
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,12 +11,12 @@ import pytest
 
 from lpisearch.errors import BadOption, SubspaceError
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.projections.catalogue import CATALOGUE
-from lpisearch.projections.registry import EMBEDDINGS
 from lpisearch.settings import IndexOptions, SearchOptions, TopicOptions
 from lpisearch.terms.counts import count_terms
+from tests.indexing import open_index
+from tests.methods import EMBEDDINGS
 from tests.searching import find_topics, judge_of, run_search, run_similar
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import pytest
 
 import lpisearch
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.maintenance.tokens import retokenise
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.terms.counts import count_terms
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ import pytest
 
 from lpisearch.errors import BadOption
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.settings import IndexOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

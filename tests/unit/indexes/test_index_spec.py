@@ -17,12 +17,12 @@ from lpisearch.cli.words import spoken
 from lpisearch.errors import BadOption
 from lpisearch.indexes import planning
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.rebuild import rebuild_command
 from lpisearch.records import BuiltIndex, Filter
 from lpisearch.settings import IndexOptions, IndexSpec
 from lpisearch.settings.conditions import as_conditions, read_conditions
 from lpisearch.storage import IndexEntry
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

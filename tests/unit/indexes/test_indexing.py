@@ -25,10 +25,10 @@ from lpisearch.indexes import verification
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.learn import fit_subspace
 from lpisearch.indexes.manifest import Manifest
-from lpisearch.indexes.opening import open_index
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions, IndexSpec
 from lpisearch.storage import writer_lock
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

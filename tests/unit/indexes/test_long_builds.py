@@ -15,8 +15,8 @@ from lpisearch.errors import NothingToIndex
 from lpisearch.indexes import planning, steps, verification
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.folder import open_folder
-from lpisearch.indexes.opening import open_index
 from lpisearch.settings import IndexOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,11 +16,12 @@ from lpisearch.errors import IndexDamaged, IndexNotFound, IndexOutdated, Subspac
 from lpisearch.indexes import folder as folders
 from lpisearch.indexes import kept_files, verification
 from lpisearch.indexes.build import build_index, fit_index, put_in_use
-from lpisearch.indexes.opening import OpenIndexes, open_index
+from lpisearch.indexes.opening import OpenIndexes
 from lpisearch.indexes.stages import Stages
 from lpisearch.settings import IndexOptions, index_folder
 from lpisearch.storage import open_store
 from lpisearch.storage.sql.corpus import SQLCorpus
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

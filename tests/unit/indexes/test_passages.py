@@ -13,12 +13,12 @@ import pytest
 import lpisearch
 from lpisearch.indexes.build import build_index, put_in_use
 from lpisearch.indexes.index import SubspaceIndex
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.passages import passage_arrays
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.settings import IndexOptions
 from lpisearch.storage import open_store
 from lpisearch.terms.cutting import LONG_DOCUMENT
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.indexes import planning
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.planning import plan_index
-from lpisearch.projections.registry import METHODS
 from lpisearch.records import Filter
 from lpisearch.settings import IndexOptions
+from tests.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

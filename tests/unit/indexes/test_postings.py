@@ -10,6 +10,7 @@ from lpisearch.indexes.merging import merged
 from lpisearch.indexes.postings import NEW, Postings
 from lpisearch.terms.counts import count_all_terms
 from lpisearch.terms.vocabulary import Vocabulary, VocabularyLimits
+from tests.indexing import build_counts
 
 TEXTS = ["ship sea sea", "", "cake sea", "ship überall 海"]
 documents = st.lists(st.lists(st.sampled_from(["a", "b", "aa", "é", "海"])).map(" ".join))
@@ -18,7 +19,7 @@ documents = st.lists(st.lists(st.sampled_from(["a", "b", "aa", "é", "海"])).ma
 def build(texts: list[str], min_df: int = 1) -> tuple[Postings, Vocabulary]:
     """Return the postings of joined tokens, and a vocabulary of the frequent ones."""
     terms, every = count_all_terms([texts])
-    vocabulary, _ = Vocabulary.choose(terms, every.matrix, VocabularyLimits(min_df))
+    vocabulary, _ = build_counts([texts], VocabularyLimits(min_df))
     return Postings.build(terms, every.matrix, every.lengths, vocabulary.index), vocabulary
 
 

@@ -8,17 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from lpisearch.indexes.index import (
-    SubspaceIndex,
-    document_arrays,
-    scaled_rows,
-    term_array,
-)
+from lpisearch.indexes.index import TAKEN_IN, SubspaceIndex, scaled_rows
 from lpisearch.indexes.manifest import Manifest
 from lpisearch.records import BuiltIndex
 from lpisearch.settings import IndexSpec
-from lpisearch.terms.counts import build_counts
 from lpisearch.terms.weighting import Weighting, normalise_rows
+from tests.indexing import build_counts
 
 TEXTS = ["ship boat ship", "boat star straße", "", "star moon moon moon"]
 
@@ -42,16 +37,19 @@ def index() -> SubspaceIndex:
         versions={},
         created="",
     )
-    hashes = [bytes([number]) * 16 for number in range(4)]
+    hashes = b"".join(bytes([number]) * 16 for number in range(4))
     return SubspaceIndex(
         manifest,
         {
-            "terms": term_array(vocabulary),
+            "terms": np.frombuffer(vocabulary.terms_as_bytes(), np.uint8),
             "document_frequencies": vocabulary.document_frequencies,
             "idf": weighting.idf,
             "loadings": loadings,
             "scales": scales,
-            **document_arrays(scaled_rows(X @ loadings, scales), [1, 2, 5, 9], hashes),
+            "vectors": scaled_rows(X @ loadings, scales),
+            "document_rows": np.array([1, 2, 5, 9]),
+            "content_hashes": np.frombuffer(hashes, np.uint8).reshape(4, 16),
+            "taken_in": np.zeros((4, len(TAKEN_IN)), np.int32),
         },
     )
 
@@ -81,18 +79,6 @@ def test_projecting_counts_gives_the_stored_rows(index: SubspaceIndex) -> None:
     _, counts = build_counts([TEXTS])
     np.testing.assert_allclose(index.project(counts.matrix), index.vectors, atol=1e-6)
     assert not index.vectors[2].any()
-
-
-def test_no_documents(index: SubspaceIndex) -> None:
-    """An index of nothing has arrays of the right width."""
-    found = document_arrays(index.vectors[:0], [], [])
-    shapes = {name: array.shape for name, array in found.items()}
-    assert shapes == {
-        "vectors": (0, 3),
-        "document_rows": (0,),
-        "content_hashes": (0, 16),
-        "taken_in": (0, 3),
-    }
 
 
 @given(

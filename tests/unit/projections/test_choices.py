@@ -6,9 +6,10 @@ from scipy import sparse
 
 from lpisearch.projections.choices import (
     ALPHAS,
+    _of_rows,
+    _quadrature,
     choose_alpha,
     choose_dimensions,
-    spectral_quadrature,
 )
 
 
@@ -16,7 +17,7 @@ def test_quadrature_gives_the_spectral_sum() -> None:
     """Nodes and masses reproduce vᵀ f(X Xᵀ) v for a smooth f."""
     rng = np.random.default_rng(0)
     X, probes = rng.random((40, 25)) / 5, rng.standard_normal((40, 3))
-    nodes, masses = spectral_quadrature(X, probes, 20)
+    nodes, masses = _quadrature(_of_rows(X), probes, 20)
     kernel = np.linalg.inv(X @ X.T + np.eye(40))
     expected = [v @ kernel @ v for v in probes.T]
     np.testing.assert_allclose((masses / (nodes + 1)).sum(axis=1), expected, rtol=1e-6)
@@ -26,7 +27,7 @@ def test_quadrature_gives_the_spectral_sum() -> None:
 def test_quadrature_survives_an_early_end() -> None:
     """A probe within an eigenvector ends after one step; a probe of zeros has no mass."""
     X = np.diag([3.0, 2.0, 1.0])
-    nodes, masses = spectral_quadrature(X, np.array([[1.0, 0, 0], [0, 0, 0]]).T, 3)
+    nodes, masses = _quadrature(_of_rows(X), np.array([[1.0, 0, 0], [0, 0, 0]]).T, 3)
     assert (masses / (nodes + 1)).sum(axis=1) == pytest.approx([1 / 10, 0])
 
 

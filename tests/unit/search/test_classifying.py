@@ -11,9 +11,9 @@ import lpisearch
 from lpisearch.classifiers.classifier import CLASSIFIERS
 from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound, NothingThere
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.search import classifying
 from lpisearch.settings import ClassifyOptions, IndexOptions
+from tests.indexing import open_index
 from tests.searching import judge_of
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import lpisearch
 from lpisearch.errors import BadOption, DocumentNotFound, IndexNotFound
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import SubspaceIndex
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring.calibration import SAFE_WEIGHT
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.records import Document, Filter
 from lpisearch.settings import IndexOptions, SearchOptions, index_folder
+from tests.indexing import open_index
 from tests.searching import run_batch, run_feedback, run_search, run_similar
 
 if TYPE_CHECKING:

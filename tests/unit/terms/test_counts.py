@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from lpisearch.terms import counts as module
-from lpisearch.terms.counts import build_counts, count_terms
+from lpisearch.terms.counts import count_terms
 from lpisearch.terms.vocabulary import VocabularyLimits
+from tests.indexing import build_counts
 
 EVERY_TERM = VocabularyLimits(min_df=1, max_terms=None)
 texts = st.lists(st.lists(st.sampled_from("abcdefgh")).map(" ".join), max_size=20)

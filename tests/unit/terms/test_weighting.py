@@ -105,7 +105,7 @@ def test_query_needs_no_scipy() -> None:
     program = """
 import sys, numpy as np
 from lpisearch.terms.tokeniser import Tokeniser
-from lpisearch.terms.counts import build_counts
+from lpisearch.terms.counts import count_terms
 from lpisearch.terms.vocabulary import Vocabulary
 from lpisearch.terms.weighting import Weighting
 vocabulary = Vocabulary(("cat", "dog"), np.array([1, 2], np.int32), 4)

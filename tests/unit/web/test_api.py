@@ -178,7 +178,6 @@ def test_every_error_has_a_status() -> None:
     kinds = [each for each in vars(errors).values() if isinstance(each, type)]
     known = [each for each in kinds if issubclass(each, errors.LpiSearchError)]
     damage = {"LibraryDamaged", "DocumentDamaged", "NotALibrary", "IndexDamaged"}
-    damage |= {"ShardsAway", "ShardsUnusable"}  # servers behind this one, and their files
     found = {
         each.__name__
         for each in known

@@ -10,7 +10,6 @@ import pytest
 
 from lpisearch.errors import BadOption, IndexDamaged, IndexNotFound, LibraryError, NothingToEvaluate
 from lpisearch.evaluation.experiments.sources import library_state
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.session import Session
 from lpisearch.library import Library
 from lpisearch.records import Filter
@@ -22,6 +21,7 @@ from lpisearch.settings import (
     SimilarityOptions,
     index_folder,
 )
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from lpisearch.indexes.build import build_index
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring import calibration, windows
 from lpisearch.indexes.scoring.calibration import (
     LENGTHS,
@@ -21,6 +20,7 @@ from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.scoring.windows import Contest, cut_windows
 from lpisearch.settings import IndexOptions
 from lpisearch.storage import open_store
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

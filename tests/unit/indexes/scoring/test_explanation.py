@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from lpisearch.errors import SubspaceError
 from lpisearch.indexes.scoring import explanation as module
 from lpisearch.indexes.scoring.explanation import dimension_terms, explain
-from lpisearch.projections.registry import EMBEDDINGS, PROJECTIONS
 from lpisearch.records import Explanation, Pair
 from lpisearch.search.snippets import semantic_weights
 from lpisearch.terms.forms import surface_forms
 from lpisearch.terms.tokeniser import Tokeniser
 from lpisearch.terms.weighting import WEIGHTINGS
+from tests.methods import EMBEDDINGS, PROJECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lpisearch.indexes.scoring.fusion import (
-    FEEDBACK_BOUND,
-    FEEDBACK_WEIGHT,
     PLACE_BOUND,
+    above_all,
     bounded,
-    feedback_scores,
-    is_special,
     known_part,
     place_certainty,
     place_scores,
+    standard_of,
     standardised,
 )
 
@@ -48,14 +46,11 @@ def test_bounds() -> None:
     assert (np.diff(found) > 0).all()
 
 
-@given(scores, scores)
-def test_never_nan_never_beyond(
-    cosines: np.typing.NDArray[np.float32], words: np.typing.NDArray[np.float32]
-) -> None:
+@given(scores)
+def test_never_nan_never_beyond(cosines: np.typing.NDArray[np.float32]) -> None:
     """Whatever the legs give, what they add is a number within the bounds."""
     places = place_scores(cosines, floats(*[0.5] * 7))
     assert np.abs(places).max() <= PLACE_BOUND / 2
-    assert np.abs(feedback_scores(words)).max() <= FEEDBACK_WEIGHT * FEEDBACK_BOUND
 
 
 def test_few_terms_make_no_sure_place() -> None:
@@ -77,7 +72,13 @@ def test_what_is_known_of_a_query() -> None:
 
 def test_special_cosines() -> None:
     """Above the mean by a deviation is special; of equal ones none is, and none below zero."""
-    assert is_special(floats(0.9, 0, 0, 0, 0.1, 0)).tolist() == [True] + [False] * 5
-    assert not is_special(floats(0.5, 0.5, 0.5)).any()
-    assert not is_special(floats(-0.1, -0.9, -0.9, -0.9)).any()
-    assert is_special(floats(0.7)).tolist() == [True]
+
+    def special(*values: float) -> list[bool]:
+        cosines = floats(*values)
+        found: list[bool] = above_all(cosines, standard_of(cosines), len(cosines)).tolist()
+        return found
+
+    assert special(0.9, 0, 0, 0, 0.1, 0) == [True] + [False] * 5
+    assert not any(special(0.5, 0.5, 0.5))
+    assert not any(special(-0.1, -0.9, -0.9, -0.9))
+    assert special(0.7) == [True]

@@ -11,11 +11,11 @@ from lpisearch.compute import stretches
 from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.indexes.build import build_index
 from lpisearch.indexes.index import SubspaceIndex, place_arrays
-from lpisearch.indexes.opening import open_index
 from lpisearch.indexes.scoring import bm25, fusion, hybrid
 from lpisearch.indexes.scoring.engine import Engine
 from lpisearch.indexes.scoring.fusion import standard_of
 from lpisearch.settings import IndexOptions
+from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

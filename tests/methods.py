@@ -1,4 +1,4 @@
-"""Registry of method classes by name."""
+"""All methods by name; it loads every one of them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,35 @@
+"""The index of a library by its path, and counts of a few texts, for tests and benchmarks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.indexes.session import Session
+from lpisearch.terms.counts import Counts, count_all_terms, narrow
+from lpisearch.terms.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.places import Place
+    from lpisearch.terms.vocabulary import VocabularyLimits
+
+
+def open_index(library: Place, name: str = "default") -> SubspaceIndex:
+    """Open an index of a library."""
+    with Session(library) as session:
+        return session.index(name)
+
+
+def build_counts(
+    texts: Iterable[Sequence[str]], limits: VocabularyLimits | None = None
+) -> tuple[Vocabulary, Counts]:
+    """Learn the vocabulary of lists of texts, which are joined tokens, and count its terms."""
+    terms, every = count_all_terms(texts)
+    n_documents, n_terms = every.matrix.shape
+    frequencies = np.bincount(every.matrix.indices, minlength=n_terms).astype(np.int32)
+    vocabulary, stays = Vocabulary.choose_by(terms, frequencies, n_documents, limits)
+    return vocabulary, Counts(narrow(every.matrix, stays), every.lengths)
