@@ -234,7 +234,7 @@ def sound(library: Path) -> Callable[..., None]:
 def processes() -> Any:
     """Return a maker of processes that need no time to start: all is imported already."""
     context = multiprocessing.get_context("forkserver")
-    builds = ["lpisearch.indexes.build", "lpisearch.projections.registry", "sklearn"]
+    builds = ["lpisearch.indexes.build", "lpisearch.projections.lsi", "sklearn"]
     ingests = ["lpisearch.ingest.ingesting", "alembic.command", "alembic.autogenerate"]
     context.set_forkserver_preload(["__main__", *builds, *ingests])
     return context
