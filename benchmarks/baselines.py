@@ -52,8 +52,7 @@ VARYING |= {"fit_s", "predict_s", "cluster_s"}
 """Keys of answers whose values no two runs share: dates, times, memory, the program's version."""
 PROSE = {"notes", "note", "index_notes", "warnings", "reason", "detail", "next_step", "rebuild"}
 """Keys of answers whose values are texts for people."""
-LARGE, ROUNDS = 5000, 9
-QUESTION = "why does the engine stop when it is cold"
+LARGE, ROUNDS, QUESTION = 5000, 9, "why does the engine stop when it is cold"
 STACK = """
 import json, sys
 at, seen = 0, []
@@ -104,8 +103,7 @@ class Program:
     def python_run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run Python with these words."""
         given: dict[str, Any] = {"cwd": self.folder, "env": self.environment, "text": True}
-        command = [str(self.python), *words]
-        return subprocess.run(command, capture_output=True, check=False, **given)
+        return subprocess.run([str(self.python), *words], capture_output=True, check=False, **given)
 
     def run(self, *words: str, how: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
         """Run the program on the library of the folder, with options of Python."""
@@ -175,9 +173,9 @@ def recorded(program: Program, *, is_sample: bool) -> dict[str, Any]:
     for line in VERBS.read_text("utf-8").splitlines():
         kind, *words = shlex.split(line, comments=True) or ["none"]
         if kinds.get(kind, kind == "any"):
-            typed = [word.format(**told) for word in words]
             name = " ".join(words)
-            answers[f"{name} (again)" if name in answers else name] = program.answer(*typed)
+            name = f"{name} (again)" if name in answers else name
+            answers[name] = program.answer(*(word.format(**told) for word in words))
     files = dict(_digests(folder / "library.index"))
     exported = (folder / "out.jsonl").read_text("utf-8").replace(str(folder), "")
     files["docs export"] = hashlib.sha256(exported.encode()).hexdigest()
@@ -199,8 +197,8 @@ def measured(program: Program) -> dict[str, Any]:
     verbs = {"--help": ["--help"], "status": ["status"], "query": ["query", QUESTION, "--json"]}
     times = {name: program.processor_seconds(*words) for name, words in verbs.items()}
     times["warm query"] = float(program.python_run("-c", WARM.format(question=QUESTION)).stdout)
-    verbs["index"] = ["index"]
     loaded = {name: _modules(program, words) for name, words in verbs.items()}
+    loaded["index"] = _modules(program, ["index"])
     words = ["--db", "library.db", *verbs["query"]]
     said = program.python_run("-c", STACK.format(words=words)).stderr
     return {"modules": loaded, "stack": json.loads(said.splitlines()[-1]), "seconds": times}
@@ -213,6 +211,10 @@ def _modules(program: Program, words: Sequence[str]) -> list[str]:
 
 def _write(file: Path, value: Any) -> None:
     file.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return dict(json.loads(file.read_text("utf-8"))) if file.exists() else {}
 
 
 def differences(one: Any, other: Any, where: str = "", *, skip_prose: bool) -> Iterator[str]:
@@ -242,17 +244,15 @@ def compare(first: Path, second: Path, *, skip_prose: bool) -> int:
     names = sorted({file.name for folder in (first, second) for file in folder.glob("*.json")})
     found = 0
     for name in names:
-        kept = [each / name for each in (first, second) if (each / name).exists()]
-        one, *rest = (json.loads(each.read_text("utf-8")) for each in kept)
+        one, other = (_read(each / name) for each in (first, second))
         if name == "measures.json":
-            _print_measures(one, rest[0] if rest else one)
+            _print_measures(one or other, other or one)
             continue
-        other = rest[0] if rest else {"answers": {}}
         unlike = list(differences(one, other, skip_prose=skip_prose))
         print(f"{name}: {len(unlike)} differences", *unlike, sep="\n  ")
-        for verb in one["answers"]:
+        for verb in one.get("answers", ()):
             if verb.startswith(("evaluate retrieval", "evaluate similarity")):
-                sides = (_precisions(side["answers"].get(verb)) for side in (one, other))
+                sides = (_precisions(side.get("answers", {}).get(verb)) for side in (one, other))
                 print(f"  AP, {verb}: {' → '.join(sides)}")
         found += len(unlike)
     return found
