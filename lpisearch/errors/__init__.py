@@ -44,6 +44,7 @@ LpiSearchError                 what happened, and what to do next
 │   └── ClusterLost            scheduler or workers went away during the work
 ├── ServerUnreachable          no server answers at the address
 ├── ServerRefused              a server refuses what it is asked
+├── NotServed                  what only the machine that has the library can do
 └── BadOption                  a value that cannot work
 ```
 
@@ -103,6 +104,7 @@ from lpisearch.errors.libraries import (
     VectorsUnavailable,
 )
 from lpisearch.errors.servers import (
+    NotServed,
     ServerRefused,
     ServerUnreachable,
 )
@@ -144,6 +146,7 @@ __all__ = [
     "LibraryUnwritable",
     "LpiSearchError",
     "NotALibrary",
+    "NotServed",
     "NotUnicode",
     "NothingThere",
     "NothingToEvaluate",

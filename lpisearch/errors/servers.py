@@ -26,3 +26,13 @@ class ServerRefused(LpiSearchError):
     def __init__(self, status: int, reason: str, next_step: str = "") -> None:
         super().__init__(f"The server returned an error ({status}): {reason}", next_step)
         self.status = status
+
+
+class NotServed(LpiSearchError):
+    """A method of a library that is open on its own machine alone."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"library.{name} is not available from a server.",
+            "run it on the machine that has the library",
+        )

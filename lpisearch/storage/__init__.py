@@ -1,7 +1,22 @@
 """Storage entry point: opens the right store for a library.
 
-What may be asked of a store is in `storage/contract/`; `storage/sqlite/` and `storage/postgresql/`
-keep it. Each function imports its store when it is called: help and completion wait for none.
+A store holds one library: documents with labels and tokens, the files they came from, the
+register of its indexes, and settings. What may be asked of it is in `storage/sql/`: `Store`,
+`Snapshot` and `Transaction`, which `storage/sqlite/` and `storage/postgresql/` complete;
+`tests/contracts/stores/` holds both to this:
+
+* **A snapshot sees one unchanging state**, that of its first question, whatever is written
+  meanwhile. Reading never waits for a writer.
+* **A transaction is kept together or not at all.** It sees what it has written itself.
+* **Keys** are numbers of documents, ascending in the order in which they first came. A document
+  keeps its key when it changes.
+* **Strings** hold neither NUL nor halves of surrogate pairs: readers remove them, and a store
+  refuses them with a ValueError. Sizes, times and keys go up to 63 bits.
+* **Threads**: a store opened to read may be shared by threads, each with snapshots of its own;
+  one opened to write, every snapshot and every transaction belong to one thread.
+* **Errors** are those of `lpisearch.errors`; no type of a database crosses.
+
+Each function imports its store when it is called.
 """
 
 from __future__ import annotations
@@ -11,17 +26,14 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import AddressRefused, DriverMissing
 from lpisearch.places import Address
-from lpisearch.storage.contract import (
-    TOKENISER,
-    UNDER_WAY,
-    IndexEntry,
-    Prefix,
-    Snapshot,
-    Store,
-    Transaction,
-)
 from lpisearch.storage.digests import content_hash, fingerprint
 from lpisearch.storage.findings import damaged
+from lpisearch.storage.sql.filters import Prefix
+from lpisearch.storage.sql.indexes import IndexEntry
+from lpisearch.storage.sql.settings import TOKENISER, UNDER_WAY
+from lpisearch.storage.sql.snapshot import Snapshot
+from lpisearch.storage.sql.store import Store
+from lpisearch.storage.sql.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ import lpisearch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OF_A_LIBRARY = ("lpisearch.library.", "lpisearch.calls.")
+_OF_A_LIBRARY = "lpisearch.library."
 _ON_THE_SAMPLE_CORPUS = ("classify", "evaluate", "predict_labels", "topics")
 
 

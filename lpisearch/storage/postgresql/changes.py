@@ -27,7 +27,7 @@ _GONE = text("DELETE FROM document_terms WHERE document_id = ANY(CAST(:keys AS B
 
 
 class PostgreSQLChanges(SQLChanges):
-    """Writes of documents; the methods are those of `contract.DocumentChanges`."""
+    """Writes of documents."""
 
     __slots__ = ()
 

@@ -39,7 +39,7 @@ _EMPTY = text("DELETE FROM document_terms")
 
 
 class PostgreSQLHealth(SQLHealth):
-    """Damage and its repair; the methods are those of `contract.Health`."""
+    """Damage and its repair."""
 
     __slots__ = ()
 

@@ -28,7 +28,7 @@ _COLUMNS = ("folder", "name", "number", "content")
 
 
 class IndexFiles:
-    """Files by folder and name; the methods are those of `contract.WritableIndexFiles`."""
+    """Files by folder and name."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

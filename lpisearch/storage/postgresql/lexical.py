@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from lpisearch.storage.contract import Prefix
 from lpisearch.storage.postgresql.terms import MARK, all_of, any_of, phrase_expression
+from lpisearch.storage.sql.filters import Prefix
 from lpisearch.storage.sql.lexical import SQLLexical
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _BETWEEN = text(
 
 
 class PostgreSQLLexical(SQLLexical):
-    """A GIN index over vectors of the tokens; the methods are those of `contract.Lexical`."""
+    """A GIN index over vectors of the tokens."""
 
     __slots__ = ()
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lpisearch.storage.postgresql.marks import marked
-from lpisearch.storage.sql.snapshot import SQLSnapshot
-from lpisearch.storage.sql.transaction import SQLTransaction
+from lpisearch.storage.sql.snapshot import Snapshot
+from lpisearch.storage.sql.transaction import Transaction
 
 if TYPE_CHECKING:
     from lpisearch.storage.postgresql.changes import PostgreSQLChanges
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from lpisearch.storage.postgresql.vectors import ExportedVectors
 
 
-class PostgreSQLSnapshot(SQLSnapshot):
-    """One unchanging state of a library; the parts are those of `contract.Snapshot`."""
+class PostgreSQLSnapshot(Snapshot):
+    """One unchanging state of a library."""
 
     @cached_property
     def lexical(self) -> PostgreSQLLexical:
@@ -54,8 +54,8 @@ class PostgreSQLSnapshot(SQLSnapshot):
         return marked(self._connection)
 
 
-class PostgreSQLTransaction(SQLTransaction, PostgreSQLSnapshot):
-    """Changes that are kept together; the parts are those of `contract.Transaction`."""
+class PostgreSQLTransaction(Transaction, PostgreSQLSnapshot):
+    """Changes that are kept together."""
 
     @cached_property
     def changes(self) -> PostgreSQLChanges:

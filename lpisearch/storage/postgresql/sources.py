@@ -25,7 +25,7 @@ _RESERVED = text("SELECT setval('source_ids', greatest(nextval('source_ids'), :l
 
 
 class PostgreSQLSources(SQLSources):
-    """Files of documents; the methods are those of `contract.WritableSources`."""
+    """Files of documents."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The PostgreSQL implementation of `storage.contract`."""
+"""A store in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from lpisearch.storage.postgresql import schema
 from lpisearch.storage.postgresql.snapshot import PostgreSQLSnapshot, PostgreSQLTransaction
-from lpisearch.storage.sql.store import SQLStore
+from lpisearch.storage.sql.store import Store
 
 if TYPE_CHECKING:
     from lpisearch.places import Address
@@ -20,8 +20,10 @@ _SIZE = text(
 )
 
 
-class PostgreSQLStore(SQLStore[PostgreSQLSnapshot, PostgreSQLTransaction]):
-    """A library in PostgreSQL; the methods are those of `contract.Store`."""
+class PostgreSQLStore(Store):
+    """A library in PostgreSQL."""
+
+    path: Address
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, PostgreSQLSnapshot, PostgreSQLTransaction)

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lpisearch.storage.contract import Prefix
+from lpisearch.storage.sql.filters import Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -46,7 +46,7 @@ _LONGEST = 30
 
 
 class ExportedVectors:
-    """Tables of vectors; the methods are those of `contract.ExportedVectors`."""
+    """Tables of vectors."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SQLChanges(ABC):
-    """Writes of documents; the methods are those of `contract.DocumentChanges`."""
+    """Writes of documents."""
 
     connection: Connection
 
     @abstractmethod
     def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[StoredPlace]:
-        """Return the documents that have any of the ids or (source, position) places."""
+        """Return the documents that have any of the ids or (source, position) places.
+
+        A record that is gone is found at the position that it had.
+        """
 
     @abstractmethod
     def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
@@ -85,7 +88,7 @@ class SQLChanges(ABC):
         labels.apply(edits)
 
     def move(self, writes: Sequence[DocumentWrite]) -> None:
-        """Note a new place of documents whose content is unchanged."""
+        """Note a new place of documents whose content is unchanged; tokens are not looked at."""
         if not writes:
             return
         statement = (

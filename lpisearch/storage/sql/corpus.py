@@ -26,14 +26,17 @@ _PAIRS_AT_ONCE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SQLCorpus:
-    """What is counted and learned from; the methods are those of `contract.Corpus`."""
+    """What is counted and learned from."""
 
     connection: Connection
 
     def shards(
         self, wanted: Filter, between: tuple[int, int] | None = None
     ) -> Iterator[TokenShard]:
-        """Yield the tokens of all documents that pass a filter, some at a time, by key."""
+        """Yield the tokens of all documents that pass a filter, some at a time, by key.
+
+        With `between`, only those from one key to another, both included.
+        """
         within = () if between is None else (DOCUMENTS.c.id.between(*between),)
         statement = (
             select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash, TOKENS.c.tokens, TOKENS.c.checksum)
@@ -77,7 +80,10 @@ class SQLCorpus:
             yield row[0], row[1]
 
     def size(self, wanted: Filter, long: int = 0) -> tuple[int, int, int]:
-        """Return how many documents pass a filter, and the characters of their tokens."""
+        """Return how many documents pass a filter, and the characters of their tokens.
+
+        Third, the characters of those documents that have `long` or more.
+        """
         length = func.length(TOKENS.c.tokens)
         in_long = case((length >= long, length), else_=0)
         statement = (
@@ -95,7 +101,7 @@ class SQLCorpus:
         return documents, characters, in_long_ones
 
     def count_and_sum(self, wanted: Filter) -> tuple[int, int]:
-        """Return how many documents pass a filter, and the sum of their keys."""
+        """Return how many documents pass a filter, and the sum of their keys: cheap to compare."""
         keys = func.coalesce(func.sum(DOCUMENTS.c.id), 0)
         statement = select(func.count(), keys).select_from(DOCUMENTS)
         documents, total = self.connection.execute(statement.where(*conditions(wanted))).one()

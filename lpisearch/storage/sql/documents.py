@@ -61,7 +61,7 @@ _SOUND: ColumnElement[Any] = ~or_(
 
 @dataclass(frozen=True, slots=True)
 class SQLDocuments:
-    """Documents as they are shown; the methods are those of `contract.Documents`."""
+    """Documents as they are shown."""
 
     connection: Connection
 
@@ -76,7 +76,12 @@ class SQLDocuments:
         return list(self.connection.execute(by_path.order_by(DOCUMENTS.c.id)).scalars())
 
     def only(self, name: str) -> int:
-        """Return the key of the one document that an id or a path means."""
+        """Return the key of the one document that an id or a path means.
+
+        Raises
+        ------
+        DocumentNotFound, SeveralDocuments
+        """
         found = self.find(name)
         if not found:
             raise DocumentNotFound(name)
@@ -85,7 +90,7 @@ class SQLDocuments:
         return found[0]
 
     def load(self, keys: Sequence[int]) -> list[Document]:
-        """Return whole documents in the order of keys."""
+        """Return whole documents in the order of keys; one that is gone is left out."""
         ordered = sorted(keys)
         found: list[Document] = []
         for start in range(0, len(ordered), _ROWS_AT_ONCE):
@@ -99,7 +104,14 @@ class SQLDocuments:
         return self._documents(statement)
 
     def entries(self, wanted: Filter, limit: int, offset: int, sort: str = "added") -> list[Entry]:
-        """Return a page of the listing in an order of `settings.ENTRY_SORTS`."""
+        """Return a page of the listing; all of it at a limit of -1.
+
+        Parameters
+        ----------
+        sort
+            One of `lpisearch.settings.ENTRY_SORTS`: in the order of keys; newest date first, or
+            oldest; by title, path or id. What has no date or title comes last.
+        """
         columns = (
             DOCUMENTS.c.id,
             DOCUMENTS.c.external_id,
@@ -120,7 +132,15 @@ class SQLDocuments:
         ]
 
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
-        """Return what is shown of documents, by key."""
+        """Return what is shown of documents, by key; one that is gone is left out.
+
+        Parameters
+        ----------
+        keys
+            Of the documents.
+        characters
+            How much of each text is wanted; at 0 none is read.
+        """
         text = (
             func.substr(DOCUMENTS.c.text, 1, characters, type_=Text) if characters else literal("")
         )
@@ -180,7 +200,13 @@ class SQLDocuments:
         return found
 
     def count(self, wanted: Filter) -> int:
-        """Return how many documents pass a filter."""
+        """Return how many documents pass a filter.
+
+        Raises
+        ------
+        BadOption
+            A date of the filter is none; so do all that take a filter.
+        """
         statement = select(func.count()).select_from(DOCUMENTS).where(*conditions(wanted))
         return self.connection.execute(statement).scalar_one()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import ColumnElement, String, func, literal, or_, select
 
@@ -24,6 +24,24 @@ _DATE = re.compile(
     r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][\d:.,]+(Z|[+-][\d:]+)?)?)?)?", re.ASCII
 )
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+
+
+class Prefix(str):
+    """The beginning of a token, in place of a token: all that begin so are meant."""
+
+    __slots__ = ()
+
+
+class Demands(Protocol):
+    """What must and must not occur in a document."""
+
+    @property
+    def phrases(self) -> Sequence[Sequence[str]]:
+        """All of them must occur."""
+
+    @property
+    def excluded(self) -> Sequence[Sequence[str]]:
+        """None of them may occur."""
 
 
 def conditions(wanted: Filter) -> list[ColumnElement[bool]]:

@@ -73,6 +73,20 @@ class SQLHealth(ABC):
     connection: Connection
 
     @abstractmethod
+    def findings(self) -> list[Finding]:
+        """Look at everything."""
+
+    @abstractmethod
+    def repair(self) -> dict[str, int]:
+        """Remove what belongs to no document, and build the lexical index anew.
+
+        Returns
+        -------
+        dict
+            How many of what is gone for good, by what it is called.
+        """
+
+    @abstractmethod
     def _origin(self, key: int, *, is_named: bool) -> Origin:
         """Return where a document came from; by its path, if its source is not to be believed."""
 

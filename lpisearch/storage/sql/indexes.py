@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import cast, delete, select
 
-from lpisearch.storage.contract import IndexEntry
+from lpisearch.settings import IndexSpec
 from lpisearch.storage.sql.checksums import checksum_of, with_checksum
 from lpisearch.storage.sql.dialects import insert_into
 from lpisearch.storage.sql.tables import INDEXES, DamagedCell, Text
@@ -17,6 +17,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One index of the library.
+
+    Attributes
+    ----------
+    name, method, parameters
+        What was asked for.
+    fingerprint
+        Of the documents that it covers.
+    folder
+        The name of its folder below the folder of all indexes.
+    created_at, state
+        When it was built, and "ready".
+    """
+
+    name: str
+    method: str
+    parameters: dict[str, Any]
+    fingerprint: str
+    folder: str
+    created_at: str
+    state: str = "ready"
+
+    @property
+    def spec(self) -> IndexSpec:
+        """What was asked for."""
+        asked = {"name": self.name, "method": self.method}
+        return IndexSpec.from_dict(self.parameters | asked)
 
 
 _AS_STORED = select(
@@ -29,7 +60,7 @@ _AS_STORED = select(
 
 @dataclass(frozen=True, slots=True)
 class SQLIndexes:
-    """The register of indexes; the methods are those of `contract.WritableIndexes`."""
+    """The register of indexes."""
 
     connection: Connection
 

@@ -41,12 +41,16 @@ class Edit(NamedTuple):
 
 
 class SQLWritableLabels(SQLLabels):
-    """Labels, to be written; the methods are those of `contract.WritableLabels`."""
+    """Labels, to be written."""
 
     def edit(
         self, keys: Iterable[int], add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> tuple[int, int]:
-        """Give documents labels and take others away; return how many came and went."""
+        """Give documents labels and take others away; return how many came and went.
+
+        What is said here holds for new content of the documents too. A label that was predicted
+        is predicted no longer once it is given or taken away.
+        """
         if any("\0" in name for name in (*add, *remove)):
             raise ValueError("a NUL in a label")
         wanted = list(keys)
@@ -87,7 +91,10 @@ class SQLWritableLabels(SQLLabels):
             seal(self.connection, [LABELS, LABEL_EDITS], keys)
 
     def predict(self, said: Mapping[int, Sequence[LabelShare]], classifier: str, now: str) -> None:
-        """Keep what a classifier says of documents, in place of what was said of them before."""
+        """Keep what a classifier says of documents, in place of what was said of them before.
+
+        It goes with the content that it was said of.
+        """
         self.forget_predicted(said)
         facts = {"classifier": classifier, "predicted_at": now}
         values = [

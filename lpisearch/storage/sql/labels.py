@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SQLLabels:
-    """Labels and splits; the methods are those of `contract.Labels`."""
+    """Labels and splits."""
 
     connection: Connection
 

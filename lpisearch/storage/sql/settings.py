@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+UNDER_WAY = "under way"  # the setting that says which file a run was waiting for
+TOKENISER = "tokeniser"  # the setting that says how the words of a library are cut
+
+
 @dataclass(frozen=True, slots=True)
 class SQLSettings:
-    """Stored settings; the methods are those of `contract.WritableSettings`."""
+    """Stored settings."""
 
     connection: Connection
 

@@ -5,6 +5,7 @@ Each part is loaded when it is first asked for: a listing does not wait for what
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,16 +14,18 @@ from lpisearch.storage.sql import migrating
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from lpisearch.storage.contract import ExportedVectors, WritableIndexFiles
+    from lpisearch.storage.postgresql.index_files import IndexFiles
+    from lpisearch.storage.postgresql.vectors import ExportedVectors
     from lpisearch.storage.sql.corpus import SQLCorpus
     from lpisearch.storage.sql.documents import SQLDocuments
     from lpisearch.storage.sql.indexes import SQLIndexes
     from lpisearch.storage.sql.labels import SQLLabels
+    from lpisearch.storage.sql.lexical import SQLLexical
     from lpisearch.storage.sql.settings import SQLSettings
     from lpisearch.storage.sql.sources import SQLSources
 
 
-class SQLSnapshot:
+class Snapshot(ABC):
     """One unchanging state of a library; its room adds the lexical index."""
 
     def __init__(self, connection: Connection) -> None:
@@ -49,6 +52,11 @@ class SQLSnapshot:
 
         return SQLCorpus(self._connection)
 
+    @property
+    @abstractmethod
+    def lexical(self) -> SQLLexical:
+        """The store's own index over the tokens."""
+
     @cached_property
     def indexes(self) -> SQLIndexes:
         """The register of subspace indexes."""
@@ -71,14 +79,21 @@ class SQLSnapshot:
         return SQLSources(self._connection)
 
     @property
-    def index_files(self) -> WritableIndexFiles | None:
-        """The files of indexes, where the database keeps them."""
+    def index_files(self) -> IndexFiles | None:
+        """The files of indexes; None where they lie in folders beside the library."""
         return None
 
     @property
     def vectors(self) -> ExportedVectors | None:
-        """Vectors for other programs, where there can be any."""
+        """Vectors for other programs; None where no other program could ask for them."""
         return None
+
+    @abstractmethod
+    def state(self) -> str:
+        """Return a mark of this state: two snapshots with the same mark hold the same.
+
+        It is read at next to no cost; what was computed from a snapshot holds while it lasts.
+        """
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""

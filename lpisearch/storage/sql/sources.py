@@ -25,7 +25,7 @@ _COLUMNS = ("id", "path", "root", "format", "size", "mtime_ns", "read_options")
 
 @dataclass(frozen=True, slots=True)
 class SQLSources:
-    """Files of documents; the methods are those of `contract.WritableSources`."""
+    """Files of documents."""
 
     connection: Connection
 
@@ -64,7 +64,7 @@ class SQLSources:
         return (self.connection.execute(select(func.max(SOURCES.c.id))).scalar() or 0) + 1
 
     def elsewhere(self) -> set[int]:
-        """Return the keys of sources that were read by another machine: none, in a file."""
+        """Return the keys of sources that another machine has read, whose files are not here."""
         return set()
 
     def reserve(self, number: int) -> int:  # noqa: ARG002 (who writes to a file is alone)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-Seen = TypeVar("Seen")
-Changed = TypeVar("Changed")
+    from lpisearch.places import Place
+    from lpisearch.storage.sql.snapshot import Snapshot
+    from lpisearch.storage.sql.transaction import Transaction
 
 
 class Database(Protocol):
@@ -32,8 +34,8 @@ class Database(Protocol):
         """Release it."""
 
 
-class SQLStore(Generic[Seen, Changed]):
-    """An open library; its room says where it is, and how large.
+class Store(ABC):
+    """An open library, and a context manager that closes it; its room says how large it is.
 
     Parameters
     ----------
@@ -41,13 +43,22 @@ class SQLStore(Generic[Seen, Changed]):
         Open.
     snapshot, transaction
         What is made of a connection to read, and of one to write.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    writable
+        Whether `writing` may be called.
     """
+
+    path: Place
 
     def __init__(
         self,
         database: Database,
-        snapshot: Callable[[Connection], Seen],
-        transaction: Callable[[Connection], Changed],
+        snapshot: Callable[[Connection], Snapshot],
+        transaction: Callable[[Connection], Transaction],
     ) -> None:
         self.writable = database.writable
         self._database, self._snapshot, self._transaction = database, snapshot, transaction
@@ -62,14 +73,25 @@ class SQLStore(Generic[Seen, Changed]):
         """Release the file, or the connections."""
         self._database.close()
 
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """Return what it takes on the disk."""
+
     @contextmanager
-    def reading(self) -> Iterator[Seen]:
+    def reading(self) -> Iterator[Snapshot]:
         """Give a view of one unchanging state."""
         with self._database.reading() as connection:
             yield self._snapshot(connection)
 
     @contextmanager
-    def writing(self, *, durable: bool = False) -> Iterator[Changed]:
-        """Give a transaction, kept when its block ends and undone when the block raises."""
+    def writing(self, *, durable: bool = False) -> Iterator[Transaction]:
+        """Give a transaction, kept when its block ends and undone when the block raises.
+
+        Parameters
+        ----------
+        durable
+            Whether it, and all before it, are on disk when the block has ended: a power cut then
+            takes none of it back.
+        """
         with self._database.writing(durable=durable) as connection:
             yield self._transaction(connection)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lpisearch.storage.sql.snapshot import SQLSnapshot
+from lpisearch.storage.sql.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from lpisearch.storage.sql.changes import SQLChanges
+    from lpisearch.storage.sql.health import SQLHealth
     from lpisearch.storage.sql.label_changes import SQLWritableLabels
 
 
-class SQLTransaction(SQLSnapshot):
-    """Changes that are kept together; its room adds documents and health."""
+class Transaction(Snapshot):
+    """Changes that are kept together, or not at all; its room adds documents and health."""
+
+    @property
+    @abstractmethod
+    def changes(self) -> SQLChanges:
+        """Writes of documents."""
+
+    @property
+    @abstractmethod
+    def health(self) -> SQLHealth:
+        """Damage, and its repair."""
 
     @cached_property
     def labels(self) -> SQLWritableLabels:

@@ -27,7 +27,7 @@ _FIND_PLACES = text(
 
 
 class SQLiteChanges(SQLChanges):
-    """Writes of documents; the methods are those of `contract.DocumentChanges`."""
+    """Writes of documents."""
 
     __slots__ = ()
 

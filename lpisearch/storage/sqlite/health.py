@@ -56,7 +56,7 @@ _LABELLED = "SELECT CAST(name AS BLOB) FROM labels WHERE document_id = :key ORDE
 
 
 class SQLiteHealth(SQLHealth):
-    """Damage and its repair; the methods are those of `contract.Health`."""
+    """Damage and its repair."""
 
     __slots__ = ()
 

@@ -15,7 +15,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-from lpisearch.storage.contract import Prefix
+from lpisearch.storage.sql.filters import Prefix
 from lpisearch.storage.sql.lexical import SQLLexical
 from lpisearch.storage.sqlite import fulltext
 from lpisearch.storage.sqlite.fulltext import TABLE
@@ -44,7 +44,7 @@ Item = TypeVar("Item")
 
 
 class SQLiteLexical(SQLLexical):
-    """FTS5 over the stored tokens; the methods are those of `contract.Lexical`."""
+    """FTS5 over the stored tokens."""
 
     __slots__ = ()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lpisearch.storage.sql.snapshot import SQLSnapshot
-from lpisearch.storage.sql.transaction import SQLTransaction
+from lpisearch.storage.sql.snapshot import Snapshot
+from lpisearch.storage.sql.transaction import Transaction
 from lpisearch.storage.sqlite.marks import marked
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from lpisearch.storage.sqlite.lexical import SQLiteLexical
 
 
-class SQLiteSnapshot(SQLSnapshot):
-    """One unchanging state of a library; the parts are those of `contract.Snapshot`."""
+class SQLiteSnapshot(Snapshot):
+    """One unchanging state of a library."""
 
     @cached_property
     def lexical(self) -> SQLiteLexical:
@@ -30,8 +30,8 @@ class SQLiteSnapshot(SQLSnapshot):
         return str(marked(self._connection))
 
 
-class SQLiteTransaction(SQLTransaction, SQLiteSnapshot):
-    """Changes that are kept together; the parts are those of `contract.Transaction`."""
+class SQLiteTransaction(Transaction, SQLiteSnapshot):
+    """Changes that are kept together."""
 
     @cached_property
     def changes(self) -> SQLiteChanges:

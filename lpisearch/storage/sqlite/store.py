@@ -1,10 +1,10 @@
-"""The SQLite implementation of `storage.contract`."""
+"""A store in one SQLite file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from lpisearch.storage.sql.store import SQLStore
+from lpisearch.storage.sql.store import Store
 from lpisearch.storage.sqlite import schema
 from lpisearch.storage.sqlite.snapshot import SQLiteSnapshot, SQLiteTransaction
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from lpisearch.storage.sqlite.engine import Database
 
 
-class SQLiteStore(SQLStore[SQLiteSnapshot, SQLiteTransaction]):
-    """A library in one SQLite file; the methods are those of `contract.Store`."""
+class SQLiteStore(Store):
+    """A library in one SQLite file."""
+
+    path: Path
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, SQLiteSnapshot, SQLiteTransaction)

@@ -1,1 +1,0 @@
-"""Methods common to all kinds of library: local and remote."""
