@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lpisearch.records import Filter
 
 READERS = 4
-REBUILDS = 20
+REBUILDS = 12
 
 
 @pytest.fixture
