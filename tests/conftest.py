@@ -175,8 +175,8 @@ def shelf(shared: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def index_shelf(shared: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
-    """Return a maker of the library of records with an index, whose options are given by name."""
+def index_shelf(shared: Callable[..., Path], shelf: Path) -> Callable[..., Path]:
+    """Return what gives that library an index, whose options are given by name."""
 
     def copy(**options: Any) -> Path:
         def make(folder: Path) -> None:
@@ -184,7 +184,7 @@ def index_shelf(shared: Callable[..., Path], tmp_path: Path) -> Callable[..., Pa
             build_index(library, IndexOptions(**options))
 
         name = " ".join(["indexed", *(f"{key}={value}" for key, value in options.items())])
-        return copy_library(shared(name, make), tmp_path)
+        return copy_library(shared(name, make), shelf.parent)
 
     return copy
 

@@ -162,7 +162,7 @@ class RemoteLibrary:
         files: bool = True,
         options: SearchOptions | None = None,
     ) -> Answer:
-        """Find documents like one of the library, like any other, or like a file of this machine."""
+        """Find documents similar to one in the library, to another document, or to a local file."""
         params = _params(search_options(options, k, by, label, index))
         ask = self._transport.ask
         if isinstance(document, Document):

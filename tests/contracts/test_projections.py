@@ -12,18 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lpisearch.graphs import nearest
 from lpisearch.projections.base import FewerDimensions, GraphProjection, Projection
+from tests.contracts.test_embeddings import corpus
 from tests.methods import PROJECTIONS
 
 every_projection = pytest.mark.parametrize("name", sorted(PROJECTIONS))
-
-
-def corpus(n: int = 60, n_terms: int = 80, seed: int = 0) -> Any:
-    """Make documents of four topics, each with words of its own and some of all."""
-    rng = np.random.default_rng(seed)
-    topic = np.arange(n) % 4
-    rates = np.where(np.arange(n_terms) % 5 == topic[:, np.newaxis], 1.2, 0.1)
-    counts = rng.poisson(rates) + (np.arange(n_terms) == topic[:, np.newaxis])
-    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
 
 def fitted(name: str, X: Any, n_components: int = 5, **options: Any) -> Projection:

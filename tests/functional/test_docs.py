@@ -18,6 +18,7 @@ from sklearn.preprocessing import normalize
 
 import lpisearch
 from lpisearch.cli.app import app
+from tests.unit.cli.test_progress import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,14 +50,6 @@ def test_python_code_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     shutil.copytree(_ROOT / "sample_corpus" / "documents" / "sailing", tmp_path / "letters")
     X = normalize(random_array((400, 600), density=0.05, format="csr", rng=0))
     exec(compile(code, "block", "exec"), {"X": X})  # noqa: S102 (our own pages)
-
-
-class Screen(io.StringIO):
-    """A terminal that keeps what is printed."""
-
-    def isatty(self) -> bool:
-        """Say that it is one."""
-        return True
 
 
 def _tour() -> Iterator[tuple[list[str], list[str]]]:

@@ -10,15 +10,7 @@ import pytest
 from lpisearch.graphs import nearest
 from lpisearch.projections.krlpi import KRLPI
 from lpisearch.projections.rlpi import RLPI
-
-
-def corpus(n: int, n_terms: int = 60, seed: int = 0) -> Any:
-    """Make documents of three topics, at unit length."""
-    rng = np.random.default_rng(seed)
-    topic = np.arange(n) % 3
-    rates = np.where(np.arange(n_terms) % 4 == topic[:, np.newaxis], 1.0, 0.2)
-    counts = rng.poisson(rates) + (np.arange(n_terms) == topic[:, np.newaxis])
-    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+from tests.unit.projections.test_kernel_ridge import corpus
 
 
 @pytest.mark.parametrize("alpha", [0, 0.01, 1, 100, "auto"])

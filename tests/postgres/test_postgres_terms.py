@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,20 +9,13 @@ import pytest
 from lpisearch.records import Document, DocumentWrite, Filter, Source, StoredPlace
 from lpisearch.storage import Prefix, create_store
 from lpisearch.storage.postgresql.terms import MARK, as_vector
+from tests.contracts.stores.test_candidates import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.places import Address
     from lpisearch.storage import Store
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a parsed query asks of a document."""
-
-    phrases: tuple[tuple[str, ...], ...] = ()
-    excluded: tuple[tuple[str, ...], ...] = ()
 
 
 _NOW = "2026-01-01T00:00:00+00:00"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lpisearch.records import Filter
 
 READERS = 4
-REBUILDS = 20
+REBUILDS = 12
 
 
 @pytest.fixture

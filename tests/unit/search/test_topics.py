@@ -64,7 +64,7 @@ def test_the_sample_corpus(sample: Path) -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("own_sample")
 def test_terms_are_readable(library: Path) -> None:
     """Terms are words that stand in a document, not their stems; some would differ."""
     terms = {term for topic in find_topics(library).topics for term in topic.terms}
@@ -72,7 +72,7 @@ def test_terms_are_readable(library: Path) -> None:
     assert not terms & {"bicycl", "locomot", "telescop"}
 
 
-@pytest.mark.usefixtures("sample")
+@pytest.mark.usefixtures("own_sample")
 @pytest.mark.parametrize("method", ["rlpi", "olpi", "lpi", "lsi"])
 def test_any_method(library: Path, method: str) -> None:
     """Each method has topics that agree with the labels far better than chance."""
