@@ -50,7 +50,12 @@ def test_a_graph_that_cannot_work_is_refused(shelf: Path, options: IndexOptions,
 
 @pytest.mark.parametrize(
     ("strength", "said"),
-    [("0", "does not use the labels"), ("1", "dimensions: 1\\."), ("2", "dimensions: 2\\."), ("inf", "alone")],
+    [
+        ("0", "does not use the labels"),
+        ("1", "dimensions: 1."),
+        ("2", "dimensions: 2."),
+        ("inf", "alone"),
+    ],
 )
 def test_how_much_labels_count_is_said(
     records: list[dict[str, Any]], put: Callable[..., Any], library: Path, strength: str, said: str
