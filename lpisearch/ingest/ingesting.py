@@ -196,7 +196,7 @@ class _Reading:
         """Refuse a file of unknown format that was named, count one that was merely found."""
         if file.named:
             unknown = Message(
-                "unsupported file type; use ", Option("format"), " if it is a document"
+                "unsupported file type; set ", Option("format"), " if it is a document"
             )
             self._note(file, Problem(unknown if file.size else EMPTY))
             self._recorder.failures.end(file.path, file)

@@ -75,7 +75,7 @@ def test_workers_of_another_version(dask: Dask, monkeypatch: pytest.MonkeyPatch)
     """A worker whose libraries are of other versions than here does no work."""
     with cluster_at(dask.address) as cluster, spread_by(cluster):
         cluster._versions = "lpisearch 9"
-        with pytest.raises(lpisearch.LpiSearchError, match="here is lpisearch 9"):
+        with pytest.raises(lpisearch.LpiSearchError, match="this machine runs lpisearch 9"):
             list(map_parts(abs, [1]))
     monkeypatch.setattr(joining, "_COMPARED", ("numpy",))
     joining.own_versions.cache_clear()

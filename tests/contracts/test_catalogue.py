@@ -116,7 +116,7 @@ def test_the_length_of_all_documents_is_no_matter_or_refused(
     scaled = sparse.csr_array((X * factor).astype(dtype))
     estimator = METHODS[name](n_components=3, **options)
     if (dtype, factor) not in SCALES and not CATALOGUE[name].finds_clusters:
-        with pytest.raises(ValueError, match="Bring the documents to unit length"):
+        with pytest.raises(ValueError, match="Normalise the documents to unit length"):
             estimator.fit(scaled)
         return
     places = np.asarray(estimator.fit(scaled).transform(scaled), dtype=float)

@@ -262,7 +262,7 @@ class TestOnGraphs:
     def test_more_dimensions_than_the_graph_has_warn(self, name: str) -> None:
         """Where there are fewer dimensions than asked for, those are kept, with a warning."""
         X = np.eye(6)[[0, 0, 1, 1, 2, 2, 0, 1]] + 0.1
-        with pytest.warns(FewerDimensions, match="50 dimensions were asked for"):
+        with pytest.warns(FewerDimensions, match="50 dimensions were requested"):
             method = fitted(name, X, 50)
         assert method.embedding_.shape == (8, method.n_components_)
         assert 1 <= method.n_components_ <= 3

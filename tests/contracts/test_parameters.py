@@ -65,7 +65,7 @@ def test_every_choice_works(method: str, name: str, choice: str) -> None:
 )
 def test_a_value_that_cannot_work_is_refused(method: str, name: str, value: Any) -> None:
     """The error names parameter, method, what is taken, and what was given."""
-    with pytest.raises(ValueError, match=f"^{name} of {method} is .* not “{value}”$"):
+    with pytest.raises(ValueError, match=f"^{name} for {method} must be .* not “{value}”$"):
         typed(method, {name: value})
 
 

@@ -96,7 +96,7 @@ def test_order_of_documents_does_not_matter(name: str) -> None:
 def test_more_dimensions_than_rank_warn(name: str) -> None:
     """Where there are fewer dimensions than asked for, those are kept, with a warning."""
     X = np.eye(6)[[0, 0, 1, 1, 2, 2, 0, 1]] + 0.1
-    with pytest.warns(FewerDimensions, match="50 dimensions were asked for"):
+    with pytest.warns(FewerDimensions, match="50 dimensions were requested"):
         projection = fitted(name, X, 50)
     assert 1 <= projection.n_components_ <= 3
     assert projection.components_.shape == (projection.n_components_, 6)

@@ -109,7 +109,7 @@ def test_ctrl_c_leaves_quietly(shelf: Path, state: Path) -> None:
     status, printed = terminal.end()
     assert status == 0
     assert "Traceback" not in printed
-    assert "Stopped" not in printed
+    assert "Interrupted" not in printed
     assert state.exists()
 
 

@@ -241,7 +241,7 @@ def test_an_empty_file_becomes_a_library(
 
 def test_a_library_in_a_folder_that_is_not_there(library: Path) -> None:
     """A library in a missing folder is a stated error that names the folder."""
-    with pytest.raises(LpiSearchError, match=f"no folder {library.parent}/nowhere"):
+    with pytest.raises(LpiSearchError, match=f"the folder {library.parent}/nowhere does not exist"):
         create_library(library.parent / "nowhere" / "library.db")
 
 

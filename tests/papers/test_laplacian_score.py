@@ -64,7 +64,7 @@ def test_a_term_that_all_share_alike_is_no_feature() -> None:
     """About its mean it is nothing; without the mean (equation 7) it would be the best of all."""
     X = np.hstack([documents(), np.full((40, 1), 0.3)])
     centred = LaplacianScore(31, n_neighbors=5)
-    with pytest.warns(UserWarning, match="31 dimensions were asked for"):
+    with pytest.warns(UserWarning, match="31 dimensions were requested"):
         centred.fit(X)
     assert np.isinf(centred.scores_[30])
     assert 30 not in centred.selected_

@@ -142,7 +142,7 @@ def test_the_command_line_takes_an_address(
         assert "geheim" not in result.output + result.stderr
         return result.output
 
-    assert "There is no library" in run("--db", url, "status")
+    assert "No library found" in run("--db", url, "status")
     assert '"added": 1' in run("--db", url, "ingest", str(root), "--json")
     monkeypatch.setenv("LPISEARCH_DB", url)
     assert str(default_path()) == str(address)

@@ -95,8 +95,8 @@ def test_values_of_json_are_said_whole() -> None:
         ),
         (
             IndexNotFound("b", ["a"]),
-            'The library has no index “b”, only: a. Next: library.index(name="b")',
-            "The library has no index “b”, only: a. Next: lpisearch index --name b",
+            'The library has no index “b”; it has: a. Next: library.index(name="b")',
+            "The library has no index “b”; it has: a. Next: lpisearch index --name b",
         ),
         (LpiSearchError("It is so."), "It is so.", "It is so."),
     ],

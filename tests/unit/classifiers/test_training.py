@@ -188,7 +188,7 @@ def test_labels_that_do_not_do(own: list[list[str]], reason: str) -> None:
 def test_a_split_of_wordless_documents() -> None:
     """If nothing is left to learn from, that is said."""
     empty = csr_array(np.zeros((4, N_TERMS), np.float32))
-    assert "no labelled document with a known word" in _reason(_learn(empty, [["a"], ["b"]] * 2))
+    assert "no labelled document with known words" in _reason(_learn(empty, [["a"], ["b"]] * 2))
 
 
 def test_no_labels() -> None:

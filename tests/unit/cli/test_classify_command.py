@@ -34,7 +34,7 @@ def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
     assert found["decided"] == records[0]["labels"]
     assert found["input"] == records[0]["text"]
     assert found["labels"][0]["label"] == records[0]["labels"][0]
-    assert sum(each["share"] for each in found["labels"]) == pytest.approx(1, abs=1e-5)
+    assert sum(each["probability"] for each in found["labels"]) == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.usefixtures("indexed")
@@ -44,7 +44,7 @@ def test_a_text_in_a_pipe(cli: Cli, records: list[dict[str, Any]], classifier: s
     done = cli("classify", records[0]["text"], "-k", "2", "--classifier", classifier)
     assert done.exit_code == 0
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert lines[0] == ["label", "share"]
+    assert lines[0] == ["label", "probability"]
     assert lines[1][0] == records[0]["labels"][0]
     assert lines[1][1].endswith("%")
     assert len(lines) == 3
@@ -58,7 +58,7 @@ def test_files_and_standard_input(
     root = folder({"a.txt": records[0]["text"], "b.txt": "zyzzyva", "c.txt": ""})
     done = cli("classify", root / "a.txt", root / "b.txt", root / "c.txt", "-", text="!?")
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert lines[0] == ["input", "label", "share", "or", "note"]
+    assert lines[0] == ["input", "label", "probability", "or", "note"]
     assert lines[1][:2] == ["-", ""]
     assert lines[2][:2] == [str(root / "a.txt"), records[0]["labels"][0]]
     assert lines[3][1:] == ["", "", "", "none of its words is in the index"]
@@ -84,7 +84,7 @@ def test_none_of_these(
     assert found["none_of_these"] is True
     assert found["labels"][0]["label"] == records[0]["labels"][0]
     done = cli("classify", text, "--confidence", "1")
-    assert done.stdout.startswith("label\tshare\n")
+    assert done.stdout.startswith("label\tprobability\n")
     assert done.stderr == "None of these: no label reached 100.0%.\n"
     root = folder({"a.txt": text, "b.txt": "zyzzyva"})
     lines = cli("classify", root / "a.txt", root / "b.txt", "--confidence", "1").stdout.splitlines()
@@ -113,7 +113,7 @@ def test_no_answer(cli: Cli) -> None:
 def test_stated_errors(cli: Cli, folder: Callable[..., Path]) -> None:
     """What cannot be done is one line with the next step."""
     root = folder({"a.bin": b"\x00\x01"})
-    assert "nothing at nowhere.txt" in _error(cli("classify", "nowhere.txt"))
+    assert "No such file or folder: nowhere.txt" in _error(cli("classify", "nowhere.txt"))
     assert "unsupported file type" in _error(cli("classify", root / "a.bin"))
     assert "did you mean svm?" in _error(cli("classify", "x", "--classifier", "svn"), 2)
     assert "-k: must be at least 1, not 0" in _error(cli("classify", "x", "-k", "0"), 2)
@@ -133,8 +133,8 @@ def test_before_there_is_an_index(cli: Cli) -> None:
 
 def test_before_there_is_a_library(cli: Cli) -> None:
     """Both verbs say that there is no library."""
-    assert "There is no library" in _error(cli("classify", "ship"))
-    assert "There is no library" in _error(cli("topics"))
+    assert "No library found" in _error(cli("classify", "ship"))
+    assert "No library found" in _error(cli("topics"))
 
 
 @pytest.mark.usefixtures("shelf")
@@ -160,7 +160,7 @@ def test_topics_as_json(cli: Cli) -> None:
     first = found["topics"][0]
     assert set(first) == {"number", "size", "terms", "documents", "labels"}
     assert set(first["documents"][0]) == {"id", "title", "cosine"}
-    assert first["labels"][0]["share"] == 1
+    assert first["labels"][0]["probability"] == 1
     assert _value(cli("topics", "--json"))["chosen"]
 
 
@@ -198,7 +198,7 @@ def test_predictions_are_written_and_undone(cli: Cli, put: Callable[..., Any]) -
     assert [each["label"] for each in hit["predicted"]] == ["sea"]
     assert _value(cli("classify", "--undo", "new", "--json")) == {"documents": 1}
     assert cli("docs", "list", "--predicted", "sea").stdout.count("\n") == 1
-    assert "only one of them" in _error(cli("classify", "--undo", "--write"), 2)
+    assert "cannot be used together" in _error(cli("classify", "--undo", "--write"), 2)
 
 
 def test_ids_may_look_like_labels(cli: Cli, put: Callable[..., Any]) -> None:

@@ -195,4 +195,4 @@ def test_an_index_that_is_not_there(cli: Cli) -> None:
 
 def test_no_library(cli: Cli) -> None:
     """Without a library there is nothing to show."""
-    assert "There is no library" in _error(cli("topics", "--method", "spg"), 1)
+    assert "No library found" in _error(cli("topics", "--method", "spg"), 1)

@@ -154,7 +154,7 @@ def test_an_interrupt_of_a_verb(cli: Cli, notes: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("lpisearch.maintenance.status.library_status", interrupt)
     done = cli("status")
     assert (done.exit_code, done.stdout) == (130, "")
-    assert "Stopped." in done.stderr
+    assert "Interrupted." in done.stderr
 
 
 def test_an_interrupt_at_the_start(
@@ -170,7 +170,7 @@ def test_an_interrupt_at_the_start(
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 130
-    assert "Stopped." in capsys.readouterr().err
+    assert "Interrupted." in capsys.readouterr().err
 
 
 def test_the_path_comes_from_the_environment(

@@ -206,7 +206,7 @@ def test_a_library_that_is_missing_or_none(cli: Cli, library: Path) -> None:
     for word in ((), ("similarity",), ("sweep", "cluster")):
         done = cli("evaluate", *word)
         assert (done.exit_code, done.stdout) == (1, "")
-        assert "There is no library" in done.stderr
+        assert "No library found" in done.stderr
     library.write_text("a text, not a database\n" * 100)
     done = cli("evaluate", "cluster")
     assert done.exit_code == 1

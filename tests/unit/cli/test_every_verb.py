@@ -42,7 +42,7 @@ def test_help_shows_examples_and_what_holds_everywhere(verb: str) -> None:
     """Each verb's help has examples, --db, --debug, and no type of Python."""
     printed = _run(*verb.split(), "--help").stdout
     assert printed.count(f"\n    lpisearch {verb}") >= len(EXAMPLES[verb]) > 0
-    assert "\nEverywhere:\n  --db FILE " in printed
+    assert "\nGlobal options:\n  --db FILE " in printed
     assert "--debug" in printed
     assert "<list[" not in printed
     assert max(map(len, printed.splitlines())) <= 80
@@ -73,7 +73,7 @@ def test_many_options_stand_under_headings(verb: str) -> None:
     printed = _run(verb, "--help").stdout
     headings = [line for line in printed.splitlines() if line.endswith(":") and line[0] != " "]
     assert len(headings) >= 6
-    assert {"Which documents:", "Output:"} <= set(headings)
+    assert {"Filters:", "Output:"} <= set(headings)
 
 
 def test_the_library_is_named_before_or_after_the_verb(shelf: Path, tmp_path: Path) -> None:

@@ -50,7 +50,12 @@ def test_one_json_value(cli: Cli, method: str) -> None:
 
 def test_help_names_every_method(cli: Cli) -> None:
     """The help of --method is the list of what can be asked for."""
-    named = set(command._METHODS.removesuffix(".").replace(" or ", ", ").split(", "))
+    named = set(
+        command._METHODS.removeprefix("Method: ")
+        .removesuffix(".")
+        .replace(" or ", ", ")
+        .split(", ")
+    )
     assert named == set(METHODS)
     assert "eigenmaps or krlpi." in " ".join(cli("index", "--help").stdout.split())
 
@@ -61,7 +66,7 @@ def test_what_is_said_without_json(cli: Cli) -> None:
     done = cli("index")
     assert done.exit_code == 0
     assert done.stderr.startswith("40 documents, about ")
-    assert "MB and" in done.stderr
+    assert "MB of memory" in done.stderr
     lines = dict(line.split("\t") for line in done.stdout.splitlines())
     assert (lines["method"], lines["documents"], lines["terms"]) == ("rlpi", "40", "58")
     assert lines["graph"].endswith("0 documents without a neighbour")
@@ -114,7 +119,7 @@ def test_a_build_that_ended_early_is_gone_on_with(
         patch.setattr("lpisearch.indexes.steps._scaled", end)
         done = cli("index")
     assert done.exit_code == 130
-    assert "is gone on with" in done.stderr
+    assert "can be resumed" in done.stderr
     lines = dict(line.split("\t") for line in cli("index").stdout.splitlines())
     assert lines["resumed after"] == "counting terms, writing postings, map"
 
@@ -122,9 +127,9 @@ def test_a_build_that_ended_early_is_gone_on_with(
 _BAD = {
     "--method lsl": "did you mean lsi?",
     "--method transformers": "choose one of: rlpi, olpi, lpi, lsi",
-    "--dims 0": "not a number of dimensions",
-    "--dims -2": "not a number of dimensions",
-    "--dims 40": "more than the 40 documents",
+    "--dims 0": "must be at least 1",
+    "--dims -2": "must be at least 1",
+    "--dims 40": "need more than 40 documents",
     "--dims many": "must be auto or a number",
     "--dims 2.5": "must be auto or a number",
     "--alpha -1": "must be between 0 and",
@@ -132,19 +137,19 @@ _BAD = {
     "--alpha inf": "must be between 0 and",
     "--alpha strong": "must be auto or a number",
     "--method lsi --alpha 1": "does not use alpha",
-    "--neighbours 0": "not a number of neighbours",
+    "--neighbours 0": "must be at least 1",
     "--neighbours few": "",
     "--weighting idf": "choose one of: tf, tfidf, log-tfidf, bm25",
     "--labels maybe": "choose one of: ignore, use",
     "--method lsi --labels use": "does not use labels",
     "--where sea": "not KEY=VALUE",
-    "--where label=": "label= says nothing",
+    "--where label=": "label= has no value",
     "--where =blue": "not KEY=VALUE",
     "--where since=yesterday": "is not a date",
     "--where path=a --where path=b": "given more than once",
     "--name a/b": "may contain only letters",
     "--name ": "may contain only letters",
-    "--seed -1": "not between 0",
+    "--seed -1": "must be between 0",
     "--seed x": "",
     "--wait -1": "",
     "--memory 4": "is not a size such as 500M or 4G",
@@ -200,7 +205,7 @@ def test_no_library_and_no_documents(cli: Cli, library: Path, put: Put) -> None:
     """Without a library none is made; one without documents says how they come in."""
     done = cli("index", "--json")
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "There is no library" in done.stderr
+    assert "No library found" in done.stderr
     assert not library.exists()
     put([])
     done = cli("index", "--json")
@@ -229,7 +234,7 @@ def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
     assert _value(cli("status", "--json"))["indexes"][0]["state"] == "damaged"
     doctor = cli("doctor")
     assert doctor.exit_code == 1
-    assert f"next: {build}" in doctor.stderr
+    assert f"Next: {build}" in doctor.stderr
     assert _value(cli("doctor", "--json"), status=1)["ok"] is False
     report = put([{"id": "new", "text": "boat"}], name="new")
     assert report.index_notes[0].endswith('library.index(name="n", method="lsi")')

@@ -53,7 +53,7 @@ def test_edges_are_weighed_as_asked(cli: Cli, library: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--set", "cardinality=2"), "rlpi has no “cardinality”"),
+        (("--set", "cardinality=2"), "rlpi has no parameter “cardinality”"),
         (("--set", "tolerence=2"), "(did you mean tolerance?). Next: choose one of: "),
         (("--set", "tolerance=-1"), "tolerance for rlpi must be a number of at least 0, not “-1”"),
         (("--set", "tolerance"), "“tolerance” is not NAME=VALUE"),
@@ -97,8 +97,8 @@ def test_words_are_swept_too(cli: Cli) -> None:
             ("--set", "cardinality=2,3", "--set", "tolerance=1,2"),
             "cannot vary cardinality and tolerance",
         ),
-        (("--set", "cardinality=2,3", "--over", "dims"), "already said: cardinality"),
-        (("--set", "cardinality=2,many"), "cardinality of spg is a whole number"),
+        (("--set", "cardinality=2,3", "--over", "dims"), "--set already varies cardinality"),
+        (("--set", "cardinality=2,many"), "cardinality for spg must be a whole number"),
         (("--set", "breadth=2,3"), "“breadth” cannot be varied"),
         (("--graph", "label"), "which only classify uses"),
     ],

@@ -81,7 +81,7 @@ def test_a_query_opens_what_it_found(cli: Cli, started: list[list[str]]) -> None
     path = json.loads(done.stdout)[1]["path"]
     assert done.stderr.endswith(f"Opened {path}.\n")
     assert started == [["xdg-open", path]]
-    assert "has no hit 7" in cli("query", "ships", "--open", "7").stderr
+    assert "has no result 7" in cli("query", "ships", "--open", "7").stderr
 
 
 def test_a_document_by_its_name(cli: Cli, notes: Path, started: list[list[str]]) -> None:
@@ -96,7 +96,7 @@ def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
     """No answer yet, no such hit, no such document: each with what to do next."""
     assert "There is no earlier search to open a result from." in cli("open", "1").stderr
     cli("query", "ships", "--by", "lexical")
-    assert "has no hit 3: it has results 1 to 2." in cli("open", "3").stderr
+    assert "has no result 3; it returned results 1 to 2." in cli("open", "3").stderr
     cli("similar", "b.txt")
     assert "No document has the id or path" in cli("open", "nothing").stderr
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
 def test_an_answer_of_another_library(cli: Cli, notes: Path, started: list[list[str]]) -> None:
     """A number is not taken for a hit of a library that was not asked."""
     remember(notes / "other.db", _answer(str(notes / "b.txt")))
-    assert "was of" in cli("open", "1").stderr
+    assert "was in" in cli("open", "1").stderr
     assert started == []
 
 
@@ -120,7 +120,7 @@ def test_what_is_kept(tmp_path: Path, state: Path) -> None:
     assert recall(1) == Place("id1", "/a.pdf", "12")
     for broken in ("", "[]", '{"library": "a"}'):
         file.write_text(broken)
-        with pytest.raises(LpiSearchError, match="no answer"):
+        with pytest.raises(LpiSearchError, match="no earlier search"):
             recall(1)
 
 
@@ -131,9 +131,9 @@ def test_what_is_kept(tmp_path: Path, state: Path) -> None:
         ("a.txt", "has no file to open"),
         ("https://example.org/a.txt", "has no file to open"),
         ("-", "has no file to open"),
-        ("/nowhere/a.txt", "no file"),
-        ("//server/share/a.txt", "no file"),
-        ("/", "no file"),
+        ("/nowhere/a.txt", "no longer exists"),
+        ("//server/share/a.txt", "no longer exists"),
+        ("/", "no longer exists"),
     ],
 )
 def test_only_files_that_are_there(started: list[list[str]], path: str, says: str) -> None:

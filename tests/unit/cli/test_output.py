@@ -34,7 +34,7 @@ def test_a_first_and_a_second_ingest(cli: Cli, folder: Callable[..., Path]) -> N
     assert _lines(first)[0].startswith("1 added, 0 updated, 0 unchanged, 0 removed, 0 failed in ")
     passed_over, language = first.stderr.splitlines()
     assert passed_over == "Skipped, unsupported format: .exe (1)"
-    assert language.startswith("language: english")
+    assert language.startswith("Language: english")
     second = cli("ingest", root)
     assert "0 added, 0 updated, 1 unchanged" in _lines(second)[0]
     assert "No changes." in second.stderr
@@ -97,7 +97,7 @@ def test_what_is_left_out_is_said(cli: Cli, folder: Callable[..., Path]) -> None
     }
     root = folder({**files, "skip.txt": "three"})
     errors = cli("ingest", root, "--exclude", "skip*").stderr
-    said = "Left out: 1 by --exclude, 1 by .gitignore, 1 folder of packages, 2 hidden"
+    said = "Excluded: 1 by --exclude, 1 by .gitignore, 1 folder of installed packages, 2 hidden"
     assert f"{said} (include with --no-ignore, --hidden)" in errors
     assert "2 added" in _lines(cli("ingest", root, "--no-ignore"))[0]
 
@@ -110,7 +110,7 @@ def test_a_language_that_is_cut_in_pairs(
     done = cli("ingest", folder({"a.txt": "我喜欢船"}), "--language", language)
     assert done.exit_code == 2
     assert "pairs of characters" in done.stderr
-    assert "Next: ask for --language none or omit the option" in done.stderr
+    assert "Next: use --language none or omit the option" in done.stderr
     assert not library.exists()
     assert cli("ingest", folder({}), "--language", "none").exit_code == 0
 
@@ -154,7 +154,7 @@ def test_other_commands_say_what_they_did(cli: Cli, folder: Callable[..., Path])
     """Commands without a table say in one line what they did."""
     root = folder({"a.txt": "One.", "b.txt": "Two."})
     cli("ingest", root)
-    assert _lines(cli("docs", "delete", "a.txt")) == ["Removed 1."]
+    assert _lines(cli("docs", "delete", "a.txt")) == ["Documents removed: 1."]
     assert _lines(cli("db", "check")) == ["The tables match the expected schema."]
     assert _lines(cli("db", "retokenise")) == ["1 documents."]
     assert _lines(cli("db", "backup", root / "copy.db")) == [f"Copied to {root / 'copy.db'}."]
@@ -245,7 +245,7 @@ def test_watching_outlives_what_passes(
     done = cli("ingest", root, "--watch", "--wait", "0")
     assert done.exit_code == 130
     assert [line[:7] for line in done.stdout.splitlines() if " added" in line] == ["1 added"] * 3
-    assert done.stderr.count(f"No such file or folder: {root}. Trying again.") == 1
+    assert done.stderr.count(f"No such file or folder: {root}. Retrying.") == 1
     assert done.stderr.count("is locked: lpisearch index") == 1
 
 

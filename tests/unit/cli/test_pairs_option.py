@@ -98,12 +98,12 @@ def test_a_method_without_a_graph_takes_no_pairs(cli: Cli, ids: list[str], tmp_p
     file = tmp_path / "pairs.txt"
     file.write_text(f"must {ids[0]} {ids[1]}", encoding="utf-8")
     done = cli("index", "--method", "lsi", "--pairs", file)
-    assert "lsi has no graph" in done.stderr
+    assert "lsi does not use a graph" in done.stderr
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """A missing file, or one that is no text, is a stated error."""
-    with pytest.raises(PairsUnreadable, match="vanished"):
+    with pytest.raises(PairsUnreadable, match="no such file"):
         read_pairs(tmp_path / "none.txt")
     file = tmp_path / "pairs.txt"
     file.write_bytes(b"must \xff a\n")

@@ -173,7 +173,7 @@ def test_an_explanation(cli: Cli) -> None:
         (["x", "--by", "semantik"], 2, "did you mean semantic"),
         (["x", "--label", "baknig"], 2, "did you mean baking"),
         (["x", "--where", "nothing"], 2, "KEY=VALUE"),
-        (["x", "--json", "--csv"], 2, "choose one of"),
+        (["x", "--json", "--csv"], 2, "cannot be used together"),
         (["x", "--index", "nowhere"], 1, "no index “nowhere”"),
         (["--like", "nowhere"], 1, "“nowhere”"),
         (["--queries", "/nowhere"], 1, "/nowhere"),

@@ -125,7 +125,7 @@ def test_a_table_of_others_is_not_replaced(cli: Cli, shelf: Path, tmp_path: Path
     words = ("evaluate", "similarity", "--report", table.parent)
     done = cli(*words, "--methods", "terms,lsi")
     assert done.exit_code == 1
-    assert "similarity.csv is there already" in done.stderr
+    assert "similarity.csv already exists" in done.stderr
     assert table.read_text(encoding="utf-8") == "mine"
     assert cli(*words, "--methods", "terms,lsi", "--force").exit_code == 0
     assert table.read_text(encoding="utf-8") != "mine"
@@ -143,7 +143,7 @@ def test_force_replaces_all_but_the_library_itself(cli: Cli, precious: dict[str,
     for name in (library, link):
         done = cli("docs", "export", name, "--force")
         assert done.exit_code == 2
-        assert "is part of the library itself" in done.stderr
+        assert "is one of the library's own files" in done.stderr
     assert library.read_bytes().startswith(b"SQLite format 3")
 
 
@@ -157,7 +157,7 @@ def test_no_verb_takes_a_place_of_the_library(cli: Cli, shelf: Path, name: str) 
     for words in (("docs", "export"), ("docs", "export", "--force"), ("db", "backup")):
         done = cli(*words, place)
         assert done.exit_code == 2
-        assert "part of the library itself" in done.stderr
+        assert "one of the library's own files" in done.stderr
         assert not place.exists()
 
 

@@ -188,7 +188,7 @@ def test_a_build_takes_options_of_python(dated: Path) -> None:
     [
         (["sea"], "“sea” is not KEY=VALUE"),
         (["=sea"], "“=sea” is not KEY=VALUE"),
-        (["since="], "since= says nothing"),
+        (["since="], "since= has no value"),
         (["since=2024", "since=2025"], "since is given more than once"),
     ],
 )

@@ -47,7 +47,9 @@ def finding(library: Path) -> Callable[[], Finding]:
     """Return a reader of what `doctor` says of the only index."""
 
     def read() -> Finding:
-        (one,) = [one for one in lpisearch.open(library).examine() if one.check.startswith("index")]
+        (one,) = [
+            one for one in lpisearch.open(library).examine() if one.check.startswith("index “")
+        ]
         return one
 
     return read

@@ -193,7 +193,7 @@ def test_several_indexes_lie_beside_each_other(
     assert open_index(library).vectors.shape[1] == 3
     assert open_index(library, "Ähre.2-b").manifest.name == "Ähre.2-b"
     sound()
-    with pytest.raises(IndexNotFound, match="only: default, Ähre") as caught:
+    with pytest.raises(IndexNotFound, match="it has: default, Ähre") as caught:
         open_index(library, "nothing")
     assert caught.value.next_step == 'library.index(name="nothing")'
 
@@ -403,24 +403,24 @@ def test_a_damaged_index_names_the_command_that_builds_it(
 _BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"method": "rlpj"}, "did you mean rlpi"),
     ({"method": "LSI"}, "did you mean lsi"),
-    ({"method": ""}, "no method"),
-    ({"dims": 0}, "not a number of dimensions"),
-    ({"dims": -3}, "not a number of dimensions"),
-    ({"dims": 40}, "more than the 40 documents"),
-    ({"dims": 10**30}, "more than the 40 documents"),
+    ({"method": ""}, "unknown method"),
+    ({"dims": 0}, "must be at least 1"),
+    ({"dims": -3}, "must be at least 1"),
+    ({"dims": 40}, "need more than 40 documents"),
+    ({"dims": 10**30}, "need more than 40 documents"),
     ({"alpha": -0.1}, "must be between 0 and"),
     ({"alpha": float("nan")}, "must be between 0 and"),
     ({"alpha": float("inf")}, "must be between 0 and"),
     ({"alpha": 1e31}, "must be between 0 and 1e"),
     ({"alpha": 1.0, "method": "lsi"}, "does not use alpha"),
-    ({"neighbours": 0}, "not a number of neighbours"),
-    ({"neighbours": -1}, "not a number of neighbours"),
+    ({"neighbours": 0}, "must be at least 1"),
+    ({"neighbours": -1}, "must be at least 1"),
     ({"weighting": "tfidff"}, "did you mean tfidf"),
-    ({"weighting": ""}, "not known"),
+    ({"weighting": ""}, "unknown"),
     ({"labels": "yes"}, "unknown value"),
     ({"labels": "use", "method": "lsi"}, "does not use labels"),
-    ({"seed": -1}, "not between 0"),
-    ({"seed": 2**32}, "not between 0"),
+    ({"seed": -1}, "must be between 0"),
+    ({"seed": 2**32}, "must be between 0"),
     ({"name": ""}, "may contain only letters"),
     ({"name": "../up"}, "may contain only letters"),
     ({"name": "a b"}, "may contain only letters"),
@@ -478,7 +478,10 @@ _POOR: dict[str, tuple[list[dict[str, Any]], str]] = {
         [{"id": n, "text": "\U00013000\ue000\U000f0000"[at:]} for at, n in enumerate("ab")],
         "",
     ),
-    "all the same": ([{"id": n, "text": "ship boat sail"} for n in "abcdef"], "tells"),
+    "all the same": (
+        [{"id": n, "text": "ship boat sail"} for n in "abcdef"],
+        "cannot be distinguished",
+    ),
     "one word each": ([{"id": n, "text": f"word{n}"} for n in "abcdef"], ""),
     "two documents": ([{"id": "a", "text": "ship boat"}, {"id": "b", "text": "boat cake"}], ""),
     "one with words": ([{"id": "a", "text": "ship boat"}, {"id": "b", "text": "!"}], ""),

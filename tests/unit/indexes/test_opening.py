@@ -251,4 +251,4 @@ def test_documents_are_counted_once_for_each_state(
         assert len(counted) == 1
         lpisearch.open(shelf).delete("sea/0")
         with indexes.reading() as reading:
-            assert "behind" in reading.behind()
+            assert "out of date" in reading.behind()

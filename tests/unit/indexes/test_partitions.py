@@ -104,7 +104,7 @@ def test_rare_terms_are_left_out_and_said(shelf: Path, tmp_path: Path) -> None:
     total = sum(part.rows().nnz for part in few.rows.parts())
     assert total == few.arrays["all_frequencies"].sum()
     left = len(every.arrays["all_frequencies"]) - 20
-    assert few.facts["note"].startswith(f"{left} rare terms were left out")
+    assert few.facts["note"].startswith(f"{left} rare terms were dropped")
 
 
 @given(

@@ -317,7 +317,7 @@ def test_a_binary_file_that_is_named(folder: Callable[..., Path], ingest: Ingest
     assert (report.failed, report.skipped) == (0, {".exe": 1})
     report = ingest(root / "a.exe")
     assert [one.path for one in report.failures] == [str(root / "a.exe")]
-    assert "its format if" in report.failures[0].reason
+    assert "set format if" in report.failures[0].reason
 
 
 def test_why_a_file_was_given_up_is_named_among_many_failures(

@@ -360,7 +360,7 @@ def test_an_id_of_another_file_is_refused_where_ids_are_global(
 
 def test_ids_are_file_or_global(folder: Callable[..., Path], ingest: Ingest, library: Path) -> None:
     """Any other word is wrong usage, before anything is made."""
-    with pytest.raises(BadOption, match="ids: “row” is neither"):
+    with pytest.raises(BadOption, match="ids: must be file or global"):
         ingest(folder(_NOTES), ids="row")
     assert not library.exists()
 
@@ -375,7 +375,7 @@ def test_an_id_twice_in_one_file_is_refused(
     report = ingest(root, batch_documents=batch_documents)
     assert _counts(report) == {"added": 3, "failed": 2}
     assert [one.where for one in report.failures] == ["document 4", "document 5"]
-    assert "the id “a” occurs twice" in report.failures[0].reason
+    assert "the id “a” is used twice" in report.failures[0].reason
     assert list(held().values()) == [("0", None), ("1", None), ("2", None)]
     assert _counts(ingest(root, batch_documents=batch_documents)) == {"unchanged": 3, "failed": 2}
 

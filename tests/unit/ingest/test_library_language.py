@@ -29,7 +29,7 @@ def test_the_first_documents_tell_the_language(put: Ingest, library: Path) -> No
     """A library of German documents is cut as German, and says so."""
     report = put([{"text": GERMAN}, {"text": "Ein Haus mit einem Garten ist nicht groß."}])
     assert library_status(Session(library))["language"] == "german"
-    assert report.notes == ["Language: german (detected in 2 documents; language to set)"]
+    assert report.notes == ["Language: german (detected in 2 documents; language changes it)"]
 
 
 def test_the_language_stays(put: Ingest, library: Path) -> None:
@@ -83,5 +83,5 @@ def test_the_command_says_the_language(
 ) -> None:
     """The note is on stderr, so that --json stays one value."""
     result = cli("ingest", folder({"a.txt": GERMAN}))
-    assert "language: german" in result.stderr
+    assert "Language: german" in result.stderr
     assert "language" not in result.stdout

@@ -87,7 +87,7 @@ def test_what_is_said_by_hand_survives_another_ingest(
             {"add": "x", "remove": ("y", "x")},
             "“x” cannot be both added and removed",
         ),
-        ([], {"add": "x"}, "none is named"),
+        ([], {"add": "x"}, "give document ids"),
         (["home/b.txt"], {"add": "x", "where": Filter(path="home")}, "not both"),
     ],
 )

@@ -38,7 +38,7 @@ def test_negative_weights_are_refused(method: Any, stage: str) -> None:
 def test_no_more_factors_than_documents_or_terms(method: Any) -> None:
     """More factors than documents with a term, or than terms, are not made; a warning says so."""
     X = np.vstack([counts(6), np.zeros((3, 20))])
-    with pytest.warns(FewerDimensions, match="50 dimensions were asked for, .* only 6"):
+    with pytest.warns(FewerDimensions, match="50 dimensions were requested, .* only 6"):
         estimator = method(50).fit(X)
     assert estimator.n_components_ == 6
     assert estimator.embedding_.shape == (9, 6)

@@ -96,7 +96,7 @@ def test_a_response_without_a_term_is_left_out(cls: Any) -> None:
     # Two pairs of equal documents: the graph has a vector for the pairs, and one within each.
     X = np.array([[1.0], [1], [2], [2]])
     W = np.kron(np.eye(2), [[1, 0.5], [0.5, 1]])
-    with pytest.warns(FewerDimensions, match="3 dimensions were asked for"):
+    with pytest.warns(FewerDimensions, match="3 dimensions were requested"):
         projection = cls(3).fit(X, affinity=W)
     np.testing.assert_allclose(projection.eigenvalues_, [1])
 
@@ -156,7 +156,9 @@ class TestPenalty:
     def test_so_large_that_nothing_is_left(self) -> None:
         """The error names β, and from where on something is left; just below, it is."""
         X = documents()
-        with pytest.raises(ValueError, match="beta is 5000: every coefficient is 0") as caught:
+        with pytest.raises(
+            ValueError, match="beta is 5000, which makes every coefficient 0"
+        ) as caught:
             SLPI(2, beta=5000).fit(X)
         most = float(str(caught.value).split("Below ")[1].split()[0])
         with pytest.warns(FewerDimensions):

@@ -165,7 +165,7 @@ def test_memory_is_limited(source: SourceFile) -> None:
 def test_processor_time_is_limited(source: SourceFile) -> None:
     """A reader that computes for too long is ended, though it says something now and then."""
     with IsolatedReaders(_OPTIONS, 1, seconds=1) as readers:
-        with pytest.raises(ReaderError, match=r"takes more than 1 s of processor time"):
+        with pytest.raises(ReaderError, match=r"needs more than 1 s of CPU time"):
             deque(readers.submit(source, _misbehaving("DRIVEL")), maxlen=0)
         assert _document(readers, source).text == "A note."
 

@@ -76,7 +76,7 @@ def test_message_without_subject_has_the_file_name(tmp_path: Path) -> None:
 
 def test_file_without_headers_is_an_error(tmp_path: Path) -> None:
     """A line before the first blank one that is no header ends it."""
-    with pytest.raises(ReaderError, match="it does not begin with header lines"):
+    with pytest.raises(ReaderError, match="it does not start with header lines"):
         _read(tmp_path / "1", b"From: ann\nwords\n\nbody\n")
 
 

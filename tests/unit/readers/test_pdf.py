@@ -211,7 +211,9 @@ def scanned(*texts: str) -> bytes:
 
 def test_a_scanned_file_says_how_many_pages_are_images(tmp_path: Path) -> None:
     """A file of images alone is refused with their number, and the option that reads them."""
-    with pytest.raises(ReaderError, match=r"scanned: 2 of 2 pages are images, .* with ocr"):
+    with pytest.raises(
+        ReaderError, match=r"scanned: 2 of 2 pages are images without text; .* with ocr"
+    ):
         _read(tmp_path / "a.pdf", scanned("Boats float.", "So do ships."))
     with pytest.raises(ReaderError, match="scanned: its only page is an image"):
         _read(tmp_path / "a.pdf", scanned("Boats float."))
@@ -222,7 +224,7 @@ def test_pages_that_are_images_are_warned_of(tmp_path: Path) -> None:
     problem, document = _read(tmp_path / "a.pdf", scanned("", "Boats float."))
     assert isinstance(problem, Problem)
     assert problem.warning
-    assert problem.reason.startswith("page 2 of 2 is an image, without text")
+    assert problem.reason.startswith("page 2 of 2 is an image without text")
     assert isinstance(document, Document)
     assert document.text == "A page of text."
 

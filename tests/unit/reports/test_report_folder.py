@@ -119,7 +119,7 @@ def test_a_full_disk_leaves_the_old_report(
     monkeypatch.setattr(files, "_write", full)
     for written in range(len(before)):
         left[0] = written
-        with pytest.raises(ReportUnwritable, match=r"No space left on device.*intact"):
+        with pytest.raises(ReportUnwritable, match=r"No space left on device.*unchanged"):
             write_report(replace(report, figures=()), tmp_path)
         assert _contents(tmp_path) == before
 

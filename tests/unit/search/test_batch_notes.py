@@ -120,13 +120,13 @@ def test_a_batch_says_which_words_it_does_not_know(shelf: Path) -> None:
     asked = [("first", "ship"), *((f"q{number}", "zyzzyva ship") for number in range(9))]
     with Library(shelf) as library:
         list(library.batch([*asked, ("last", "...")], on_note=notes.append))
-    assert notes[0] == "query q0: Not in any document: “zyzzyva”"
+    assert notes[0] == "Query q0: Not in any document: “zyzzyva”"
     assert notes[5:] == ["Queries with notes: 10 of 11"]
 
 
 def test_in_python_a_batch_warns(shelf: Path) -> None:
     """Who does not take the notes is warned, as a script has no other place to hear of it."""
-    with Library(shelf) as library, pytest.warns(UserWarning, match="no index yet"):
+    with Library(shelf) as library, pytest.warns(UserWarning, match="No index yet"):
         list(library.batch([("1", "ship")]))
 
 

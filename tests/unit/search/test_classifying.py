@@ -172,7 +172,7 @@ def test_nothing_is_read_as_a_file_by_mistake(indexed: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (ClassifyOptions("centriod"), r"no classifier “centriod” \(did you mean centroid\?\)"),
+        (ClassifyOptions("centriod"), r"unknown classifier “centriod” \(did you mean centroid\?\)"),
         (ClassifyOptions("KNN"), r"did you mean knn"),
         (ClassifyOptions(k=0), "must be at least 1, not 0"),
         (ClassifyOptions(confidence=1.5), "must be between 0 and 1, not 1.5"),

@@ -187,7 +187,7 @@ def test_hits_are_sorted_by_date_or_title(put: Callable[..., IngestReport], libr
             [(hit.rank, hit.id) for hit in opened.search("bread", options=options)]
             for options in (SearchOptions(k=2, sort="date", offset=at) for at in (0, 2))
         ]
-        with pytest.raises(BadOption, match=r"sorted by “dates” .did you mean date"):
+        with pytest.raises(BadOption, match=r"unknown sort order “dates” .did you mean date"):
             opened.search("bread", sort="dates")
         with pytest.raises(BadOption, match="sorted by score"):
             list(opened.batch([("1", "bread")], options=SearchOptions(sort="date")))
@@ -312,7 +312,7 @@ def test_a_prefix_stands_for_so_many_words_at_most(
     put([{"text": text} for text in texts])
     build_index(library, IndexOptions(dims=1))
     answer = _search(library, "word*", SearchOptions())
-    assert any("“word*” stands for 120 words; the 100" in note for note in answer.notes)
+    assert any("“word*” matches 120 words; only the 100" in note for note in answer.notes)
 
 
 def test_a_batch_takes_other_spellings_but_no_signs(shop: Path) -> None:

@@ -176,8 +176,8 @@ def test_equal_documents(put: Callable[..., IngestReport], library: Path) -> Non
             TopicOptions(41),
             "41 topics need at least as many documents with known words; there are 40",
         ),
-        (TopicOptions(terms=-1), "below 0"),
-        (TopicOptions(documents=-1), "below 0"),
+        (TopicOptions(terms=-1), "must be 0 or more"),
+        (TopicOptions(documents=-1), "must be 0 or more"),
     ],
 )
 def test_options_that_cannot_work(indexed: Path, options: TopicOptions, message: str) -> None:

@@ -85,7 +85,7 @@ def test_most_documents_decide() -> None:
     assert evidence.language == "german"
     assert evidence.describe("german") == (
         "Language: german (detected in 3 of 5 documents; english in 1, all treated as german; "
-        "language to set)"
+        "language changes it)"
     )
 
 

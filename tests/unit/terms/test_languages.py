@@ -33,7 +33,7 @@ def test_language_can_be_a_code_in_any_case() -> None:
 @pytest.mark.parametrize(("typed", "meant"), [("englsh", "english"), ("deutch", "dutch")])
 def test_unknown_language_suggests_the_nearest(typed: str, meant: str) -> None:
     """A slip of the finger is answered with what was probably meant."""
-    with pytest.raises(BadOption, match=f"language: “{typed}” is not known .*mean {meant}"):
+    with pytest.raises(BadOption, match=f"language: unknown language “{typed}” .*mean {meant}"):
         TokeniserSettings.for_language(typed)
 
 

@@ -92,7 +92,7 @@ def test_rows_come_to_unit_length_and_empty_ones_stay_empty() -> None:
 
 def test_unknown_name_and_impossible_parameters_are_refused() -> None:
     """The message suggests the nearest name, and names the parameter."""
-    with pytest.raises(BadOption, match=r"“log-tfdf” is not known \(did you mean log-tfidf"):
+    with pytest.raises(BadOption, match=r"unknown weighting “log-tfdf” \(did you mean log-tfidf"):
         Weighting.fit(COUNTS, "log-tfdf")
     with pytest.raises(BadOption, match="k1: -1"):
         Weighting.fit(COUNTS, "bm25", k1=-1)

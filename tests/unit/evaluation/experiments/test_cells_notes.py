@@ -28,7 +28,7 @@ def test_what_did_not_converge_is_told_once_for_all_draws(tmp_path: Path) -> Non
     (note,) = cells.notes
     assert note == (
         "clusters, nmf: NMF did not converge in 3 steps: residual 0.5, tolerance "
-        "0.0001. So 2 times."
+        "0.0001. (Occurred 2 times.)"
     )
     again = Cells(path)
     assert [again.value(f"clusters, nmf, draw {draw}", lambda: 0) for draw in (1, 2)] == [7, 7]

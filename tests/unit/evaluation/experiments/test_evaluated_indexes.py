@@ -82,11 +82,11 @@ def test_documents_that_the_index_lacks(shelf: Path) -> None:
 
 
 def test_an_index_of_other_documents(shelf: Path, sql: Callable[..., Any]) -> None:
-    """An index that has none of the labelled documents is stated."""
+    """An index that has None of the labelled documents is stated."""
     library = Library(shelf)
     library.index("lsi", options=IndexOptions(dims=4, where=Filter(split="train")))
     sql("DELETE FROM labels WHERE document_id IN (SELECT id FROM documents WHERE split = 'train')")
-    with pytest.raises(NothingToEvaluate, match="none of the labelled documents"):
+    with pytest.raises(NothingToEvaluate, match="None of the labelled documents"):
         library.evaluate("similarity")
 
 
@@ -186,7 +186,7 @@ def test_bad_queries_are_stated_before_the_long_part(indexed: Library, tmp_path:
 
 def test_an_empty_or_missing_library(library: Path, records: list[Record], put: Any) -> None:
     """No library, an empty one and a text file are each stated."""
-    with pytest.raises(LibraryError, match="no library"):
+    with pytest.raises(LibraryError, match="No library"):
         Library(library).evaluate()
     put(records[:1])
     Library(library).delete(records[0]["id"])
@@ -202,7 +202,7 @@ def test_python_options_are_checked(indexed: Library) -> None:
     """Unknown evaluations, and options of another one, are refused."""
     with pytest.raises(BadOption, match="unknown evaluation “speed”"):
         indexed.evaluate("speed")
-    with pytest.raises(BadOption, match="takes CategoriesOptions"):
+    with pytest.raises(BadOption, match="needs CategoriesOptions"):
         indexed.evaluate("classify", wanted=SimilarityOptions())
     with pytest.raises(BadOption, match="takes RetrievalOptions"):
         indexed.evaluate("retrieval")

@@ -57,7 +57,7 @@ def test_one_class_is_nothing_to_tell_apart(source: Make) -> None:
     """With a single class, every evaluation says so and names it, on one harmless line."""
     alike = source([("one\x1b[2J",)] * 36)
     for run in (_similarity, _cluster):
-        with pytest.raises(NothingToEvaluate, match="the one label “one\ufffd\\[2J”"):
+        with pytest.raises(NothingToEvaluate, match="the same label, “one\ufffd\\[2J”"):
             run(alike)
     with pytest.raises(NothingToEvaluate, match="at least two labels are needed"):
         _classify(alike, CategoriesOptions())

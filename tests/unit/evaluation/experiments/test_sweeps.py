@@ -136,13 +136,13 @@ def test_retrieval_is_swept_over_indexes_in_memory(sample: Path) -> None:
         ("cluster", "train", (0.5,), "over"),
         ("retrieval", "dims", (5.0,), "queries"),
         ("cluster", "dims", (), "values"),
-        ("cluster", "dims", (0.0, 2.0, 1.5), "0, 1.5: dims takes whole numbers above 0"),
+        ("cluster", "dims", (0.0, 2.0, 1.5), "0, 1.5: dims must be whole numbers above 0"),
         ("cluster", "dims", (float("nan"),), "values"),
         ("cluster", "dims", (float("inf"),), "values"),
         ("cluster", "neighbours", (-1.0,), "values"),
         ("cluster", "alpha", (-1.0,), "values"),
         ("cluster", "alpha", (float("inf"),), "values"),
-        ("classify", "train", (0.0, 1.0), "0, 1: train takes shares"),
+        ("classify", "train", (0.0, 1.0), "0, 1: train must be fractions"),
     ],
 )
 def test_a_sweep_refuses(

@@ -72,7 +72,9 @@ def test_the_most_frequent_words_within_bounds(source: Make, counts: Any) -> Non
     expected = sorted((size for size in sizes.values() if 5 <= size <= 14), reverse=True)[:3]
     rows = [row for row in found.rows if row["representation"] == "terms"]
     assert [row["documents"] for row in rows] == expected
-    with pytest.raises(NothingToEvaluate, match="No word is in 1,000 to 2,000 labelled documents"):
+    with pytest.raises(
+        NothingToEvaluate, match="No word occurs in 1,000 to 2,000 labelled documents"
+    ):
         _run(source(), SimilarityOptions(most_frequent=3, subset_size=(1000, 2000)))
 
 
