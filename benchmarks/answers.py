@@ -26,8 +26,8 @@ import numpy as np
 
 from benchmarks.scale_corpus import documents, write_corpus
 from lpisearch import SearchOptions, open  # noqa: A004 (the name of the front door)
-from lpisearch.indexes.scoring.calibration import calibrate, sample_documents
-from lpisearch.records import Filter
+from lpisearch.index.calibration import calibrate, sample_documents
+from lpisearch.model.documents import Filter
 from lpisearch.storage import open_store
 from tests.indexing import open_index
 

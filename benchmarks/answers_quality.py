@@ -19,17 +19,16 @@ import numpy as np
 
 from benchmarks import arguments
 from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
-from lpisearch.compute.packed_rows import PackedRows
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.index import SubspaceIndex, place_arrays
-from lpisearch.indexes.scoring import hybrid
-from lpisearch.indexes.scoring.engine import Engine
-from lpisearch.indexes.session import Session
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.search.expansion import asked_of, expand
-from lpisearch.search.parsing import parse_plain
-from lpisearch.search.word_sources import IndexWords
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.index.build import build_index
+from lpisearch.index.session import Session
+from lpisearch.index.subspace import SubspaceIndex, place_arrays
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.options import IndexOptions, IngestOptions
+from lpisearch.search import hybrid
+from lpisearch.search.engine import Engine
+from lpisearch.search.expansion import IndexWords, asked_of, expand
+from lpisearch.search.parser import parse_plain
 from tests.indexing import open_index
 
 if TYPE_CHECKING:

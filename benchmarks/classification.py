@@ -26,16 +26,16 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS
-from lpisearch.evaluation.experiments.classifiers import judge
-from lpisearch.evaluation.experiments.collection import library_collection
-from lpisearch.evaluation.experiments.representations import TermWeights, represent
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.session import Session
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.records import Document
-from lpisearch.search.classifying import TextClassifier
-from lpisearch.settings import ClassifyOptions, EvaluateOptions, IndexOptions, IngestOptions
-from lpisearch.terms.vocabulary import VocabularyLimits
+from lpisearch.evaluation.categorisation import judge
+from lpisearch.evaluation.collection import library_collection
+from lpisearch.evaluation.representations import TermWeights, represent
+from lpisearch.index.build import build_index
+from lpisearch.index.session import Session
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.model.documents import Document
+from lpisearch.options import ClassifyOptions, EvaluateOptions, IndexOptions, IngestOptions
+from lpisearch.search.classification import TextClassifier
+from lpisearch.text.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,27 +17,22 @@ import numpy as np
 
 from benchmarks import arguments
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
-from lpisearch.classifiers.training import learn_classifier
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.session import Session
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.records import Filter
+from lpisearch.classifiers.trainer import learn_classifier
+from lpisearch.index.build import build_index
+from lpisearch.index.session import Session
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.location import shipped_folder
+from lpisearch.model.documents import Filter
+from lpisearch.options import IndexOptions, IngestOptions, ReadOptions, TopicOptions
 from lpisearch.search.topics import find_topics
-from lpisearch.settings import (
-    IndexOptions,
-    IngestOptions,
-    ReadOptions,
-    TopicOptions,
-    shipped_folder,
-)
 from lpisearch.storage import open_store
-from lpisearch.terms.weighting import Weighting, normalise_rows
+from lpisearch.text.weighting import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpisearch.records import TopicReport
+    from lpisearch.model.answers import TopicReport
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 DRAWS = 3

@@ -127,7 +127,7 @@ def _loopback(table: str) -> int | None:
 
 def arrays_of(build: Build) -> dict[str, str]:
     """Return a digest of each array of an index."""
-    from lpisearch.indexes.kept_files import file_digest
+    from lpisearch.index.format import file_digest
 
     return {path.stem: file_digest(path) for path in Path(build.report["folder"]).glob("*.npy")}
 

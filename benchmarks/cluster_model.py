@@ -23,16 +23,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.cluster import build, make_library, write_between
-from lpisearch.compute.row_blocks import BLOCK_ROWS
-from lpisearch.indexes.planning import (
-    _BYTES_A_CALIBRATED_WORD,
-    _BYTES_A_DOCUMENT,
-    _BYTES_A_TERM,
-)
-from lpisearch.indexes.projecting import DRAWN_A_LEADER, MOST_LEADERS
-from lpisearch.indexes.scoring.document_terms import STRONGEST
-from lpisearch.indexes.scoring.windows import RIVALS
-from lpisearch.indexes.vocabularies import MOST_TERMS
+from lpisearch.index.calibration import RIVALS
+from lpisearch.index.partitions import MOST_TERMS
+from lpisearch.index.plan import _BYTES_A_CALIBRATED_WORD, _BYTES_A_DOCUMENT, _BYTES_A_TERM
+from lpisearch.index.postings import STRONGEST
+from lpisearch.index.projection import DRAWN_A_LEADER, MOST_LEADERS
+from lpisearch.numeric.row_blocks import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,12 +17,19 @@ from typing import TYPE_CHECKING, Any
 from scipy.sparse import csr_matrix
 
 from benchmarks import arguments
-from lpisearch.compute.rows import unit_rows
-from lpisearch.graphs import GraphOptions, nearest, pruned, recall
-from lpisearch.graphs.lists import strongest_entries
-from lpisearch.graphs.pruning import CANDIDATES, STRONGEST_DOCUMENTS, STRONGEST_TERMS
-from lpisearch.terms.tokeniser import Tokeniser
-from lpisearch.terms.weighting import Weighting, normalise_rows
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import (
+    CANDIDATES,
+    STRONGEST_DOCUMENTS,
+    STRONGEST_TERMS,
+    nearest,
+    pruned,
+    recall,
+    strongest_entries,
+)
+from lpisearch.numeric.rows import unit_rows
+from lpisearch.text.tokeniser import Tokeniser
+from lpisearch.text.weighting import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

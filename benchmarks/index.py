@@ -22,22 +22,21 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
 from benchmarks import arguments
-from lpisearch.compute.rows import unit_rows
-from lpisearch.evaluation import (
+from lpisearch.evaluation.clustering import (
     cluster_documents,
     clustering_accuracy,
     mutual_information,
-    parse_measures,
-    score_run,
 )
-from lpisearch.graphs import nearest
-from lpisearch.projections.eigen import graph_vectors
-from lpisearch.projections.least_squares import ridge
-from lpisearch.projections.lsi import LSI
-from lpisearch.projections.rlpi import RLPI
-from lpisearch.terms.counts import count_terms
-from lpisearch.terms.tokeniser import Tokeniser
-from lpisearch.terms.weighting import Weighting, normalise_rows
+from lpisearch.evaluation.retrieval import parse_measures, score_run
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.eigen import graph_vectors
+from lpisearch.methods.lsi import LSI
+from lpisearch.methods.regression import ridge
+from lpisearch.methods.rlpi import RLPI
+from lpisearch.numeric.rows import unit_rows
+from lpisearch.text.tokeniser import Tokeniser
+from lpisearch.text.vocabulary import count_terms
+from lpisearch.text.weighting import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

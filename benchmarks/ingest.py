@@ -20,8 +20,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.settings import IngestOptions
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,14 +24,7 @@ from benchmarks.semi_supervised import (
     share_right,
     task_of,
 )
-from lpisearch.projections.label_strength import (
-    STRENGTHS,
-    Both,
-    Labelled,
-    held_out,
-    strength_of,
-)
-from lpisearch.projections.rlpi import RLPI
+from lpisearch.methods.rlpi import RLPI, STRENGTHS, Both, Labelled, held_out, strength_of
 
 if TYPE_CHECKING:
     from benchmarks.semi_supervised import Task

@@ -25,12 +25,12 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
-from lpisearch.compute.rows import unit_rows
-from lpisearch.evaluation import pair_precision
-from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.projections.document_space import graph_grams, whole_space
-from lpisearch.projections.olpi import OLPI
-from lpisearch.projections.orthogonal import orthogonal_directions
+from lpisearch.evaluation.similarity import pair_precision
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.linalg import graph_grams, whole_space
+from lpisearch.methods.olpi import OLPI, orthogonal_directions
+from lpisearch.numeric.rows import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

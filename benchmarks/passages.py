@@ -23,14 +23,13 @@ import numpy as np
 
 from benchmarks import arguments
 from benchmarks.passages_sets import answers, books, manual, mixed
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.scoring.engine import Engine
-from lpisearch.indexes.session import Session
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.search.expansion import asked_of, expand
-from lpisearch.search.parsing import parse_plain
-from lpisearch.search.word_sources import IndexWords
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.index.build import build_index
+from lpisearch.index.session import Session
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IndexOptions, IngestOptions
+from lpisearch.search.engine import Engine
+from lpisearch.search.expansion import IndexWords, asked_of, expand
+from lpisearch.search.parser import parse_plain
 from tests.indexing import open_index
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.passages_sets import Asked, LongSet
-    from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.indexes.scoring.question import Question
+    from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.search.query import Question
 
     Floats = NDArray[np.float32]
     Table = dict[str, dict[str, list[float]]]

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks import arguments
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.scoring.bm25 import Bm25
-from lpisearch.indexes.scoring.engine import Engine
-from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.index.build import build_index
+from lpisearch.index.postings import Bm25
+from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library
+from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.search.engine import Engine
 from lpisearch.search.ranking import best
-from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
-from lpisearch.storage.sqlite.lexical import match_expression
-from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.storage.sqlite.fulltext import match_expression
+from lpisearch.text.tokeniser import Tokeniser
 from tests.indexing import open_index
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lpisearch
-from lpisearch.evaluation import accuracy
-from lpisearch.evaluation.experiments.classifiers import judge
-from lpisearch.evaluation.experiments.collection import library_collection, single_labelled
-from lpisearch.evaluation.experiments.representations import TermWeights
-from lpisearch.indexes.session import Session
-from lpisearch.projections.rlpi import RLPI
+from lpisearch.evaluation.categorisation import judge
+from lpisearch.evaluation.collection import library_collection, single_labelled
+from lpisearch.evaluation.label_measures import accuracy
+from lpisearch.evaluation.representations import TermWeights
+from lpisearch.index.session import Session
+from lpisearch.methods.rlpi import RLPI
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

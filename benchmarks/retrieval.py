@@ -5,7 +5,7 @@ two in other languages once more as one library. LPISEARCH_DATA names the folder
 
 Each is ingested and indexed by default options in a folder that is thrown away. A relevant
 document has a grade above 0; queries without one are left out. "left out" is what hybrid gains
-with those constants of `lpisearch.indexes.scoring.fusion` that are best, in the mean, for the other
+with those constants of `lpisearch.index.fusion` that are best, in the mean, for the other
 collections: so no collection has a say in the constants that it is measured by.
 """
 
@@ -24,18 +24,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks import arguments
-from lpisearch.evaluation import parse_measures, score_run
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.scoring import fusion
-from lpisearch.indexes.scoring.engine import Engine
-from lpisearch.indexes.session import Session
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.readers.queries import read_queries
-from lpisearch.search.expansion import asked_of, expand
-from lpisearch.search.parsing import parse_plain
+from lpisearch.evaluation.retrieval import parse_measures, score_run
+from lpisearch.index import fusion
+from lpisearch.index.build import build_index
+from lpisearch.index.session import Session
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.readers.judgements import read_queries
+from lpisearch.search.engine import Engine
+from lpisearch.search.expansion import IndexWords, asked_of, expand
+from lpisearch.search.parser import parse_plain
 from lpisearch.search.searcher import Searcher
-from lpisearch.search.word_sources import IndexWords
-from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from tests.indexing import open_index
 
 if TYPE_CHECKING:

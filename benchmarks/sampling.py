@@ -27,14 +27,14 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.retrieval import ENGLISH, MIXED_DEPTH, judged_of, mean_precision, questions_of
-from lpisearch.indexes import leaders
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.planning import plan_index
-from lpisearch.indexes.session import Session
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.records import Filter
+from lpisearch.index import projection
+from lpisearch.index.build import build_index
+from lpisearch.index.plan import plan_index
+from lpisearch.index.session import Session
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.model.documents import Filter
+from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.search.searcher import Searcher
-from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.storage import open_store
 from tests.indexing import open_index
 
@@ -103,10 +103,10 @@ def _build(library: Path, dims: int, most: int, *, every: bool) -> tuple[float, 
     def plan(path: Path, options: IndexOptions) -> Any:
         return replace(plan_index(path, options), learned_from=most)
 
-    least = most if every else leaders.LEAST_LEADERS
+    least = most if every else projection.LEAST_LEADERS
     with (
-        patch("lpisearch.indexes.build.plan_index", plan),
-        patch.object(leaders.documents_to_learn_from, "__defaults__", (least, most)),
+        patch("lpisearch.index.build.plan_index", plan),
+        patch.object(projection.documents_to_learn_from, "__defaults__", (least, most)),
     ):
         report = build_index(library, IndexOptions(dims=dims, train="none"), on_stage)
     spent = [after[1] - each[1] for each, after in pairwise(began) if each[0] in MAP_STAGES]

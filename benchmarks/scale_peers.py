@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 
-from lpisearch.compute.threads import one_blas_thread
-from lpisearch.records import Filter
+from lpisearch.model.documents import Filter
+from lpisearch.numeric.threads import one_blas_thread
 from lpisearch.storage import open_store
-from lpisearch.terms.weighting import Weighting, normalise_rows
+from lpisearch.text.weighting import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

@@ -19,16 +19,19 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from benchmarks.papers.datasets import DATASETS, load, read_texts
-from lpisearch.compute.rows import unit_rows
-from lpisearch.evaluation.experiments.representations import TermWeights
-from lpisearch.graphs import GRAPHS, Affinity, GraphOptions, memberships
-from lpisearch.projections.normalised import NormalisedGraph
-from lpisearch.projections.responses import label_responses
-from lpisearch.projections.rlpi import RLPI
+from lpisearch.evaluation.representations import TermWeights
+from lpisearch.graphs.base import GRAPHS, GraphOptions
+from lpisearch.graphs.supervision import memberships
+from lpisearch.methods.eigen import NormalisedGraph
+from lpisearch.methods.responses import label_responses
+from lpisearch.methods.rlpi import RLPI
+from lpisearch.numeric.rows import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
+
+    from lpisearch.graphs.affinity import Affinity
 
 COLLECTIONS = ("newsgroups", "reuters", "tdt2", "banking77")
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)

@@ -29,16 +29,16 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library
-from lpisearch.records import Filter
-from lpisearch.settings import IngestOptions, SearchOptions
+from lpisearch.model.documents import Filter
+from lpisearch.options import IngestOptions, SearchOptions
 from tests.servers import Server, programs_of, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.places import Address, Place
+    from lpisearch.location import Address, Place
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 _WRITERS = 8

@@ -120,7 +120,7 @@ def report(found: list[Structure]) -> Iterator[str]:
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module: "search" of "lpisearch.indexes.scoring.engine"."""
+    """Return the room of a module: "search" of "lpisearch.search.engine"."""
     return module.split(".")[1] if "." in module else module
 
 

@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.evaluation import accuracy, split_by_share
-from lpisearch.evaluation.experiments.classifiers import judge
-from lpisearch.evaluation.experiments.collection import library_collection, single_labelled
-from lpisearch.evaluation.experiments.representations import TermWeights, represent
-from lpisearch.indexes.session import Session
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.settings import EvaluateOptions, IngestOptions
-from lpisearch.terms.vocabulary import VocabularyLimits
+from lpisearch.evaluation.categorisation import judge
+from lpisearch.evaluation.collection import library_collection, single_labelled
+from lpisearch.evaluation.label_measures import accuracy
+from lpisearch.evaluation.representations import TermWeights, represent
+from lpisearch.evaluation.splits import split_by_share
+from lpisearch.index.session import Session
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import EvaluateOptions, IngestOptions
+from lpisearch.text.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
-    from lpisearch.evaluation.experiments.collection import Collection
+    from lpisearch.evaluation.collection import Collection
 
 COLLECTIONS = {"20newsgroups": None, "reuters21578": 30}
 SHARES = (0.08, 0.2, 0.4, 0.8)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from benchmarks import arguments
-from lpisearch.terms.tokeniser import Tokeniser
-from lpisearch.terms.vocabulary import VocabularyLimits
-from lpisearch.terms.weighting import Weighting, normalise_rows
+from lpisearch.text.tokeniser import Tokeniser
+from lpisearch.text.vocabulary import VocabularyLimits
+from lpisearch.text.weighting import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

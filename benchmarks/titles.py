@@ -12,15 +12,15 @@ from unittest.mock import patch
 
 from benchmarks import arguments
 from benchmarks.retrieval import _library, _precision, judged_of
-from lpisearch.ingest import tokeniser as storing
-from lpisearch.settings import SearchOptions
-from lpisearch.terms.documents import _begins_with, document_tokens
+from lpisearch.ingest import ingestion as storing
+from lpisearch.options import SearchOptions
+from lpisearch.text.tokeniser import _begins_with, document_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.records import Document
-    from lpisearch.terms.tokeniser import Tokeniser
+    from lpisearch.model.documents import Document
+    from lpisearch.text.tokeniser import Tokeniser
 
 COLLECTIONS = ("cranfield", "cisi")  # the documents of med have no titles
 

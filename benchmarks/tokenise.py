@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import arguments
-from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.text.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -114,7 +114,7 @@ def formats_table() -> str:
 
 def methods_table() -> str:
     """Return the catalogue of methods as a table."""
-    from lpisearch.projections.catalogue import CATALOGUE
+    from lpisearch.methods.catalogue import CATALOGUE
 
     rows = ["| name | computes | graph | linear | chooses |", "|---|---|---|---|---|"]
     for method in CATALOGUE.values():
@@ -126,7 +126,7 @@ def methods_table() -> str:
 
 def settings_table() -> str:
     """Return what can be set as a table."""
-    from lpisearch.settings.preferences import KEYS
+    from lpisearch.config import KEYS
 
     rows = ["| key | value | without it | what it is |", "|---|---|---|---|"]
     for name, key in KEYS.items():

@@ -1,4 +1,4 @@
-"""Semantic document search and classification on an ordinary CPU.
+"""The program version.
 
 >>> import lpisearch
 >>> library = lpisearch.open("notes.db")
@@ -15,10 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.version import VERSION
-
 if TYPE_CHECKING:
-    from lpisearch.client import RemoteLibrary, connect
     from lpisearch.errors import (
         BadOption,
         BadPreference,
@@ -57,52 +54,51 @@ if TYPE_CHECKING:
     )
     from lpisearch.library import Library
     from lpisearch.library import open_library as open  # noqa: A004 (lpisearch.open reads best)
-    from lpisearch.projections.eigenmaps import Eigenmaps
-    from lpisearch.projections.fsslpi import FSSL
-    from lpisearch.projections.krlpi import KRLPI
-    from lpisearch.projections.laplacian_score import LaplacianScore
-    from lpisearch.projections.lpfl import LPFL
-    from lpisearch.projections.lpi import LPI
-    from lpisearch.projections.lpp import LPP
-    from lpisearch.projections.ls_lpi import LSLPI
-    from lpisearch.projections.lsi import LSI
-    from lpisearch.projections.nmf import NMF
-    from lpisearch.projections.olpi import OLPI
-    from lpisearch.projections.pca import PCA
-    from lpisearch.projections.plsi import PLSI
-    from lpisearch.projections.rlpi import RLPI
-    from lpisearch.projections.slpi import SLPI
-    from lpisearch.projections.spca import SPCA
-    from lpisearch.projections.spg import SPG
-    from lpisearch.records import (
+    from lpisearch.methods.eigenmaps import Eigenmaps
+    from lpisearch.methods.fsslpi import FSSL
+    from lpisearch.methods.krlpi import KRLPI
+    from lpisearch.methods.laplacian_score import LaplacianScore
+    from lpisearch.methods.lpfl import LPFL
+    from lpisearch.methods.lpi import LPI
+    from lpisearch.methods.lpp import LPP
+    from lpisearch.methods.ls_lpi import LSLPI
+    from lpisearch.methods.lsi import LSI
+    from lpisearch.methods.nmf import NMF
+    from lpisearch.methods.olpi import OLPI
+    from lpisearch.methods.pca import PCA
+    from lpisearch.methods.plsi import PLSI
+    from lpisearch.methods.rlpi import RLPI
+    from lpisearch.methods.slpi import SLPI
+    from lpisearch.methods.spca import SPCA
+    from lpisearch.methods.spg import SPG
+    from lpisearch.model.answers import (
         Answer,
         Classification,
         Dimension,
         DimensionReport,
-        Document,
-        Entry,
         Explanation,
         Facets,
         FacetValue,
-        Filter,
-        Finding,
         Hit,
-        IndexPlan,
-        IndexReport,
-        IngestReport,
-        LabelReport,
         LabelShare,
         Passage,
-        PredictedLabel,
-        PredictionReport,
-        Report,
-        Section,
         Suggestion,
-        Table,
         Topic,
         TopicReport,
     )
-    from lpisearch.settings import (
+    from lpisearch.model.documents import (
+        Document,
+        Entry,
+        Filter,
+        Finding,
+        IngestReport,
+        LabelReport,
+        PredictedLabel,
+        PredictionReport,
+        Section,
+    )
+    from lpisearch.model.reports import IndexPlan, IndexReport, Report, Table
+    from lpisearch.options import (
         CategoriesOptions,
         ClassifyOptions,
         ClusterOptions,
@@ -116,6 +112,12 @@ if TYPE_CHECKING:
         SearchOptions,
         SimilarityOptions,
     )
+    from lpisearch.remote import connect
+    from lpisearch.remote.client import RemoteLibrary
+
+
+VERSION = "0.2.0"
+
 
 __version__ = VERSION
 
@@ -216,7 +218,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "lpisearch.client": "RemoteLibrary connect",
+    "lpisearch.remote": "RemoteLibrary connect",
     "lpisearch.errors": """
         BadOption BadPreference ClassifierNotFound ClusterError DocumentDamaged DocumentNotFound
         FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
@@ -227,14 +229,14 @@ _HOMES = {
         SubspaceError
     """,
     "lpisearch.library": "Library",
-    "lpisearch.records": """
+    "lpisearch.model": """
         Answer Classification Dimension DimensionReport Document Entry Explanation
         FacetValue Facets Filter Finding Hit IndexPlan IndexReport IngestReport
         LabelReport LabelShare
         Passage PredictedLabel PredictionReport Report Section Suggestion Table
         Topic TopicReport
     """,
-    "lpisearch.settings": """
+    "lpisearch.options": """
         CategoriesOptions ClassifyOptions ClusterOptions DimensionOptions
         EvaluateOptions IndexOptions IndexSpec IngestOptions ReadOptions
         RetrievalOptions SearchOptions SimilarityOptions
@@ -250,7 +252,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
     if name in __all__:  # what is left are the methods
-        methods = import_module("lpisearch.projections.catalogue").CATALOGUE.values()
+        methods = import_module("lpisearch.methods.catalogue").CATALOGUE.values()
         return next(method.load() for method in methods if method.class_name == name)
     message = f"module 'lpisearch' has no attribute {name!r}"
     raise AttributeError(message)

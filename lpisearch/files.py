@@ -1,4 +1,4 @@
-"""Write files atomically: to a temporary name, synced, then renamed.
+"""Write files whole or not at all.
 
 A reader finds the file of before or the new one, a kill or a full disk leaves the one of before.
 Nothing is written through a link that somebody planted, and what a kill leaves behind is removed
@@ -12,17 +12,18 @@ import re
 import secrets
 import stat
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
-from lpisearch.errors import FileInTheWay
-from lpisearch.places import Address
+from lpisearch.errors import FileInTheWay, ReportUnwritable
+from lpisearch.location import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from lpisearch.places import Place
+    from lpisearch.location import Place
+
 
 FOR_ME_ALONE = 0o600
 ANYONE = 0o666  # as any new file: the user's umask takes from it
@@ -206,3 +207,52 @@ else:
         except OSError:
             return False
         return True
+
+
+def write_files(contents: Mapping[Path, bytes], mode: int = ANYONE) -> None:
+    """Write all files beside their places, bring them to disk, then move them in, in order.
+
+    When anything fails before the first is moved, for one a full disk, all stays as it was.
+
+    Raises
+    ------
+    ReportUnwritable
+    """
+    with ExitStack() as partials:
+        written = {}
+        for path, data in contents.items():
+            with _stated(path):
+                partial = written[path] = partials.enter_context(partial_beside(path, mode))
+                _write(partial.stream, data)
+                partial.save()
+        for path, partial in written.items():
+            with _stated(path):
+                partial.move_in()
+        for folder in {path.parent for path in contents}:
+            with _stated(folder):
+                sync_folder(folder)
+
+
+def make_folder(folder: Path, mode: int) -> None:
+    """Make a folder for files of a mode, and those above it, unless it is there.
+
+    Raises
+    ------
+    ReportUnwritable
+    """
+    with _stated(folder):
+        if folder.exists() and not folder.is_dir():
+            raise ReportUnwritable(folder, "it is not a folder")
+        make_folders(folder, mode)
+
+
+@contextmanager
+def _stated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ReportUnwritable(path, error.strerror or str(error)) from error
+
+
+def _write(stream: IO[bytes], data: bytes) -> None:
+    stream.write(data)

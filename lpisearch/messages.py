@@ -1,4 +1,4 @@
-"""Messages that refer to options and calls, rendered differently by each interface.
+"""Message, Call, Option; wording of numbers and names.
 
 An error or a note may name a field ("dims") or the call to make next (index it anew). Python says
 `dims` and `library.index()`, the command line `--dims` and `lpisearch index`. A `Message` holds
@@ -7,11 +7,13 @@ both as data. As a plain `str` it is Python's text; another face asks for its ow
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +125,117 @@ def _literal(value: Any) -> str:
         given = ", ".join(map(str, as_options(value)))
         return f"{type(value).__name__}({given})"
     return repr(value)
+
+
+_NAMED = 5
+_JOINERS = "\u200c\u200d"
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """Say how many there are: "1 class", "2 classes"."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def are(number: int, thing: str, things: str = "") -> str:
+    """Say how many are something: "1 document is", "2 documents are"."""
+    return f"{counted(number, thing, things)} {'is' if number == 1 else 'are'}"
+
+
+def have(number: int, thing: str, things: str = "") -> str:
+    """Say how many have something: "1 document has", "2 documents have"."""
+    return f"{counted(number, thing, things)} {'has' if number == 1 else 'have'}"
+
+
+def pace(done: int, total: int, seconds: float) -> str:
+    """Say how fast parts are done, and how long the others will take; "" before the first is.
+
+    Examples
+    --------
+    >>> pace(10, 40, 20.0)
+    '30/min, 1:00 left'
+    """
+    if not done or seconds <= 0:
+        return ""
+    minutes, rest = divmod(round((total - done) * seconds / done), 60)
+    hours, minutes = divmod(minutes, 60)
+    left = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{60 * done / seconds:,.0f}/min, {left} left"
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Name things as they were given, in quotation marks and without control characters."""
+    return ", ".join(f"“{printable(name)}”" for name in names)
+
+
+def some(names: Sequence[str]) -> str:
+    """Name the first few things."""
+    listed = ", ".join(printable(name) for name in names[:_NAMED])
+    return listed + (", …" if len(names) > _NAMED else "")
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """Give a text as it may be shown anywhere: titles, labels, paths and texts come from anywhere.
+
+    Whoever shows a text calls this, whatever the face: nothing is left in it that a terminal or a
+    browser would obey, or that would show it in another order than it is written.
+
+    Parameters
+    ----------
+    text
+        Of a document, of the system, or typed.
+    lines
+        Whether ends of lines and tabs stay; the text is given as one line if not.
+    """
+    if text.isprintable():
+        return text
+    if lines:
+        text = text.replace("\r\n", "\n")
+    kept = "\n\t" if lines else ""
+    hidden = _hidden(text).difference(kept)
+    return text.translate({ord(sign): _printable_character(sign) for sign in hidden})
+
+
+def escaped_json(text: str) -> str:
+    r"""Write in a JSON text as \uXXXX what `printable` would not show: it means the same.
+
+    Programs read what was meant, and nothing is left that a terminal would obey.
+    """
+    hidden = _hidden(text).difference("\n", _JOINERS)
+    if not hidden:
+        return text
+    return text.translate({ord(sign): json.dumps(sign)[1:-1] for sign in hidden})
+
+
+def nearest(word: str, choices: Iterable[str], most: int = 1) -> str:
+    """Hint at choices that are spelled like a word: " (did you mean rlpi?)", or ""."""
+    from difflib import get_close_matches
+
+    spelled = {choice.casefold(): choice for choice in choices}
+    close = get_close_matches(word.casefold(), spelled, most)
+    named = " or ".join(printable(spelled[each]) for each in close)
+    return f" (did you mean {named}?)" if named else ""
+
+
+def system_reason(error: OSError) -> str:
+    """Say in plain words why the system refused a file."""
+    known: dict[type[OSError], str] = {
+        FileNotFoundError: "no such file (deleted, or a broken link)",
+        PermissionError: "permission denied",
+    }
+    return known.get(type(error), error.strerror or str(error))
+
+
+def _hidden(text: str) -> set[str]:
+    """Return the signs of a text that are not shown: it is long, and has few different ones."""
+    return {sign for sign in set(text) if not sign.isprintable()}
+
+
+def _printable_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    if character.isspace():
+        return " "
+    # Joiners shape Indic scripts and emoji; other marks without shape may reverse what follows.
+    if character in _JOINERS:
+        return character
+    return "" if unicodedata.category(character) == "Cf" else "\ufffd"

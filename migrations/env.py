@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from alembic import context
 
-from lpisearch.storage.sql.tables import METADATA
+from lpisearch.storage.tables import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

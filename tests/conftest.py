@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 import lpisearch
 from lpisearch.cli.app import app
-from lpisearch.indexes.build import build_index
-from lpisearch.settings import IndexOptions, IngestOptions, ReadOptions
+from lpisearch.index.build import build_index
+from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.storage.sqlite import schema
 from tests.samples import copy_library, make_empty, make_sample, make_shelf, once, records_of_topics
 from tests.servers import programs_of, running
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-    from lpisearch.places import Address
-    from lpisearch.records import IngestReport
+    from lpisearch.location import Address
+    from lpisearch.model.documents import IngestReport
     from tests.servers import Server
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -138,7 +138,7 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def ingest(library: Path) -> Callable[..., IngestReport]:
     """Return `run_ingest` into the library; options are given flat, by name."""
-    from lpisearch.ingest.ingesting import run_ingest
+    from lpisearch.ingest.ingestion import run_ingest
 
     def run(*paths: Path | str, into: Path = library, **options: Any) -> IngestReport:
         read = {name: options.pop(name) for name in _READ_OPTIONS & options.keys()}
@@ -222,7 +222,7 @@ def sql(library: Path) -> Callable[..., list[Any]]:
 @pytest.fixture
 def sound(library: Path) -> Callable[..., None]:
     """Return an assertion that `doctor` finds nothing wrong."""
-    from lpisearch.maintenance.doctor import examine
+    from lpisearch.admin.maintenance import examine
 
     def check(path: Path = library) -> None:
         assert [finding for finding in examine(path) if not finding.ok] == []
@@ -234,8 +234,8 @@ def sound(library: Path) -> Callable[..., None]:
 def processes() -> Any:
     """Return a maker of processes that need no time to start: all is imported already."""
     context = multiprocessing.get_context("forkserver")
-    builds = ["lpisearch.indexes.build", "lpisearch.projections.lsi", "sklearn"]
-    ingests = ["lpisearch.ingest.ingesting", "alembic.command", "alembic.autogenerate"]
+    builds = ["lpisearch.index.build", "lpisearch.methods.lsi", "sklearn"]
+    ingests = ["lpisearch.ingest.ingestion", "alembic.command", "alembic.autogenerate"]
     context.set_forkserver_preload(["__main__", *builds, *ingests])
     return context
 

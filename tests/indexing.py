@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.indexes.session import Session
-from lpisearch.terms.counts import Counts, count_all_terms, narrow
-from lpisearch.terms.vocabulary import Vocabulary
+from lpisearch.index.session import Session
+from lpisearch.text.vocabulary import Counts, Vocabulary, count_all_terms, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lpisearch.indexes.index import SubspaceIndex
-    from lpisearch.places import Place
-    from lpisearch.terms.vocabulary import VocabularyLimits
+    from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.location import Place
+    from lpisearch.text.vocabulary import VocabularyLimits
 
 
 def open_index(library: Place, name: str = "default") -> SubspaceIndex:

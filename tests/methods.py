@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from lpisearch.projections.catalogue import CATALOGUE
+from lpisearch.methods.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpisearch.projections.base import DocumentTransformer, Projection
-    from lpisearch.projections.embedding import Embedding
+    from lpisearch.methods.base import DocumentTransformer, Embedding, Projection
 
 METHODS: Mapping[str, type[DocumentTransformer]] = {
     name: method.load() for name, method in CATALOGUE.items()

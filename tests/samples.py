@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy.dialects.sqlite import dialect
 
 import lpisearch
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.settings import IngestOptions, ReadOptions, shipped_folder
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.location import shipped_folder
+from lpisearch.options import IngestOptions, ReadOptions
 from lpisearch.storage import create_store
-from lpisearch.storage.sql.checksums import row_checksum
-from lpisearch.storage.sql.tables import DOCUMENTS, SOURCES
-from lpisearch.storage.sqlite.connecting import connect
+from lpisearch.storage.integrity import row_checksum
+from lpisearch.storage.sqlite.database import connect
+from lpisearch.storage.tables import DOCUMENTS, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

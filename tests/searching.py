@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpisearch.indexes.session import Session
-from lpisearch.search.classifying import TextClassifier
+from lpisearch.index.session import Session
+from lpisearch.options import ClassifyOptions, TopicOptions
+from lpisearch.search.classification import TextClassifier
 from lpisearch.search.searcher import DEFAULTS, Searcher
 from lpisearch.search.topics import find_topics as topics_of
-from lpisearch.settings import ClassifyOptions, TopicOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from lpisearch.records import Answer, Document, Run, TopicReport
-    from lpisearch.settings import SearchOptions
+    from lpisearch.model.answers import Answer, Run, TopicReport
+    from lpisearch.model.documents import Document
+    from lpisearch.options import SearchOptions
 
 
 def run_search(library: Path, text: str, options: SearchOptions = DEFAULTS) -> Answer:

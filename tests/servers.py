@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lpisearch.places import Address
+from lpisearch.location import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 
-from lpisearch.settings.serving import ServeSettings
-from lpisearch.web.app import create_app
+from lpisearch.options import ServeSettings
+from lpisearch.web.server import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

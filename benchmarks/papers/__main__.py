@@ -18,8 +18,8 @@ from benchmarks.papers.draws import kept_draws, read_draws
 from benchmarks.papers.pages import behind_page, write_overview, write_table
 from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
-from lpisearch.evaluation.experiments.cells import Cells, kept_cells
-from lpisearch.wording import pace
+from lpisearch.evaluation.cache import Cells, kept_cells
+from lpisearch.messages import pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.papers.comparison import Comparison, averaged
 from benchmarks.papers.protocol import Part
 from benchmarks.papers.published import Published, Value
-from lpisearch.records import Figure, Series, Table
+from lpisearch.model.reports import Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from benchmarks.papers.methods import Method
     from benchmarks.papers.protocol import Results
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 ORIGINAL = "60% (Orig Split)"
 SHARES = {"5%": 0.05, "10%": 0.1, "20%": 0.2, "30%": 0.3, "40%": 0.4, "50%": 0.5, ORIGINAL: 0.0}

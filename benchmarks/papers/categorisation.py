@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.papers.datasets import load
 from benchmarks.papers.methods import learn
-from lpisearch.evaluation import split_by_share
-from lpisearch.evaluation.experiments.representations import TermWeights
-from lpisearch.terms.weighting import Weighting
+from lpisearch.evaluation.representations import TermWeights
+from lpisearch.evaluation.splits import split_by_share
+from lpisearch.text.weighting import Weighting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
     from benchmarks.papers.protocol import Part
-    from lpisearch.evaluation.experiments.collection import Collection
+    from lpisearch.evaluation.collection import Collection
 
 NEIGHBOURS = (1, 5, 10, 20, 40)
 STRENGTHS = (0.1, 1.0, 10.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.papers.comparison import Comparison, averaged, with_average
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import AVERAGE, Published, Value
-from lpisearch.records import Figure, Series
+from lpisearch.model.reports import Figure, Series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

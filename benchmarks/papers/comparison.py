@@ -7,12 +7,12 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from benchmarks.papers.published import AVERAGE, Value
-from lpisearch.records import Table
+from lpisearch.model.reports import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 MISSING = "–"
 _PLACES = 5

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.papers.comparison import averaged
-from lpisearch.records import Series, Table
+from lpisearch.model.reports import Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TypeAlias
 
     from benchmarks.papers.published import Value
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
     Curves: TypeAlias = "dict[str, dict[float, Value]]"
 

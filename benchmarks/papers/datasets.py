@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.evaluation.experiments.collection import (
-    Collection,
-    matrix_collection,
-    single_labelled,
-)
-from lpisearch.terms.counts import count_all_terms, narrow
-from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokeniser import Tokeniser
-from lpisearch.terms.vocabulary import VocabularyLimits
+from lpisearch.evaluation.collection import Collection, matrix_collection, single_labelled
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.tokeniser import Tokeniser
+from lpisearch.text.vocabulary import VocabularyLimits, count_all_terms, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

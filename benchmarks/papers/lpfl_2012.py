@@ -14,11 +14,11 @@ from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import Published
 from benchmarks.papers.tables import Findings, Paper, PaperTable
-from lpisearch.records import Figure, Series, Table
+from lpisearch.model.reports import Figure, Series, Table
 
 if TYPE_CHECKING:
     from benchmarks.papers.protocol import Results
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 NEIGHBOURS = 5
 TABLES = {1: "tdt2", 2: "reuters"}

@@ -13,7 +13,7 @@ from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import AVERAGE, Published, Value
 from benchmarks.papers.tables import Findings, Paper, PaperTable
-from lpisearch.records import Figure, Series
+from lpisearch.model.reports import Figure, Series
 
 if TYPE_CHECKING:
     from benchmarks.papers.curves import Curves

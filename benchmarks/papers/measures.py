@@ -14,14 +14,13 @@ from benchmarks.papers.categorisation import measure_categories
 from benchmarks.papers.datasets import load
 from benchmarks.papers.methods import learn
 from benchmarks.papers.readings import measure_lsi, measure_starts
-from lpisearch.evaluation import (
-    average_accuracy,
+from lpisearch.evaluation.clustering import (
     cluster_documents,
     clustering_accuracy,
     mutual_information,
-    pair_precision,
 )
-from lpisearch.evaluation.experiments.representations import TermWeights
+from lpisearch.evaluation.representations import TermWeights
+from lpisearch.evaluation.similarity import average_accuracy, pair_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from lpisearch.evaluation.experiments.representations import (
-    TERMS,
-    class_dimensions,
-    takes_labels,
-)
-from lpisearch.projections.catalogue import CATALOGUE
-from lpisearch.projections.embedding import Embedding
+from lpisearch.evaluation.representations import TERMS, class_dimensions, takes_labels
+from lpisearch.methods.base import Embedding
+from lpisearch.methods.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scipy.sparse import csr_array
 
-    from lpisearch.projections.base import DocumentTransformer
+    from lpisearch.methods.base import DocumentTransformer
 
 # What a part says of the size of a problem, and an estimator must be told as a number.
 SPARSITY = "sparsity"

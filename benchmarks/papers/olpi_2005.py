@@ -14,13 +14,13 @@ from benchmarks.papers.methods import Method
 from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.tables import Findings, Paper, PaperTable
-from lpisearch.records import Figure, Series, Table
+from lpisearch.model.reports import Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from benchmarks.papers.protocol import Results
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 DATA = "tdt2-20"
 NEIGHBOURS = 7

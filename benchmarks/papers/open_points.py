@@ -12,13 +12,13 @@ from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import AVERAGE, Published
 from benchmarks.papers.readings import COSINE, PARTITION, SINGLE, UNIT
 from benchmarks.papers.tables import Findings
-from lpisearch.records import Table
+from lpisearch.model.reports import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from benchmarks.papers.protocol import Results
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 DATA = "tdt2"
 CLASSES = tuple(range(2, 11))

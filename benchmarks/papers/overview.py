@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.prose import FOLDER as CONTENTS
 from benchmarks.papers.published import AVERAGE
-from lpisearch.records import Table
-from lpisearch.reports import as_markdown
+from lpisearch.model.report_text import as_markdown
+from lpisearch.model.reports import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from benchmarks.papers.tables import Paper
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 _HEAD = """\
 # The papers' tables, measured here

@@ -7,9 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from benchmarks.papers.overview import overview
-from lpisearch.indexes.learn import library_versions
-from lpisearch.records import Report
-from lpisearch.reports import as_json, as_markdown, draw
+from lpisearch.evaluation.plots import draw
+from lpisearch.index.pipeline import library_versions
+from lpisearch.model.report_text import as_json, as_markdown
+from lpisearch.model.reports import Report
 
 if TYPE_CHECKING:
     from pathlib import Path

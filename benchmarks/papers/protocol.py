@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from benchmarks.papers.datasets import load
 from benchmarks.papers.draws import known_of
 from benchmarks.papers.measures import MEASURES, measured
-from lpisearch.evaluation import draw_classes
+from lpisearch.evaluation.splits import draw_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from benchmarks.papers.methods import Method
-    from lpisearch.evaluation.experiments.cells import Cells
+    from lpisearch.evaluation.cache import Cells
 
     Results: TypeAlias = "Mapping[Part, dict[str, Any]]"
 

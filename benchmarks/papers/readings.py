@@ -9,17 +9,17 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.papers.datasets import load
-from lpisearch.evaluation import clustering_accuracy, mutual_information
-from lpisearch.evaluation.experiments.representations import TermWeights
-from lpisearch.projections.singular import truncated_svd
-from lpisearch.terms.weighting import normalise_rows
+from lpisearch.evaluation.clustering import clustering_accuracy, mutual_information
+from lpisearch.evaluation.representations import TermWeights
+from lpisearch.methods.linalg import truncated_svd
+from lpisearch.text.weighting import normalise_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from benchmarks.papers.protocol import Part
-    from lpisearch.evaluation.experiments.collection import Collection
+    from lpisearch.evaluation.collection import Collection
 
     Floats = NDArray[np.float64]
 

@@ -15,13 +15,13 @@ from benchmarks.papers.prose import Prose
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.published import Published
 from benchmarks.papers.tables import Findings, Paper, PaperTable
-from lpisearch.records import Figure, Table
+from lpisearch.model.reports import Figure, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from benchmarks.papers.protocol import Results
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 NEIGHBOURS = 7
 CLASSES = tuple(range(2, 11))

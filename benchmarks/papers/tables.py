@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from benchmarks.papers.comparison import Comparison
     from benchmarks.papers.protocol import Part, Results
-    from lpisearch.records import Figure, Table
+    from lpisearch.model.reports import Figure, Table
 
     Parts: TypeAlias = "Callable[[str], Sequence[Part]]"
     Found: TypeAlias = "Callable[[str, Results], Findings]"

@@ -1,4 +1,4 @@
-"""Predict label probabilities for a text with a classifier stored in an index.
+"""Classifier, calibrated shares, label decision.
 
 In go the weights of a text's terms (a row of X, as sparse columns), out come shares that sum to 1.
 NumPy alone is needed. These parts lie beside each other in the index:
@@ -11,6 +11,16 @@ NumPy alone is needed. These parts lie beside each other in the index:
 A classifier is one of them, or the machine over terms together with one on the map; "auto" is the
 one that was best on what was held out. Scores become shares by `as_shares`, multiplied
 by the weights under which documents that were not seen were most probable.
+
+The scores of one or more classifiers are each multiplied by a weight and added, and become shares
+by exp(score) over the sum of these. With one classifier the weight is an inverse temperature.
+
+The label with the largest share is taken, and every other one with at least a certain share. That
+share is one number for all labels, learned from documents that were held out: the one under which
+the labels that are taken agree best with those given, by F1 over all pairs of document and label
+(micro F1). A number for each label would be learned from a handful of documents for most of them
+(Yang, A study of thresholding strategies for text categorization, 2001). Where no document that was
+held out has several labels, it is out of reach.
 """
 
 from __future__ import annotations
@@ -22,8 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.classifiers.calibration import as_shares, weighted
-from lpisearch.compute.rows import divided_by_lengths
+from lpisearch.numeric.rows import divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.floating[Any]]
+
 
 PREFIX = "classifier_"
 CLASSIFIERS = {
@@ -289,3 +299,109 @@ def _blocks(count: int, others: int) -> Iterator[slice]:
     size = max(1, min(_BLOCK, _COSINES // max(others, 1)))
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
+
+
+# Where everything held out was right, no finite weight would be the best.
+LARGEST_WEIGHT = 1000.0
+_FIRST_WEIGHT = 5.0
+
+
+def as_shares(scores: Floats) -> NDArray[np.float64]:
+    """Turn rows of weighted scores into rows that sum to 1."""
+    raised = np.asarray(scores, np.float64) - np.max(scores, axis=1, keepdims=True)
+    powers = np.exp(raised)
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def weighted(scores: Sequence[Floats], weights: Sequence[float]) -> Floats:
+    """Add scores, each times its weight."""
+    return np.asarray(sum(w * s for w, s in zip(weights, scores, strict=True)))
+
+
+def surprise(shares: Floats, truth: Floats) -> float:
+    """Return the mean negative logarithm of the shares that the true labels were given."""
+    logarithms = np.log(np.maximum(shares, np.finfo(float).tiny))
+    return float(-np.mean(np.sum(truth * logarithms, axis=1)))
+
+
+def best_weights(scores: Sequence[Floats], truth: Floats) -> list[float]:
+    """Choose the weights, none below 0, under which the truth is most probable.
+
+    The truth is first moved a little towards equal shares, as if one further document had been
+    any label: a few documents that were all right are no proof that all will be (Platt,
+    Probabilistic outputs for support vector machines, 1999).
+
+    Parameters
+    ----------
+    scores
+        Of each classifier: documents that it had not seen x classes.
+    truth
+        Their labels as shares of each class.
+    """
+    from scipy.optimize import minimize
+
+    count, n_classes = truth.shape
+    moved = (count * truth + 1 / n_classes) / (count + 1)
+
+    def surprise_and_slopes(weights: Floats) -> tuple[float, Floats]:
+        shares = as_shares(weighted(scores, weights.tolist()))
+        wrong = (shares - moved) / count
+        return surprise(shares, moved), np.array([np.sum(wrong * each) for each in scores])
+
+    # The surprise is a convex function of the weights, so there is one lowest point.
+    solution = minimize(
+        surprise_and_slopes,
+        np.full(len(scores), _FIRST_WEIGHT),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, LARGEST_WEIGHT)] * len(scores),
+    )
+    return [float(weight) for weight in solution.x]
+
+
+NO_FURTHER = 1.0
+"""A share that no second label can have."""
+
+
+def further_share(shares: Floats, truth: NDArray[np.bool_]) -> float:
+    """Learn from which share on a label that is not the best is taken too.
+
+    Parameters
+    ----------
+    shares
+        Documents that were held out x labels.
+    truth
+        Which of the labels each has.
+
+    Examples
+    --------
+    >>> shares = np.array([[0.6, 0.3, 0.1], [0.5, 0.4, 0.1], [0.8, 0.1, 0.1]])
+    >>> truth = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0]], bool)
+    >>> round(further_share(shares, truth), 3)
+    0.2
+    """
+    rows = np.arange(len(shares))
+    best = shares.argmax(axis=1)
+    others = np.ones(shares.shape, bool)
+    others[rows, best] = False
+    order = np.argsort(-shares[others], kind="stable")
+    values, right = shares[others][order], truth[others][order]
+    # Micro F1 where the first 0, 1, 2, … of the other labels are taken beside the best.
+    hits = int(truth[rows, best].sum()) + np.concatenate([[0], np.cumsum(right)])
+    taken = len(shares) + np.arange(len(values) + 1)
+    f1 = 2 * hits / (taken + truth.sum())
+    # Equal shares are taken together, so the border lies between two that differ.
+    possible = np.concatenate([[True], values[:-1] > values[1:], [True]])
+    number = int(np.argmax(np.where(possible, f1, -1)))
+    if number == 0:
+        return NO_FURTHER
+    below = values[number] if number < len(values) else 0.0
+    return float((values[number - 1] + below) / 2)
+
+
+def decided_labels(shares: Floats, further: float) -> NDArray[np.intp]:
+    """Return the labels that one document is given, best first."""
+    order = np.argsort(-shares, kind="stable")
+    taken = shares[order] >= further
+    taken[:1] = True
+    return order[taken]

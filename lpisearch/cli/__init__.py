@@ -1,18 +1,14 @@
-"""The command line: each command parses options, calls one workflow and prints the result."""
+"""Main."""
 
 from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
-STOPPED = "\nInterrupted. Completed work is saved; run the same command to continue."
-
 
 def main() -> None:
     """Run the command line."""
     try:
-        from lpisearch.cli.interrupts import heard_everywhere
-        from lpisearch.cli.streams import prepare
+        from lpisearch.cli.failures import heard_everywhere, prepare
 
         with heard_everywhere():
             prepare()
@@ -28,7 +24,7 @@ def main() -> None:
 def _end(error: BaseException) -> None:
     """State what befell the program before it could hear of it, while it was being loaded."""
     try:
-        from lpisearch.cli.failures import stated, was_interrupted
+        from lpisearch.cli.failures import INTERRUPTED, STOPPED, stated, was_interrupted
     except MemoryError:
         sys.stderr.write("Error: Not enough memory to start.\n")
         raise SystemExit(1) from None

@@ -1,4 +1,4 @@
-"""The root command: global options, the list of commands, and error output."""
+"""Program, global options, error boundary."""
 
 from __future__ import annotations
 
@@ -10,18 +10,31 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from lpisearch import __version__
-from lpisearch.cli import INTERRUPTED, STOPPED
-from lpisearch.cli.commands import VerbGroup, explain_refusal, verb_under_way
-from lpisearch.cli.failures import stated, was_interrupted
-from lpisearch.cli.invocation import Database, Debug, is_debugging
-from lpisearch.cli.render import note, say
-from lpisearch.cli.streams import OutputFailed, give_up_output
-from lpisearch.cli.verbs import VERBS, load
+from lpisearch.cli.commands import (
+    VERBS,
+    Database,
+    Debug,
+    VerbGroup,
+    explain_refusal,
+    is_debugging,
+    load,
+    verb_under_way,
+)
+from lpisearch.cli.failures import (
+    INTERRUPTED,
+    STOPPED,
+    OutputFailed,
+    give_up_output,
+    stated,
+    was_interrupted,
+)
+from lpisearch.cli.output import note, say
 from lpisearch.errors import BadOption
-from lpisearch.wording import printable
+from lpisearch.messages import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 UNEXPECTED = 1
 _LEAST_MEMORY = 280e6
@@ -86,7 +99,7 @@ def _stated(ctx: Any = None) -> Iterator[None]:
 
 
 def _end(error: BaseException, ctx: Any) -> NoReturn:
-    from lpisearch.cli.words import spoken
+    from lpisearch.cli.output import spoken
 
     known = stated(error, verb_under_way(ctx))
     if known is None:

@@ -1,4 +1,4 @@
-"""`lpisearch classify`: predict labels for texts and files."""
+"""Classify."""
 
 from __future__ import annotations
 
@@ -7,27 +7,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli import completion
-from lpisearch.cli.filters import Labels, PathGlob, Predicted, Since, Split, Until, Where, filter_of
-from lpisearch.cli.progress import cell_line
-from lpisearch.cli.render import (
-    Json,
-    note,
-    print_json,
-    print_table,
-    say,
+from lpisearch.cli import arguments
+from lpisearch.cli.arguments import (
+    Labels,
+    PathGlob,
+    Predicted,
+    Since,
+    Split,
+    Until,
+    Where,
+    filter_of,
 )
+from lpisearch.cli.output import Json, note, print_json, print_table, say
+from lpisearch.cli.progress import cell_line
 from lpisearch.errors import BadOption
-from lpisearch.messages import Message, call
-from lpisearch.records.wire import classification_record, prediction_record
-from lpisearch.wording import counted
+from lpisearch.messages import Message, call, counted
+from lpisearch.model.codec import classification_record, prediction_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpisearch.library import Library
-    from lpisearch.records import Classification, Filter
-    from lpisearch.settings import ClassifyOptions
+    from lpisearch.model.answers import Classification
+    from lpisearch.model.documents import Filter
+    from lpisearch.options import ClassifyOptions
+
 
 _KEPT = "Documents in the library"
 NONE_OF_THESE = "none of these"
@@ -48,7 +52,7 @@ def classify(
         str,
         typer.Option(
             metavar="NAME",
-            autocompletion=completion.classifiers,
+            autocompletion=arguments.classifiers,
             help="auto (the one with the best held-out accuracy), centroid, knn, map-svm, svm, "
             "svm+centroid or svm+map-svm.",
         ),
@@ -56,7 +60,7 @@ def classify(
     k: Annotated[int, typer.Option("-k", metavar="N", help="Number of labels to show.")] = 5,
     index: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Index to use.", autocompletion=completion.indexes),
+        typer.Option(metavar="NAME", help="Index to use.", autocompletion=arguments.indexes),
     ] = "default",
     confidence: Annotated[
         float,
@@ -98,7 +102,7 @@ def classify(
     With --write, predicted labels are saved for documents in the library. They are kept apart from
     labels given by hand and shown with a question mark.
     """
-    from lpisearch.settings import ClassifyOptions
+    from lpisearch.options import ClassifyOptions
 
     options = ClassifyOptions(classifier, k, index, confidence)
     if write or undo:

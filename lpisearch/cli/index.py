@@ -1,15 +1,14 @@
-"""`lpisearch index`: build an index of the library."""
+"""Index and its report."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from lpisearch.cli import completion
-from lpisearch.cli.index_report import render_plan, render_report
-from lpisearch.cli.methods import (
+from lpisearch.cli import arguments
+from lpisearch.cli.arguments import (
     GRAPH,
     MAP,
     USUAL_EDGES,
@@ -19,9 +18,15 @@ from lpisearch.cli.methods import (
     Settings,
     read_settings,
 )
+from lpisearch.cli.output import Json, note, print_json, print_pairs, semantic_weight, size
 from lpisearch.cli.progress import stage_line
-from lpisearch.cli.render import Json
 from lpisearch.library import method_names, pairs_of
+from lpisearch.messages import counted
+from lpisearch.model.codec import index_record
+
+if TYPE_CHECKING:
+    from lpisearch.model.reports import IndexPlan, IndexReport
+
 
 Number = TypeVar("Number", int, float)
 
@@ -37,7 +42,7 @@ def index(
     method: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help=_METHODS, rich_help_panel=MAP, autocompletion=completion.methods
+            metavar="NAME", help=_METHODS, rich_help_panel=MAP, autocompletion=arguments.methods
         ),
     ] = "rlpi",
     dims: Annotated[
@@ -165,8 +170,8 @@ def index(
     json: Json = False,
 ) -> None:
     """Build the index for search by meaning. The old one stays in use until this one is ready."""
-    from lpisearch.settings import IndexOptions
-    from lpisearch.settings.conditions import read_conditions
+    from lpisearch.model.documents import read_conditions
+    from lpisearch.options import IndexOptions
 
     options = IndexOptions(
         name=name,
@@ -225,3 +230,93 @@ def _bytes(text: str) -> int:
     if not 0 < size < float("inf"):
         raise BadOption("memory", f"“{text}” is not a size such as 500M or 4G")
     return int(size)
+
+
+def render_plan(plan: IndexPlan) -> None:
+    """Say what an index will take."""
+    note(
+        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms; "
+        f"estimated {plan.memory_mb:,.0f} MB of memory, {plan.seconds:,.0f} s{_how(plan)}"
+    )
+
+
+def _how(plan: IndexPlan) -> str:
+    """Say that a build is kept in files: what is killed is not lost."""
+    return "; if interrupted, the build can be resumed" if plan.in_files else ""
+
+
+def render_report(report: IndexReport, *, json: bool) -> None:
+    """Print what was built."""
+    if json:
+        print_json(index_record(report))
+        return
+    pairs: list[tuple[str, object]] = [
+        ("index", report.name),
+        ("method", report.method),
+        ("dimensions", report.dims),
+        ("α", "none" if report.alpha is None else f"{report.alpha:.4g}"),
+        ("documents", report.documents),
+        *([("passages", report.passages)] if report.passages else []),
+        ("terms", report.terms),
+        ("learned from", f"{report.learned_from:,} documents"),
+        ("graph", _graph(report)),
+        *([("resumed after", ", ".join(report.resumed))] if report.resumed else []),
+        ("semantic weight", semantic_weight(report.calibration)),
+        ("unknown words", f"{report.unknown_rate:.1%}"),
+        ("classifier", _classifier(report.classifier)),
+        *_chosen_classifier(report.classifier),
+        ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
+        *([("sent and received", _wire(report))] if report.wire else []),
+        ("peak memory", f"{report.peak_mb:,.0f} MB"),
+        ("size", size(report.size_bytes)),
+    ]
+    print_pairs(pairs)
+    for said in report.notes:
+        note(said)
+
+
+def _wire(report: IndexReport) -> str:
+    """Say how many bytes went to those who work, and came back."""
+    sent = sum(each["sent"] + each["shared"] for each in report.wire.values())
+    received = sum(each["received"] for each in report.wire.values())
+    return f"{size(int(sent))}, {size(int(received))}"
+
+
+def _graph(report: IndexReport) -> str:
+    if report.components is None:
+        return "none"
+    parts = counted(report.components, "connected component")
+    return f"{parts}, {counted(report.isolated or 0, 'isolated document')}{_kept(report)}"
+
+
+def _kept(report: IndexReport) -> str:
+    """Say how much of the exact neighbours is there, where that is not all by its making."""
+    kept = report.graph_recall
+    if not kept or not kept["sample"]:
+        return ""
+    return (
+        f", {kept['edges']:.1%} of true nearest neighbours found ({kept['weight']:.1%} by weight)"
+    )
+
+
+def _classifier(facts: dict[str, Any] | None) -> str:
+    if facts is None:
+        return "none"
+    if "reason" in facts:
+        return f"none: {facts['reason']}"
+    left_out = f" ({facts['left_out']:,} skipped as too rare)" if facts["left_out"] else ""
+    return f"{facts['labels']:,} labels{left_out}, learned from {facts['documents']:,} documents"
+
+
+def _chosen_classifier(facts: dict[str, Any] | None) -> list[tuple[str, object]]:
+    """Say which classifier "auto" means, and how much each had right of what was held out."""
+    if not facts or not facts.get("accuracy"):
+        return []
+    right = sorted(facts["accuracy"].items(), key=lambda each: -each[1])
+    said = ", ".join(f"{name} {share:.1%}" for name, share in right)
+    return [
+        (
+            "best classifier",
+            f"{facts['chosen']}; accuracy on {facts['judged']:,} held-out documents: {said}",
+        )
+    ]

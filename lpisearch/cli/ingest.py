@@ -1,23 +1,27 @@
-"""`lpisearch ingest`: add documents to the library."""
+"""Ingest and its report."""
 
 from __future__ import annotations
 
+import os
+import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from lpisearch.cli.ingest_report import render_report
+from lpisearch.cli.output import Json, note, print_json, print_table, say, spoken
 from lpisearch.cli.progress import progress_bar
-from lpisearch.cli.render import Json, note, print_json
 from lpisearch.errors import LibraryLocked, LibraryUnwritable, NothingThere
-from lpisearch.records.wire import ingest_record
+from lpisearch.messages import Message, are, counted
+from lpisearch.model.codec import ingest_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-    from lpisearch.records import IngestReport
-    from lpisearch.settings import IngestOptions
+    from lpisearch.model.documents import IngestReport, Trouble
+    from lpisearch.options import IngestOptions
+
 
 _WATCH_SECONDS = 2.0
 
@@ -135,12 +139,7 @@ def ingest(
 
     Documents are never removed unless you use --prune.
     """
-    from lpisearch.settings import (
-        MEBIBYTE,
-        FindOptions,
-        IngestOptions,
-        ReadOptions,
-    )
+    from lpisearch.options import MEBIBYTE, FindOptions, IngestOptions, ReadOptions
 
     read = ReadOptions(
         format=format,
@@ -204,3 +203,123 @@ def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> I
     with progress_bar("Reading") as show:
         report: IngestReport = context.obj.library.ingest(*paths, options=options, on_progress=show)
         return report
+
+
+_KINDS = 12
+_GROUPS = 12
+_EXAMPLES = 3
+_LEFT_OUT = (
+    ("exclude", "", "by --exclude", ""),
+    ("lpisearchignore", "", "by .lpisearchignore", "--no-ignore"),
+    ("gitignore", "", "by .gitignore", "--no-ignore"),
+    ("packages", "folder", "of installed packages", "--no-ignore"),
+    ("caches", "folder", "of caches", "--no-ignore"),
+    ("hidden", "", "hidden", "--hidden"),
+    ("links", "symbolic link", "", "--follow-links"),
+)
+_PARTICULAR = re.compile(r"“[^“”]*”|\d[\d.,]*")
+
+
+def render_report(report: IngestReport, *, every_failure: bool, quiet: bool) -> None:
+    """Print what an ingest did; if `quiet`, only what newly failed."""
+    if not quiet:
+        _render_counts(report)
+    if every_failure:
+        _render_each("failed", [*report.failures, *report.known_failures])
+    else:
+        _render_grouped("failed", report.failures)
+    if quiet:
+        return
+    if report.known_failures and not every_failure:
+        known = counted(len(report.known_failures), "failure")
+        note(f"{known} from earlier runs (--failures all lists them, --retry tries again)")
+    if report.unlisted:
+        note(f"{counted(report.unlisted, 'more failure')} not listed, in files with very many")
+    if every_failure:
+        _render_each("warnings", report.warnings)
+    else:
+        _render_grouped("warnings", report.warnings)
+
+
+def _render_counts(report: IngestReport) -> None:
+    counts = ("added", "updated", "unchanged", "removed", "failed")
+    numbers = ", ".join(f"{getattr(report, name):,} {name}" for name in counts)
+    say(f"{numbers} in {report.seconds:.1f} s")
+    if not any((report.added, report.updated, report.removed, report.failures, report.unlisted)):
+        note("No changes.")
+    if report.missing:
+        them = "it" if report.missing == 1 else "them"
+        note(f"{are(report.missing, 'document')} no longer on disk; --prune removes {them}.")
+    if report.skipped:
+        note(_passed_over(report.skipped))
+    if report.left_out:
+        note(_left_out(report.left_out))
+    for remark in report.notes:
+        note(remark)
+    for complaint in report.index_notes:
+        note(Message("The documents were saved, but an index could not be updated. ", complaint))
+
+
+def _passed_over(counts: Mapping[str, int]) -> str:
+    """Name the kinds of files that no reader knows, the most frequent first."""
+    kinds = sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
+    named = ", ".join(f"{suffix} ({number:,})" for suffix, number in kinds[:_KINDS])
+    more = f", and {counted(len(kinds) - _KINDS, 'more kind')}" if len(kinds) > _KINDS else ""
+    return f"Skipped, unsupported format: {named}{more}"
+
+
+def _left_out(counts: Mapping[str, int]) -> str:
+    """Say what was not looked into, and what takes it in."""
+    found = [each for each in _LEFT_OUT if each[0] in counts]
+    reasons = [f"{_number(counts[key], thing)} {how}".strip() for key, thing, how, _ in found]
+    flags = dict.fromkeys(flag for *_, flag in found if flag)
+    taken_in = f" (include with {', '.join(flags)})" if flags else ""
+    return f"Excluded: {', '.join(reasons)}{taken_in}"
+
+
+def _number(number: int, thing: str) -> str:
+    return counted(number, thing) if thing else f"{number:,}"
+
+
+def _render_each(title: str, troubles: Sequence[Trouble]) -> None:
+    if troubles:
+        note("")
+        rows = [(_near(one.path), one.where, one.reason) for one in troubles]
+        print_table((title, "where", "reason"), rows, aside=True)
+
+
+def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
+    """Print a line for each reason, the rarest first: what is frequent is soon known."""
+    groups: dict[str, list[Trouble]] = {}
+    for trouble in troubles:
+        groups.setdefault(_PARTICULAR.sub("…", spoken(trouble.reason)), []).append(trouble)
+    if not groups:
+        return
+    note("")
+    ordered = sorted(groups.items(), key=lambda group: len(group[1]))
+    rows = [(len(group), _reason(kind, group), _places(group)) for kind, group in ordered[:_GROUPS]]
+    print_table((title, "reason", "where"), rows, aside=True)
+    if len(ordered) > _GROUPS:
+        hidden = sum(len(group) for _, group in ordered[_GROUPS:])
+        note(f"  … and {hidden:,} more for {len(ordered) - _GROUPS:,} other reasons")
+    if any(len(group) > _EXAMPLES for group in groups.values()) or len(ordered) > _GROUPS:
+        note("(--failures all lists each one)")
+
+
+def _reason(kind: str, group: Sequence[Trouble]) -> str:
+    """Return a reason as it was given, if it is the same throughout."""
+    given = {spoken(one.reason) for one in group}
+    return given.pop() if len(given) == 1 else kind
+
+
+def _places(group: Sequence[Trouble]) -> str:
+    named = [", ".join(filter(None, (_near(one.path), one.where))) for one in group[:_EXAMPLES]]
+    return "; ".join(named) + ("; …" if len(group) > _EXAMPLES else "")
+
+
+def _near(path: str) -> str:
+    """Show a path below the current folder without that folder."""
+    try:
+        return path.removeprefix(os.path.join(Path.cwd(), ""))  # noqa: PTH118 (ends in a separator)
+    except OSError:  # it is gone
+        return path

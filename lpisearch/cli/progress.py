@@ -1,4 +1,4 @@
-"""Show progress on stderr, if it is a terminal: stage, rate and time left."""
+"""Progress on a terminal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.wording import pace, printable
+from lpisearch.messages import pace, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from lpisearch.records import Progress
+    from lpisearch.model.documents import Progress
 
 
 @contextmanager

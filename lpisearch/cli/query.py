@@ -1,46 +1,53 @@
-"""`lpisearch query` and `lpisearch similar`: search documents."""
+"""Query, similar, prompt."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli import completion
-from lpisearch.cli.answers import recall, remember
-from lpisearch.cli.exclusions import ExclusionsAsText
-from lpisearch.cli.filters import (
-    Labels,
-    PathGlob,
-    Predicted,
-    Since,
-    Split,
-    Until,
-    Where,
-)
-from lpisearch.cli.hits import HitFormat, print_answer, print_batch
-from lpisearch.cli.invocation import is_typed
-from lpisearch.cli.open import open_and_say
-from lpisearch.cli.ranking import (
+from lpisearch.cli import arguments
+from lpisearch.cli.arguments import (
     RANKING,
     By,
     Collapse,
     Count,
     Explain,
+    Labels,
     MinScore,
     Name,
     Offset,
+    PathGlob,
+    Predicted,
+    Since,
     Sort,
+    Split,
+    Until,
     Weight,
+    Where,
     search_options,
 )
-from lpisearch.cli.render import OUTPUT, Json, note
+from lpisearch.cli.commands import ExclusionsAsText, is_typed
+from lpisearch.cli.hits import HitFormat, print_answer, print_batch, recall, remember, state_folder
+from lpisearch.cli.open import open_and_say
+from lpisearch.cli.output import OUTPUT, Json, note, pass_on, say, spoken
+from lpisearch.errors import LpiSearchError
+from lpisearch.messages import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from lpisearch.library import Library
+    from lpisearch.options import SearchOptions
+
 
 _HITS = 10
 _RUN_DEPTH = 1000
@@ -112,7 +119,7 @@ def query(
             metavar="ID",
             help="More like this document (repeatable).",
             rich_help_panel=RANKING,
-            autocompletion=completion.documents,
+            autocompletion=arguments.documents,
         ),
     ] = None,
     unlike: Annotated[
@@ -122,7 +129,7 @@ def query(
             metavar="ID",
             help="Less like this document (repeatable).",
             rich_help_panel=RANKING,
-            autocompletion=completion.documents,
+            autocompletion=arguments.documents,
         ),
     ] = None,
     queries: Annotated[
@@ -177,8 +184,6 @@ def query(
         if opened is not None:
             open_and_say(context, recall(opened, library.path), aside=True)
     elif sys.stdin.isatty():
-        from lpisearch.cli.prompt import ask_and_answer
-
         some = ask_and_answer(context, library, options)
     else:
         raise typer.BadParameter("give a query", param_hint="TEXT")
@@ -200,7 +205,7 @@ def similar(
         typer.Argument(
             metavar="DOCUMENT",
             help="Document id, path, or any other file.",
-            autocompletion=completion.documents,
+            autocompletion=arguments.documents,
         ),
     ],
     k: Count = 10,
@@ -246,3 +251,119 @@ def similar(
 
 query_app = typer.Typer(add_completion=False)
 query_app.command("query", cls=ExclusionsAsText)(query)
+
+
+_PROMPT = "? "
+_LEAVE = frozenset({"quit", "exit", ":q", ":quit"})
+_HELP = frozenset({"help", "?", ":h", ":help"})
+_HISTORY = 1000
+_TEXT = """\
+Type a query and press Enter. "A phrase" must occur, -word must not, begin* matches a prefix.
+  open N      open result N in its default program
+  help        show this help
+  quit        leave (also :q, Ctrl-D, Ctrl-C)
+To search for one of these words, put it in quotation marks."""
+
+
+def ask_and_answer(context: typer.Context, library: Library, options: SearchOptions) -> bool:
+    """Answer questions until the person leaves; the index stays open. Say if any was found."""
+    note("Type a query, “help” for help, or “quit” to leave.")
+    some = False
+    with _history(), suppress(EOFError, KeyboardInterrupt):
+        while True:
+            text = input(_PROMPT).strip()
+            if text in _LEAVE:
+                return some
+            with _answering():
+                some |= _answer(context, library, options, text)
+    say()
+    return some
+
+
+def _answer(context: typer.Context, library: Library, options: SearchOptions, text: str) -> bool:
+    verb, _, number = text.partition(" ")
+    if not text:
+        return False
+    if text in _HELP:
+        say(_TEXT)
+        return False
+    if verb in {"open", ":open"} and number.strip().isdecimal():
+        open_and_say(context, recall(int(number), library.path))
+        return False
+    answer = library.search(text, options=options)
+    remember(library.path, answer)
+    paged(lambda: print_answer(answer, HitFormat.PLAIN, text))
+    return bool(answer)
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """State what one question comes to; the next can be asked all the same."""
+    try:
+        yield
+    except LpiSearchError as error:
+        note(f"Error: {printable(spoken(error.message))}")
+
+
+def paged(show: Callable[[], object]) -> None:
+    """Print; what is longer than the terminal goes through a pager."""
+    if not sys.stdout.isatty():
+        show()
+        return
+    printed = _Recorded(sys.stdout)
+    with redirect_stdout(printed):
+        show()
+    text = printed.getvalue()
+    lines = shutil.get_terminal_size().lines
+    if text.count("\n") < lines - 1 or not _page(text):
+        pass_on(text)
+
+
+class _Recorded(StringIO):
+    """What goes to a terminal, kept: colours and width are as they would be there."""
+
+    def __init__(self, terminal: object) -> None:
+        super().__init__()
+        self.encoding_ = getattr(terminal, "encoding", "utf-8")
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the terminal."""
+        return str(self.encoding_)
+
+    def isatty(self) -> bool:
+        """Say that it is a terminal, as what it stands for is."""
+        return True
+
+
+def _page(text: str) -> bool:
+    """Show a text in the person's pager; tell whether there is one."""
+    pager = shlex.split(os.environ.get("PAGER", "")) or ["less"]
+    if shutil.which(pager[0]) is None:
+        return False
+    environment = {"LESS": "-FRX", **os.environ}
+    with suppress(OSError, KeyboardInterrupt):
+        subprocess.run(pager, input=text.encode(), env=environment, check=False)  # noqa: S603 (the person's own)
+        return True
+    return False
+
+
+@contextmanager
+def _history() -> Iterator[None]:
+    """Let questions of earlier times be called back, where the system can edit a line."""
+    try:
+        import readline
+    except ImportError:  # pragma: no cover (Windows has none)
+        yield
+        return
+    file: Path = state_folder() / "history"
+    with suppress(OSError):
+        readline.read_history_file(file)
+    readline.set_history_length(_HISTORY)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.touch(mode=0o600)
+            readline.write_history_file(file)

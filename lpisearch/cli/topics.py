@@ -1,4 +1,4 @@
-"""`lpisearch topics`: list the main topics in the library."""
+"""Topics."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli import completion
+from lpisearch.cli import arguments
+from lpisearch.cli.output import Json, note, print_json, print_table
 from lpisearch.cli.progress import stage_line
-from lpisearch.cli.render import Json, note, print_json, print_table
-from lpisearch.records.wire import dimensions_record, topics_record
+from lpisearch.model.codec import dimensions_record, topics_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpisearch.library import Library
-    from lpisearch.records import (
+    from lpisearch.model.answers import (
         Dimension,
         DimensionDocument,
         DimensionReport,
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
         Topic,
         TopicReport,
     )
-    from lpisearch.settings import DimensionOptions, TopicOptions
+    from lpisearch.options import DimensionOptions, TopicOptions
+
 
 _SHOWN_LABELS = 2
 _SHOWN_DIMENSIONS = 10
@@ -57,7 +58,7 @@ def topics(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")] = 0,
     index: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Index to use.", autocompletion=completion.indexes),
+        typer.Option(metavar="NAME", help="Index to use.", autocompletion=arguments.indexes),
     ] = "default",
     json: Json = False,
 ) -> None:
@@ -68,7 +69,7 @@ def topics(
     it was built with that method; otherwise trains a model just for this.
     """
     from lpisearch.errors import BadOption
-    from lpisearch.settings import DimensionOptions, TopicOptions
+    from lpisearch.options import DimensionOptions, TopicOptions
 
     library = context.obj.library
     if method:

@@ -1,4 +1,4 @@
-"""The value that every graph builder returns: a symmetric W that is never n x n in memory.
+"""Affinity, complete graph, edge weights.
 
 Documents are rows, so W is documents x documents. It is the sum of two parts, either of which may
 be absent: `edges`, a sparse matrix, and `factor` times its transpose, which holds whole cliques
@@ -16,10 +16,15 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from lpisearch.graphs.base import GraphOptions
 
     Floats: TypeAlias = NDArray[np.floating[Any]]
     Matrix: TypeAlias = Floats | sparse.csr_array
+
 
 SYMMETRY_TOLERANCE = 1e-4
 
@@ -144,3 +149,43 @@ def _asymmetry(edges: sparse.csr_array) -> float:
         return 0.0
     difference = edges - edges.T
     return float(abs(difference).max() / edges.data.max()) if difference.nnz else 0.0
+
+
+def complete(
+    X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
+) -> Affinity:
+    """Weigh every pair by its inner product: W = X Xᵀ, the diagonal too, kept as its factor X.
+
+    With this graph LPI is close to LSI (or PCA, if X is centred; lpp-analysis-2005, section
+    4.2). The rows are taken as they are.
+
+    Raises
+    ------
+    ValueError
+        If a document has a negative sum of inner products: it then has no degree.
+    """
+    del labels, options
+    affinity = Affinity(factor=X)
+    smallest = affinity.degrees.min(initial=0)
+    if smallest < -np.finfo(X.dtype).eps * max(affinity.degrees.max(initial=0), 1):
+        raise ValueError(
+            "The complete graph needs rows whose inner products have positive sums; "
+            f"one sum is {smallest:.3g}. Weights of terms must not be negative."
+        )
+    return affinity
+
+
+def symmetric_edges(cosines: sparse.csr_array, options: GraphOptions) -> sparse.csr_array:
+    """Turn directed cosines (without diagonal) into weighted edges: kept if either end names it."""
+    W = sparse.csr_array(cosines.maximum(cosines.T))
+    W.data = edge_weight(W.data, options)
+    return W
+
+
+def edge_weight(cosine: Floats, options: GraphOptions) -> Floats:
+    """Give the weight of an edge from the cosine of its ends."""
+    if options.edge_weights == "binary":
+        return np.ones_like(cosine)
+    if options.edge_weights == "heat":
+        return np.exp((2 * np.minimum(cosine, 1) - 2) / cosine.dtype.type(options.heat_scale))
+    return np.minimum(cosine, 1)

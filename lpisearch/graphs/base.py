@@ -1,4 +1,4 @@
-"""Graph interface, and the edge weights common to all builders.
+"""Graph contract, options, list of graphs (no SciPy).
 
 A graph is built from documents (rows of X) and perhaps their labels: an `Affinity` W that is
 symmetric, has no negative entry, and is never n x n in memory. The same documents give the same W,
@@ -9,14 +9,13 @@ itself alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.graphs.options import GraphOptions
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lpisearch.graphs.affinity import Affinity, Matrix
 
@@ -56,9 +55,72 @@ class Graph:
         ValueError
             If it needs labels and there is not one for each document.
         """
-        from lpisearch.compute.rows import each_term_once
+        from lpisearch.numeric.rows import each_term_once
 
         module, function = self.home.split(":")
         builder: Callable[..., Affinity]
         builder = getattr(import_module(f"lpisearch.graphs.{module}"), function)
         return builder(each_term_once(X), labels, options or GraphOptions())
+
+
+EDGE_WEIGHTS = ("cosine", "binary", "heat")
+NEIGHBOURS = 15
+RADIUS = 1.2
+HEAT_SCALE = 1.0
+EXACT_DOCUMENTS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """How neighbours are found and weighted.
+
+    Attributes
+    ----------
+    n_neighbors
+        p: the nearest documents that each document names. An edge is there if either names
+        the other.
+    radius
+        ε of the ball graph: largest Euclidean distance between unit rows, from 0 to √2.
+    edge_weights
+        "cosine"; "binary", all edges 1; or "heat", exp(-distance² / heat_scale).
+    heat_scale
+        t of the heat kernel.
+    exact_documents
+        The nearest of more documents than these are found in linear time, nearly exactly.
+    """
+
+    n_neighbors: int = NEIGHBOURS
+    radius: float = RADIUS
+    edge_weights: str = EDGE_WEIGHTS[0]
+    heat_scale: float = HEAT_SCALE
+    exact_documents: int = EXACT_DOCUMENTS
+
+    def __post_init__(self) -> None:
+        if self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors must be at least 1, not {self.n_neighbors}.")
+        if not 0 < self.radius <= math.sqrt(2):
+            raise ValueError(f"radius must be above 0 and at most √2, not {self.radius}.")
+        if self.edge_weights not in EDGE_WEIGHTS:
+            known = ", ".join(EDGE_WEIGHTS)
+            raise ValueError(f"edge_weights must be one of {known}, not {self.edge_weights!r}.")
+        if not self.heat_scale > 0:
+            raise ValueError(f"heat_scale must be above 0, not {self.heat_scale}.")
+
+    @property
+    def least_cosine(self) -> float:
+        """The cosine of unit rows at the distance `radius`; never below 0."""
+        return max(1 - self.radius**2 / 2, 0.0)
+
+
+_GRAPHS = (
+    Graph("nearest", "nearest neighbours by cosine", "neighbours:nearest"),
+    Graph("pruned", "approximate nearest neighbours, in linear time", "neighbours:pruned"),
+    Graph("ball", "all documents within a distance", "neighbours:ball", has_ball=True),
+    Graph("complete", "every pair, by inner product", "affinity:complete", is_complete=True),
+    Graph("label", "documents with the same label", "supervision:same_label", needs_labels=True),
+    Graph(
+        "blend", "by label where known, otherwise nearest", "supervision:blend", needs_labels=True
+    ),
+)
+
+GRAPHS: Mapping[str, Graph] = {graph.name: graph for graph in _GRAPHS}

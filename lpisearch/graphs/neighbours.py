@@ -1,29 +1,50 @@
-"""Graphs of near documents: the p nearest, or all within a ball. Rows of X are documents.
+"""Exact and pruned neighbours, near-duplicates, recall.
 
 Memory is bounded by the edges that are kept. Both are exact, but for the nearest of very many
 documents: the time of all pairs grows with their square.
+
+The candidates of a document are found by its strongest terms alone, and by no more than the
+strongest documents of each of these terms; the best of them are compared by their true cosine. So
+the work for a document does not grow with the number of documents, and a neighbour is missed only
+if it shares weak terms alone: of the weight of all edges, more than nine tenths stay
+(benchmarks/graphs.py measures it).
+
+The rows of X are documents of unit length. Terms that many documents have are multiplied as a
+full matrix; for the others the lists of documents of each term are added up. Both end in the
+same block of full rows, so the result is exact, and memory is a few blocks.
+
+Rows are documents and columns terms, or the other way round. Two documents that are near share
+some of their strongest terms, and are among the strongest documents of these.
+
+In go documents as sparse rows of X at unit length, out comes a number for each. In the order of
+the rows, a document joins the group of a leader with a cosine of at least ½, or leads a group of
+its own. The time is linear in the documents: pairs come from short lists.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from lpisearch.compute.rows import unit_rows
-from lpisearch.graphs.affinity import Affinity
-from lpisearch.graphs.cosines import map_cosines
-from lpisearch.graphs.edges import symmetric_edges
-from lpisearch.graphs.options import GraphOptions
-from lpisearch.graphs.pruning import pruned
+from lpisearch.graphs.affinity import Affinity, symmetric_edges
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.numeric.rows import unit_rows
+from lpisearch.numeric.threads import map_threads, one_blas_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats, Matrix
+
+    T = TypeVar("T")
+
 
 GROUP = 16
 
@@ -103,3 +124,291 @@ def largest(values: Floats, p: int) -> NDArray[np.intp]:
     candidates = np.concatenate([inside, beyond], axis=1)
     chosen = np.argpartition(np.take_along_axis(values, candidates, axis=1), -p, axis=1)[:, -p:]
     return np.take_along_axis(candidates, chosen, axis=1)
+
+
+STRONGEST_TERMS = 16
+STRONGEST_DOCUMENTS = 300
+CANDIDATES = 48  # at least; three for each neighbour that is asked for
+_CANDIDATES_A_NEIGHBOUR = 3
+_BLOCK = 1024
+
+
+def pruned(
+    X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
+) -> Affinity:
+    """Join each document to the p nearest by cosine, of those that its strongest terms find.
+
+    What holds of `nearest` holds here but that a neighbour can be missed.
+    """
+    del labels
+    options = options or GraphOptions()
+    search = _Search(sparse.csr_array(unit_rows(X)), options.n_neighbors)
+    blocks = map_threads(search.block, range(0, X.shape[0], _BLOCK))
+    named: sparse.csr_array = sparse.csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
+    if blocks:
+        named = sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return Affinity(edges=symmetric_edges(named, options))
+
+
+class _Search:
+    """The rows, and the lists by which candidates are found."""
+
+    def __init__(self, X: sparse.csr_array, n_neighbors: int) -> None:
+        self._X = X
+        self._n_neighbors = n_neighbors
+        self._n_candidates = max(CANDIDATES, _CANDIDATES_A_NEIGHBOUR * n_neighbors)
+        self._strongest = strongest_entries(X, STRONGEST_TERMS)
+        by_term = sparse.csr_array(self._strongest.T)
+        self._lists = strongest_entries(by_term, STRONGEST_DOCUMENTS)
+
+    def block(self, start: int) -> sparse.csr_array:
+        """Return the cosines of some documents with those near them."""
+        stop = min(start + _BLOCK, self._X.shape[0])
+        found = sparse.csr_array(self._strongest[start:stop] @ self._lists)
+        rows, columns = _best_of_rows(found, self._n_candidates)
+        others = columns != rows + start
+        rows, columns = rows[others], columns[others]
+        cosines = self._X[start + rows].multiply(self._X[columns]).sum(axis=1)
+        near = sparse.csr_array((cosines, (rows, columns)), shape=(stop - start, self._X.shape[0]))
+        near.eliminate_zeros()
+        return strongest_entries(near, self._n_neighbors)
+
+
+def _best_of_rows(
+    X: sparse.csr_array, most: int
+) -> tuple[NDArray[np.intp], NDArray[np.integer[Any]]]:
+    """Return row and column of the largest entries of each row, in no order within the row."""
+    kept = []
+    bounds = X.indptr.tolist()
+    for first, last in pairwise(bounds):
+        if last - first <= most:
+            kept.append(np.arange(first, last))
+        else:
+            kept.append(first + np.argpartition(X.data[first:last], -most)[-most:])
+    chosen = np.concatenate(kept) if kept else np.empty(0, np.intp)
+    rows = np.repeat(np.arange(X.shape[0]), [len(each) for each in kept])
+    return rows, X.indices[chosen]
+
+
+# A term in more than this share of the documents is cheaper in a full matrix.
+COMMON_SHARE = 1 / 8
+BLOCK_ENTRIES = 2**20
+
+
+def map_cosines(X: Matrix, select: Callable[[Floats, int], T]) -> list[T]:
+    """Call `select(cosines, start)` for consecutive blocks of rows; give the results in order.
+
+    `cosines` has a row for each of the documents `start`, `start + 1`, … and a column for every
+    document; the cosine of a document with itself is set to 0.
+    """
+    pairs = _Pairs(sparse.csr_array(X))
+    n = X.shape[0]
+    rows = int(np.clip(BLOCK_ENTRIES // max(n, 1), 4, 256))
+
+    def block(start: int) -> T:
+        return select(pairs.block(start, min(start + rows, n)), start)
+
+    with one_blas_thread():
+        return map_threads(block, range(0, n, rows))
+
+
+class _Pairs:
+    """X taken apart: common terms as a full matrix, the lists of documents of all others."""
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        n, n_terms = X.shape
+        frequency = np.bincount(X.indices, minlength=n_terms)
+        common = frequency > COMMON_SHARE * n
+        self._full: Any = X[:, np.flatnonzero(common)].toarray()
+        self._full_transposed = np.ascontiguousarray(self._full.T)
+        self._rare = _without_terms(X, common)
+        self._lists = sparse.csr_array(self._rare.T)
+
+    def block(self, start: int, stop: int) -> Floats:
+        """Cosines of the documents from `start` to `stop` with all documents."""
+        cosines: Any = self._full[start:stop] @ self._full_transposed
+        self._add(cosines, start, stop)
+        here = np.arange(stop - start)
+        cosines[here, start + here] = 0
+        return np.asarray(cosines)
+
+    def _add(self, cosines: Floats, start: int, stop: int) -> None:
+        """Add, for each document, the lists of its terms times their weights.
+
+        The lists are copied so that those of a document lie one behind the other. A product of
+        two sparse matrices would do without, but takes more than twice the time.
+        """
+        bounds = self._rare.indptr[start : stop + 1]
+        lists = self._lists[self._rare.indices[bounds[0] : bounds[-1]]]
+        weights = self._rare.data[bounds[0] : bounds[-1]]
+        cuts, starts = (bounds - bounds[0]).tolist(), lists.indptr
+        for cosine, first, last in zip(cosines, cuts[:-1], cuts[1:], strict=True):
+            if first < last:
+                some = slice(starts[first], starts[last])
+                own = (lists.data[some], lists.indices[some], starts[first : last + 1] - some.start)
+                cosine[:] += (
+                    sparse.csc_array(own, (len(cosine), last - first)) @ weights[first:last]
+                )
+
+
+def _without_terms(X: sparse.csr_array, dropped: NDArray[np.bool_]) -> sparse.csr_array:
+    """Leave out the entries of some terms; the terms of each row in ascending order."""
+    keep = ~dropped[X.indices]
+    rows = np.repeat(np.arange(X.shape[0], dtype=np.int32), np.diff(X.indptr))[keep]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])
+    indptr = indptr.astype(X.indptr.dtype)
+    rest = sparse.csr_array((X.data[keep], X.indices[keep], indptr), shape=X.shape)
+    rest.sum_duplicates()
+    return rest
+
+
+# Rows that are sorted together: their entries stay in the processor's cache.
+_LIST_BLOCK = 4096
+
+
+def strongest_entries(X: sparse.csr_array, most: int) -> sparse.csr_array:
+    """Keep the entries of largest weight in each row; of equal ones those of earlier columns."""
+    if not X.shape[0]:
+        return X
+    starts = range(0, X.shape[0], _LIST_BLOCK)
+    blocks = [_strongest_of_block(X[start : start + _LIST_BLOCK], most) for start in starts]
+    return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+
+
+def first_entries(X: sparse.csr_array, most: int) -> sparse.csr_array:
+    """Keep the entries of the first columns in each row."""
+    X.sort_indices()
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return _entries(X, rows, np.flatnonzero(np.arange(X.nnz) - X.indptr[rows] < most))
+
+
+def _strongest_of_block(X: sparse.csr_array, most: int) -> sparse.csr_array:
+    X.sort_indices()
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    order = np.lexsort((-X.data, rows))
+    ranks = np.arange(X.nnz) - X.indptr[rows]
+    return _entries(X, rows, np.sort(order[ranks < most]))
+
+
+def _entries(
+    X: sparse.csr_array, rows: NDArray[np.intp], kept: NDArray[np.intp]
+) -> sparse.csr_array:
+    return sparse.csr_array((X.data[kept], (rows[kept], X.indices[kept])), shape=X.shape)
+
+
+SAMPLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What of the exact graph is there.
+
+    Attributes
+    ----------
+    edges
+        The share of the nearest neighbours that are joined.
+    weight
+        The share of their cosines that these are.
+    """
+
+    edges: float
+    weight: float
+
+
+def recall(
+    X: Matrix, affinity: Affinity, n_neighbors: int, seed: int, sample: int = SAMPLE
+) -> Recall:
+    """Compare the edges of some documents with their exact nearest by cosine.
+
+    Parameters
+    ----------
+    X
+        The documents as rows.
+    affinity
+        Built from them, with edges.
+    n_neighbors
+        How many neighbours of each document are looked at.
+    seed
+        Of the sample.
+    sample
+        How many documents are looked at.
+    """
+    if affinity.edges is None:
+        raise ValueError("This graph has no edges to compare.")
+    rows = sparse.csr_array(unit_rows(X))
+    chosen = np.random.default_rng(seed).permutation(X.shape[0])[:sample]
+    cosines = sparse.csr_array(rows[chosen] @ rows.T)
+    itself = sparse.csr_array(
+        (np.ones(len(chosen)), (np.arange(len(chosen)), chosen)), cosines.shape
+    )
+    near = strongest_entries(sparse.csr_array(cosines - cosines.multiply(itself)), n_neighbors)
+    near.eliminate_zeros()
+    if not near.nnz:
+        return Recall(1.0, 1.0)
+    joined = near.multiply(affinity.edges[chosen] > 0)
+    return Recall(joined.nnz / near.nnz, float(joined.sum() / near.sum()))
+
+
+LEAST_COSINE = 0.5
+# Near documents share strong terms, and a term's earliest documents are the ones that may lead.
+DUPLICATE_STRONGEST_TERMS = 10
+LIST_LENGTH = 64
+# The cosine of the strongest terms alone under which a pair is not looked at any further.
+LEAST_CANDIDATE_COSINE = 0.25
+PASSES = 3
+_DUPLICATE_BLOCK = 4096
+
+
+def near_duplicate_groups(
+    X: sparse.csr_array, least_cosine: float = LEAST_COSINE
+) -> NDArray[np.intp]:
+    """Return the group of each document, numbered in the order of their leaders.
+
+    A document without a term is a group of its own. Where a list is too short to hold the leader
+    of a large group, more than one document leads it at first; further passes over the leaders
+    alone join these, and then a document can be a little farther from its leader.
+    """
+    leaders = np.arange(X.shape[0])
+    standing = leaders
+    for _ in range(PASSES):
+        joined = _join(X[standing], least_cosine)
+        if np.array_equal(joined, np.arange(len(standing))):
+            break
+        new_leader = leaders.copy()
+        new_leader[standing] = standing[joined]
+        leaders = new_leader[leaders]
+        standing = np.unique(standing[joined])
+    return np.asarray(np.unique(leaders, return_inverse=True)[1])
+
+
+def _join(X: sparse.csr_array, least_cosine: float) -> NDArray[np.intp]:
+    """Give each document the nearest earlier one that leads and is near, or itself."""
+    later, earlier, cosines = _near_pairs(X, least_cosine)
+    order = np.lexsort((-cosines, later))
+    joined = np.arange(X.shape[0])
+    leads = np.ones(X.shape[0], np.bool_)
+    for document, other in zip(later[order].tolist(), earlier[order].tolist(), strict=True):
+        if leads[other] and leads[document]:
+            leads[document] = False
+            joined[document] = other
+    return joined
+
+
+def _near_pairs(
+    X: sparse.csr_array, least_cosine: float
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]], Floats]:
+    """Find pairs, the later document first, with their cosines."""
+    strongest = sparse.csr_array(unit_rows(strongest_entries(X, DUPLICATE_STRONGEST_TERMS)))
+    lists = first_entries(sparse.csr_array(strongest.T), LIST_LENGTH)
+    nothing = np.empty(0, np.intp)
+    found = [(nothing, nothing, np.empty(0, X.dtype))]
+    for start in range(0, X.shape[0], _DUPLICATE_BLOCK):
+        candidates = sparse.coo_array(strongest[start : start + _DUPLICATE_BLOCK] @ lists)
+        later, earlier = candidates.row + start, candidates.col
+        chosen = (candidates.data >= LEAST_CANDIDATE_COSINE) & (earlier < later)
+        later, earlier = later[chosen].astype(np.intp), earlier[chosen].astype(np.intp)
+        cosines = X[later].multiply(X[earlier]).sum(axis=1)
+        near = cosines >= least_cosine
+        found.append((later[near], earlier[near], cosines[near]))
+    later, earlier = (np.concatenate([part[side] for part in found]) for side in (0, 1))
+    return later, earlier, np.concatenate([part[2] for part in found])

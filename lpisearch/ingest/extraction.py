@@ -1,4 +1,8 @@
-"""Extract documents from files in order, with slow extractors running ahead."""
+"""Files to documents, readers ahead; file in progress.
+
+A file that costs much is met by every run until it has been read or refused. Whoever ends the run
+before that shall not meet it first again, with all that comes after it never read.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +14,30 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.ingest.own_files import is_own_file
-from lpisearch.readers.base import SourceFile
-from lpisearch.readers.budget import within_budget
+from lpisearch.ingest.ignore import is_own_file
+from lpisearch.messages import system_reason
+from lpisearch.model.documents import Problem
+from lpisearch.readers.base import (
+    IN_PROCESS_BYTES,
+    SILENT_SECONDS,
+    SourceFile,
+    total_seconds,
+    within_budget,
+)
 from lpisearch.readers.isolation import IsolatedReaders
-from lpisearch.readers.limits import IN_PROCESS_BYTES, SILENT_SECONDS, total_seconds
-from lpisearch.readers.ocr import OCR_SECONDS
+from lpisearch.readers.pdf import OCR_SECONDS
 from lpisearch.readers.registry import reader_for
-from lpisearch.records import Problem
-from lpisearch.wording import system_reason
+from lpisearch.storage.metadata import UNDER_WAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from lpisearch.ingest.discovery import FoundFile
+    from lpisearch.model.documents import Document
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import Reader
-    from lpisearch.records import Document
-    from lpisearch.settings import ReadOptions
+    from lpisearch.storage.store import Store
+
 
 _LOOK_AHEAD = 16
 
@@ -138,3 +149,37 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, OSError):  # of the system, not of the file
         return Problem(system_reason(error), passing=True)
     return Problem(f"the reader failed ({type(error).__name__}: {error})")
+
+
+class UnderWay:
+    """Keeps the path of a slow file in the library for as long as it is being read.
+
+    Parameters
+    ----------
+    store
+        The library.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        with store.reading() as snapshot:
+            stored = snapshot.settings.get(UNDER_WAY) or {}
+        self._path = str(stored.get("path", ""))
+
+    def last(self, files: Iterable[FoundFile]) -> list[FoundFile]:
+        """Return the files in their order, but the one at which an earlier run ended comes last."""
+        return sorted(files, key=lambda file: file.path == self._path)
+
+    def begin(self, file: FoundFile) -> None:
+        """Note that a file makes the run wait."""
+        self._keep(file.path)
+
+    def end(self, file: FoundFile) -> None:
+        """Note that a file has been read, or refused."""
+        if self._path == file.path:
+            self._keep("")
+
+    def _keep(self, path: str) -> None:
+        self._path = path
+        with self._store.writing() as transaction:
+            transaction.settings.set(UNDER_WAY, {"path": path})

@@ -1,27 +1,30 @@
-"""Texts, files and standard input that are read but not stored."""
+"""Texts, files, standard input of a query."""
 
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import DocumentNotFound, NothingThere, ReaderError
-from lpisearch.ingest.discovery import Discovery, FoundFile
+from lpisearch.errors import DocumentNotFound, LibraryUnwritable, NothingThere, ReaderError
+from lpisearch.ingest.discovery import Discovery, FoundFile, expand
 from lpisearch.ingest.extraction import extract
-from lpisearch.ingest.paths import expand
-from lpisearch.ingest.stdin import spooled_input
 from lpisearch.messages import Message
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.registry import READERS
 from lpisearch.readers.streams import EMPTY
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lpisearch.ingest.extraction import Extracted
+
 
 STDIN = "-"
 # Names of programs and of things in them, such as node.js, are words of many texts.
@@ -165,3 +168,36 @@ def _shown(path: str) -> str:
     """Return a path as short as it can be typed here."""
     here = os.path.join(os.getcwd(), "")  # noqa: PTH118, PTH109 (paths are strings in discovery)
     return path.removeprefix(here)
+
+
+_BLOCK = 1 << 20
+
+
+@contextmanager
+def spooled_input(paths: Sequence[str]) -> Iterator[list[FoundFile]]:
+    """Give what is piped in as a file, if "-" is among the paths.
+
+    Its name comes from its content: the same input twice is the same source, another input
+    never overwrites it.
+    """
+    if "-" not in paths:
+        yield []
+        return
+    with tempfile.TemporaryDirectory(prefix="lpisearch-") as folder:
+        spool = Path(folder) / "stdin"
+        name = f"stdin-{_spool(spool)}"
+        size = spool.stat().st_size
+        yield [FoundFile(name, "", size, mtime_ns=0, named=True, location=str(spool))]
+
+
+def _spool(target: Path) -> str:
+    """Write standard input to a file; return a digest of it."""
+    digest = blake2b(digest_size=6)
+    try:
+        with target.open("wb") as stream:
+            while block := sys.stdin.buffer.read(_BLOCK):
+                digest.update(block)
+                stream.write(block)
+    except OSError as error:
+        raise LibraryUnwritable(target, error.strerror or str(error)) from error
+    return digest.hexdigest()

@@ -1,23 +1,38 @@
-"""Reader interface: the bytes of one file in, documents and problems out.
+"""Reader contract, limits, budget, joined sections.
 
 A reader is one module with one constant `READER`. It never touches the database, never decides
 on labels from folders, never stops a run: it yields what it can, yields a `Problem` for a record
 it cannot read, and raises `ReaderError` when the whole file is of no use.
+
+In goes the size of a file and what the user allows for a document; out come times and amounts of
+memory. A large file may take longer than a small one, a file of which `max_document_bytes` was
+raised may take more memory. What is promised of a file at the usual options, however it was made:
+60 s of processor time and 1 GB, reading and storing together.
+
+In goes what any reader yields, out comes the same within the limits. It is the only place where
+they are counted, whether the reader runs in a worker or not.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
+import re
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import add
 from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
+from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.options import MEBIBYTE, ReadOptions
+from lpisearch.readers.streams import over_limit
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from lpisearch.records import Document, Problem
-    from lpisearch.settings import ReadOptions
 
 HEAD_BYTES = 8192
 
@@ -128,3 +143,174 @@ class Reader:
     owns: Callable[[bytes], bool] | None = None
     isolated: bool = False
     many: bool = False
+
+
+READING_SECONDS = 30.0
+"""Processor time for reading a small file."""
+
+STORING_SECONDS = 10.0
+"""Processor time beyond that, for cutting into words and storing."""
+
+SECONDS_FOR_EACH_MEBIBYTE = 10.0
+"""More for each MiB that a file takes on disk: a hundred times what an honest one needs."""
+
+SILENT_SECONDS = 60.0
+"""Time without any answer of a reader, whether it computes or waits."""
+
+MEMORY_BYTES = 768 * MEBIBYTE
+"""Address space of one worker."""
+
+USUAL_DOCUMENT_BYTES = ReadOptions().max_document_bytes
+
+IN_PROCESS_BYTES = MEBIBYTE
+"""A plain file of a simple format up to this size is read without a worker."""
+
+MOST_REMARKS = 1000
+"""So many warnings of one file are passed on, and one that there are more."""
+
+MOST_PROBLEMS = 10_000
+"""A file is given up after so many records that cannot be read, unless more can."""
+
+MOST_DIFFERENT_WORDS = 1_500_000
+"""Of one document, or pairs of characters: FTS5 holds all of them at once, 200 bytes for each. The
+complete works of an author have 30,000."""
+
+
+def reading_seconds(file_bytes: int, base: float = READING_SECONDS) -> float:
+    """Return the processor time that a reader may take for a file of this size."""
+    return base + SECONDS_FOR_EACH_MEBIBYTE * (file_bytes // MEBIBYTE)
+
+
+def total_seconds(file_bytes: int) -> float:
+    """Return the processor time that reading and storing a file may take together."""
+    return reading_seconds(file_bytes) + STORING_SECONDS
+
+
+def memory_bytes(options: ReadOptions) -> int:
+    """Return the address space of a worker: in proportion, where documents may be larger."""
+    return max(MEMORY_BYTES, MEMORY_BYTES * options.max_document_bytes // USUAL_DOCUMENT_BYTES)
+
+
+_BLOCK = 1_000_000
+_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+")
+
+
+def within_budget(
+    items: Iterable[Document | Problem], reader: Reader, options: ReadOptions
+) -> Iterator[Document | Problem]:
+    """Pass on what a reader yields; a document that is too large becomes a problem.
+
+    Raises
+    ------
+    ReaderError
+        Far more records of the file are bad than good, or its one document is too large.
+    """
+    documents = problems = remarks = 0
+    for item in items:
+        if isinstance(item, Problem):
+            problems += not item.warning
+            remarks += item.warning
+            if not item.warning or remarks < MOST_REMARKS:
+                yield item
+            elif remarks == MOST_REMARKS:
+                yield Problem("further warnings are not shown", warning=True)
+            if problems > MOST_PROBLEMS and problems > documents:
+                raise ReaderError(f"gave up {_place(item)}: {problems:,} records could not be read")
+            continue
+        documents += 1
+        reason = _refusal(item, options)
+        if not reason:
+            yield item
+            continue
+        if not reader.many:
+            raise ReaderError(reason)
+        yield Problem(reason, f"document {documents}")
+
+
+def _refusal(document: Document, options: ReadOptions) -> str:
+    """Return why a document is too much to be stored, or ""."""
+    size = document_bytes(document)
+    if size > options.max_document_bytes:
+        return over_limit(options.max_document_bytes, size)
+    if len(document.text) > MOST_DIFFERENT_WORDS and has_too_many_words(document.text):
+        return f"has more than {MOST_DIFFERENT_WORDS:,} different words, so it is probably not text"
+    return ""
+
+
+def has_too_many_words(text: str, most: int = MOST_DIFFERENT_WORDS) -> bool:
+    """Tell whether more than so many words, or pairs of characters, of a text are different."""
+    words: set[str] = set()
+    pairs: set[str] = set()
+    only_words = text.isascii()
+    for start in range(0, len(text), _BLOCK):
+        block = text[start : start + _BLOCK]
+        words.update(_WORD.findall(block))
+        if not only_words:
+            pairs.update(map(add, block, block[1:]))
+        if max(len(words), len(pairs)) > most:
+            return True
+    return False
+
+
+def document_bytes(document: Document) -> int:
+    """Return what a document takes as UTF-8, with all that goes with it."""
+    size = _utf8_bytes(document.title) + _utf8_bytes(document.text)
+    if document.metadata:
+        size += len(json.dumps(document.metadata, ensure_ascii=False))
+    return size
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _place(problem: Problem) -> str:
+    return f"at {problem.where}" if problem.where else "half-way"
+
+
+_BETWEEN = "\n\n"
+
+
+def join_sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, tuple[Section, ...]]:
+    """Return the parts a blank line apart, and where each begins; an empty one leaves nothing.
+
+    Parameters
+    ----------
+    parts
+        Kind, name and text of each.
+    """
+    texts, sections, start = [], [], 0
+    for kind, name, text in parts:
+        if text:
+            texts.append(text)
+            sections.append(Section(start, kind, name))
+            start += len(text) + len(_BETWEEN)
+    return _BETWEEN.join(texts), tuple(sections)
+
+
+def line_sections(
+    lines: Sequence[str],
+    headings: Iterable[tuple[int, str]],
+    *,
+    between: str = "\n",
+    skipped: int = 0,
+) -> tuple[Section, ...]:
+    """Return the headings of a text that was joined from lines or blocks.
+
+    Parameters
+    ----------
+    lines
+        Of the text, before white space was taken off its beginning.
+    headings
+        The number of a line, from 0, and the heading on it; in order.
+    between
+        What the lines were joined by.
+    skipped
+        How many characters were taken off the beginning.
+    """
+    ends = list(accumulate((len(line) + len(between) for line in lines), initial=0))
+    return tuple(
+        Section(max(ends[number] - skipped, 0), "heading", name)
+        for number, name in headings
+        if name
+    )

@@ -1,4 +1,4 @@
-"""CSV and TSV: a header row, then one document per row.
+"""CSV, TSV.
 
 The delimiter is found by trying; newlines within quotes are part of a cell; labels within a
 cell are parted by the characters of the option `label_separators`. The file is read twice, the
@@ -15,19 +15,18 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.messages import Message, Option
+from lpisearch.messages import Message, Option, counted
+from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
 from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.streams import EMPTY, chunks, over_limit
-from lpisearch.records import Document, Problem
-from lpisearch.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.settings import ReadOptions
 
 
 def read(

@@ -1,4 +1,4 @@
-"""EPUB: one document per book, its chapters in spine order."""
+"""EPUB."""
 
 from __future__ import annotations
 
@@ -7,29 +7,21 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.archives import Archive
-from lpisearch.readers.base import Reader
+from lpisearch.model.documents import Document, Problem
+from lpisearch.readers.base import Reader, join_sections
 from lpisearch.readers.html import page_of
-from lpisearch.readers.joining import join_sections
-from lpisearch.readers.markup import (
-    attribute,
-    iso_date,
-    local_name,
-    parse_xml,
-    stated,
-    texts_by_name,
-)
-from lpisearch.readers.streams import NO_TEXT
-from lpisearch.records import Document, Problem
+from lpisearch.readers.streams import NO_TEXT, Archive
+from lpisearch.readers.xml import attribute, iso_date, local_name, parse_xml, stated, texts_by_name
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
     from collections.abc import Iterator
 
+    from lpisearch.model.documents import Section
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
     from lpisearch.readers.html import Page
-    from lpisearch.records import Section
-    from lpisearch.settings import ReadOptions
+
 
 MEDIA_TYPE = "application/epub+zip"
 

@@ -1,4 +1,4 @@
-"""JSON Lines: one record a line, streamed; also the corpus layout of retrieval benchmarks.
+"""JSON Lines and JSON arrays.
 
 The file may be of any size: memory holds one chunk and one line. A line is decoded on its own,
 so that one line in another encoding costs no other.
@@ -6,24 +6,211 @@ so that one line in another encoding costs no other.
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
+from lpisearch.messages import Message
+from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import HEAD_BYTES, Reader
-from lpisearch.readers.encoding import NOT_TEXT, decode, looks_binary, utf8_chunks
-from lpisearch.readers.json_records import PLAIN, Records, not_valid, parse
-from lpisearch.readers.streams import EMPTY, lines, over_limit
-from lpisearch.records import Document, Problem
+from lpisearch.readers.encoding import (
+    NOT_TEXT,
+    decode,
+    detect,
+    looks_binary,
+    text_chunks,
+    utf8_chunks,
+)
+from lpisearch.readers.fields import FieldRoles, asked_fields, document_from_fields, find_roles
+from lpisearch.readers.streams import EMPTY, chunks, lines, over_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.settings import ReadOptions
 
 
-def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+def read_json_array(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield a document, or a problem with its number, for each element.
+
+    Raises
+    ------
+    ReaderError
+        It is no array, or is broken: what follows the break cannot be read.
+    """
+    encoding = detect(source)
+    yield from encoding.warnings
+    records = Records(options)
+    base = Document("", "", metadata=encoding.metadata)
+    texts = text_chunks(chunks(source), encoding.encoding)
+    for number, value in enumerate(_elements(texts, options.max_document_bytes), 1):
+        yield records.document(value, base, f"record {number}")
+    yield from records.fields_never_met()
+
+
+def sniff_json_array(head: bytes) -> bool:
+    """Tell whether bytes begin as an array of objects."""
+    return bool(_BEGINNING.match(head))
+
+
+JSON_ARRAY_READER = Reader("json", (), read_json_array, sniff_json_array, many=True)
+
+_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
+
+
+def _elements(texts: Iterator[str], limit: int) -> Iterator[Any]:
+    window = _Window(texts, limit)
+    if not window.first():
+        raise ReaderError(EMPTY)
+    if window.take() != "[":
+        raise ReaderError("is not a JSON array of records")
+    number = 1
+    closed = window.first() == "]"
+    while not closed:
+        try:
+            yield window.value()
+        except (ValueError, RecursionError) as error:
+            raise ReaderError(f"is malformed in record {number}: {not_valid(error)}") from error
+        closed = window.first() == "]"
+        if not closed and window.take() != ",":
+            raise ReaderError(f"is malformed after record {number}: expected a comma or the end")
+        number += 1
+    window.take()
+    if window.first():
+        raise ReaderError("is malformed: extra data after the array")
+
+
+class _Window:
+    """The part of a text that is held: from the element being read to the end of a chunk."""
+
+    def __init__(self, texts: Iterator[str], limit: int) -> None:
+        self._texts = texts
+        self._limit = limit
+        self._held = ""
+        self._position = 0
+
+    def first(self) -> str:
+        """Return the next character that is not blank, or "" at the end, and leave it there."""
+        while True:
+            self._position = _BLANK.match(self._held, self._position).end()  # type: ignore[union-attr]  # it matches ""
+            if self._position < len(self._held):
+                return self._held[self._position]
+            if not self._more(1):
+                return ""
+
+    def take(self) -> str:
+        """Return the next character that is not blank, and go beyond it."""
+        character = self.first()
+        self._position += 1
+        return character
+
+    def value(self) -> Any:
+        """Return the next value; raises ValueError if it is not valid."""
+        self.first()
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self._held, self._position)
+            except json.JSONDecodeError:
+                # It may go on in the next chunk. Twice as much each time, so that a long value
+                # is not parsed once for each chunk.
+                held = len(self._held) - self._position
+                if held > self._limit:
+                    raise ReaderError(
+                        Message("has a record that ", over_limit(self._limit))
+                    ) from None
+                if not self._more(max(held, 1)):
+                    raise
+                continue
+            # A number may go on too.
+            if end < len(self._held) or not self._more(1):
+                self._position = end
+                return value
+
+    def _more(self, characters: int) -> bool:
+        """Hold so many more characters, if there are any; forget those that were read."""
+        pieces = [self._held[self._position :]]
+        self._position = 0
+        gained = 0
+        while gained < characters and (text := next(self._texts, None)) is not None:
+            pieces.append(text)
+            gained += len(text)
+        self._held = "".join(pieces)
+        return gained > 0
+
+
+_BLANK = re.compile(r"[ \t\n]*")
+
+
+DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+"""Takes NaN and Infinity, which are no JSON but are written, for null."""
+
+PLAIN = Document("", "")
+
+
+class Records:
+    """Turns JSON objects into documents; remembers what is the same from one to the next."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._layouts: dict[tuple[str, ...], FieldRoles] = {}
+        self._unmet = asked_fields(options)
+
+    def document(self, record: Any, base: Document, where: str) -> Document | Problem:
+        """Make a document of one JSON value."""
+        if not isinstance(record, dict):
+            return Problem("not a JSON object", where)
+        found = self._document(record, base)
+        return found if isinstance(found, Document) else replace(found, where=where)
+
+    def fields_never_met(self) -> Iterator[Problem]:
+        """Warn of each field that the options name and no record has: it may be misspelt."""
+        for name in self._unmet.values():
+            yield Problem(f"no record has a field “{name}”", warning=True)
+
+    def _document(self, record: dict[str, Any], base: Document) -> Document | Problem:
+        names = tuple(record)
+        parts = self._layouts.get(names)
+        if parts is None:
+            parts = self._parts(names)
+        for part in ("id", "text"):
+            if part in parts.missing:
+                return Problem(f"has no field “{parts.missing[part]}”")
+        return document_from_fields(record, parts, base)
+
+    def _parts(self, names: tuple[str, ...]) -> FieldRoles:
+        parts = find_roles(names, self._options)
+        self._unmet = {part: name for part, name in self._unmet.items() if part in parts.missing}
+        # Records with keys of their own (words as keys) must not fill the memory.
+        if len(self._layouts) < _MOST_LAYOUTS and len(names) <= _WIDEST_LAYOUT:
+            self._layouts[names] = parts
+        return parts
+
+
+def parse(text: str) -> Any:
+    """Parse exactly one JSON value, with nothing but white space around it."""
+    start = len(text) - len(text.lstrip()) if text[:1].isspace() else 0
+    record, end = DECODER.raw_decode(text, start)
+    if end != len(text) and not text[end:].isspace():
+        raise json.JSONDecodeError("Extra data", text, end)
+    return record
+
+
+def not_valid(error: ValueError | RecursionError) -> str:
+    """Say why a text is no JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not valid JSON: {error.msg} at column {error.colno}"
+    nested = isinstance(error, RecursionError)
+    return f"not valid JSON: {'nested too deeply' if nested else error}"
+
+
+_MOST_LAYOUTS = 1000
+_WIDEST_LAYOUT = 1000
+
+
+def read_jsonl(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield a document, or a problem with its line number, for each line that is not blank."""
     documents = _Lines(options)
     limit = options.max_document_bytes
@@ -40,7 +227,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     yield from documents.fields_never_met()
 
 
-def sniff(head: bytes) -> bool:
+def sniff_jsonl(head: bytes) -> bool:
     """Tell whether the first line is a JSON object, or the beginning of a very long one."""
     first, newline, _ = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     if not first.startswith(b"{"):
@@ -53,7 +240,7 @@ def sniff(head: bytes) -> bool:
         return False
 
 
-READER = Reader("jsonl", (".jsonl", ".ndjson"), read, sniff, many=True)
+JSONL_READER = Reader("jsonl", (".jsonl", ".ndjson"), read_jsonl, sniff_jsonl, many=True)
 
 
 def _text_only(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,17 +1,23 @@
-"""Files of judgements (qrels): which documents answer which query, and how well."""
+"""Queries, relevance judgements, known pairs."""
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import zlib
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from lpisearch.errors import LpiSearchError
+from lpisearch.messages import printable, system_reason
 from lpisearch.readers.base import SourceFile
-from lpisearch.wording import printable, system_reason
+from lpisearch.readers.trec import decode_element
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 Judgements = dict[str, dict[str, int]]
 _TREC_COLUMNS, _PLAIN_COLUMNS = 4, 3
@@ -98,3 +104,177 @@ def _is_whole(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_ID_NAMES = ("id", "_id", "query_id", "qid")
+_TEXT_NAMES = ("text", "query", "title")
+
+
+class QueriesUnreadable(LpiSearchError):
+    """A file of queries cannot be read, or one of its lines is no query."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: {reason}.",
+            'write one query per line: {"id": "1", "text": "…"} or id<TAB>text',
+        )
+
+
+def read_queries(path: Path) -> list[tuple[str, str]]:
+    """Return the queries of a file as (id, text), in its order.
+
+    Raises
+    ------
+    QueriesUnreadable
+        With the number of the line.
+    """
+    try:
+        queries = list(_queries(path))
+    except OSError as error:
+        raise QueriesUnreadable(path, system_reason(error)) from error
+    except (EOFError, zlib.error) as error:
+        raise QueriesUnreadable(path, f"it is damaged ({error})") from error
+    except UnicodeDecodeError as error:
+        raise QueriesUnreadable(path, str(error)) from error
+    if not queries:
+        raise QueriesUnreadable(path, "it contains no queries")
+    known: set[str] = set()
+    for name, _ in queries:
+        if name in known:
+            raise QueriesUnreadable(path, f"the query “{name}” occurs twice")
+        known.add(name)
+    return queries
+
+
+def _queries(path: Path) -> Iterator[tuple[str, str]]:
+    with SourceFile.at(path).open() as stream:
+        lines = chain([first := next(_not_blank(stream), b"")], stream)
+        if are_topics(first):
+            yield from _topics(path, b"".join(lines))
+            return
+    with SourceFile.at(path).open() as stream:
+        for number, data in enumerate(stream, start=1):
+            line = data.decode("utf-8-sig").strip("\r\n")
+            if line.strip():
+                yield _query(path, number, line)
+
+
+def _not_blank(stream: BinaryIO) -> Iterator[bytes]:
+    return (line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n"))
+
+
+def _topics(path: Path, data: bytes) -> Iterator[tuple[str, str]]:
+    for number, (name, text) in enumerate(topics(decode_element(data)), start=1):
+        if not name or not text:
+            raise QueriesUnreadable(path, f"topic {number} lacks a number or a title")
+        yield name, text
+
+
+def _query(path: Path, number: int, line: str) -> tuple[str, str]:
+    if not line.lstrip().startswith("{"):
+        name, tab, text = line.partition("\t")
+        if not tab or not name.strip():
+            raise QueriesUnreadable(path, f"line {number} has no tab between id and text")
+        return name.strip(), text.strip()
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        raise QueriesUnreadable(path, f"line {number} is not valid JSON ({error})") from error
+    except RecursionError as error:
+        raise QueriesUnreadable(path, f"line {number} is JSON nested too deeply") from error
+    stated = next((fields[key] for key in _ID_NAMES if key in fields), None)
+    asked = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
+    if stated in (None, "") or not isinstance(asked, str):
+        raise QueriesUnreadable(path, f"line {number} lacks an id or a text")
+    return str(stated), asked
+
+
+_FIELD = re.compile(
+    r"<(num|title|desc|narr|dom|head|smry|con|fac|def|query|question)>", re.IGNORECASE
+)
+_PREFIX = re.compile(r"\s{0,9}(?:Number|Topic|Description)\s{0,9}:", re.IGNORECASE)
+_QUERY_FIELDS = ("title", "query", "question", "desc")
+
+
+def are_topics(line: bytes) -> bool:
+    """Tell from its first line whether a file is one of topics."""
+    return line.lstrip(b"\xef\xbb\xbf \t")[:5].lower() == b"<top>"
+
+
+def topics(text: str) -> list[tuple[str, str]]:
+    """Return number and query of each topic; either is "" where it is not there."""
+    parts = re.split(r"<top>", text, flags=re.IGNORECASE)[1:]
+    return [_topic(part) for part in parts]
+
+
+def _topic(part: str) -> tuple[str, str]:
+    _, *pieces = _FIELD.split(part)
+    fields: dict[str, str] = {}
+    # The pattern's group puts names and contents in turn.
+    for name, content in zip(pieces[::2], pieces[1::2], strict=True):
+        end = content.find("</")
+        stated = _PREFIX.sub("", content if end < 0 else content[:end], count=1)
+        fields.setdefault(name.lower(), " ".join(html.unescape(stated).split()))
+    query = next((fields[name] for name in _QUERY_FIELDS if fields.get(name)), "")
+    return fields.get("num", ""), query
+
+
+Pair: TypeAlias = tuple[str, str, str]
+
+KINDS = ("must", "cannot")
+_COLUMNS = 3
+
+
+class PairsUnreadable(LpiSearchError):
+    """A file of pairs cannot be read, or one of its lines is none."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: {printable(reason)}.",
+            "write one pair per line: must ID ID or cannot ID ID, separated by tabs",
+        )
+
+
+def read_pairs(path: Path) -> tuple[Pair, ...]:
+    """Return the pairs of a file: “must” or “cannot”, and the ids of two documents.
+
+    Columns are separated by tabs or, in a line without any, by spaces. Empty lines and lines that
+    begin with # are passed over.
+
+    Raises
+    ------
+    PairsUnreadable
+        With the number of the line.
+    """
+    try:
+        found = tuple(_pairs_lines(path))
+    except OSError as error:
+        raise PairsUnreadable(path, system_reason(error)) from error
+    except (EOFError, zlib.error) as error:
+        raise PairsUnreadable(path, f"it is damaged ({error})") from error
+    if not found:
+        raise PairsUnreadable(path, "it contains no pairs")
+    return tuple(dict.fromkeys(found))
+
+
+def _pairs_lines(path: Path) -> Iterator[Pair]:
+    with SourceFile.at(path).open() as stream:
+        for number, data in enumerate(stream, start=1):
+            try:
+                line = data.decode("utf-8-sig").strip()
+            except UnicodeDecodeError as error:
+                raise PairsUnreadable(path, f"line {number} is not UTF-8") from error
+            if line and not line.startswith("#"):
+                yield _pair(path, number, line)
+
+
+def _pair(path: Path, number: int, line: str) -> Pair:
+    parts = [part.strip() for part in (line.split("\t") if "\t" in line else line.split())]
+    if len(parts) != _COLUMNS or not all(parts):
+        raise PairsUnreadable(path, f"line {number} has {len(parts)} columns, not {_COLUMNS}")
+    kind, first, second = parts
+    if kind not in KINDS:
+        raise PairsUnreadable(path, f"line {number}: expected must or cannot, not “{kind}”")
+    if first == second:
+        raise PairsUnreadable(path, f"line {number} names “{first}” twice")
+    return kind, first, second

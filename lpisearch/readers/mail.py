@@ -1,7 +1,12 @@
-"""Mail: one document per message; attachments are listed but not read.
+"""Mail messages, MBOX.
 
 The standard library's older header classes are used on purpose: the newer ones fail on broken
 headers, which mail is full of, and take several times as long.
+
+The standard library's `mailbox` reads the whole file first, to find where messages begin.
+
+Subject is the title, the body is the text, the other headers are metadata. Labels and splits
+come from the folders, which is not a reader's business.
 """
 
 from __future__ import annotations
@@ -10,22 +15,26 @@ import email
 import email.errors
 import email.header
 import email.policy
+import re
+from dataclasses import replace
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
-from lpisearch.readers.encoding import clean, decode
+from lpisearch.readers.encoding import clean, decode, decode_text
+from lpisearch.readers.fields import date_of, document_from_fields, find_roles
 from lpisearch.readers.html import page_of
-from lpisearch.readers.streams import NO_TEXT, whole
-from lpisearch.readers.values import date_of
-from lpisearch.records import Document, Problem
+from lpisearch.readers.streams import EMPTY, NO_TEXT, chunks, lines, over_limit, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from email.message import Message
 
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.settings import ReadOptions
+
 
 MEDIA_TYPE = "message/rfc822"
 
@@ -43,7 +52,7 @@ _METADATA = {
 }
 
 
-def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+def read_mail(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the message, after its warnings."""
     document, warnings = message_document(whole(source, options.max_page_bytes), source.stem)
     yield from warnings
@@ -205,4 +214,130 @@ def _metadata(message: Message, attachments: list[str]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-READER = Reader(name="eml", suffixes=(".eml",), read=read, isolated=True)
+MAIL_READER = Reader(name="eml", suffixes=(".eml",), read=read_mail, isolated=True)
+
+
+def read_mbox(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield each message, after its warnings; a broken one yields a problem instead."""
+    limit = options.max_page_bytes
+    for number, message in enumerate(_messages(lines(chunks(source), limit), limit), 1):
+        where = f"message {number}"
+        try:
+            document, warnings = message_document(message.bytes(), f"{source.stem} {number}")
+        except ReaderError as error:
+            yield Problem(error.what, where)
+            continue
+        for warning in warnings:
+            yield Problem(warning.reason, where, warning=True)
+        yield document
+
+
+class _Message:
+    """The lines of one message, given up once they are too many bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    def add(self, line: bytes | None) -> None:
+        self._size += self._limit + 1 if line is None else len(line) + 1
+        if self._size > self._limit:
+            self._lines.clear()
+        elif line is not None:
+            self._lines.append(line)
+
+    def bytes(self) -> bytes:
+        if self._size > self._limit:
+            raise ReaderError(over_limit(self._limit, self._size, "at least "))
+        # Writers of the format put ">" before a line of the body that begins with "From ".
+        return _QUOTED_FROM.sub(rb"\1", b"\n".join(self._lines))
+
+
+# The separating line tells the time of delivery; a few writers leave it out.
+_SEPARATOR = re.compile(rb"From .*\d:\d\d")
+_HEADER = re.compile(rb"[!-9;-~]+:")
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+_BEGINNING = re.compile(_SEPARATOR.pattern + rb"[^\n]*\n" + _HEADER.pattern)
+
+
+def _messages(numbered: Iterable[tuple[int, bytes | None]], limit: int) -> Iterator[_Message]:
+    """Gather the lines between separators: lines "From …" at the start or after a blank line."""
+    message: _Message | None = None
+    after_blank = True
+    stream = (line for _, line in numbered)
+    for line, following in pairwise(chain(stream, [b""])):
+        if after_blank and _separates(line, following):
+            if message:
+                yield message
+            message = _Message(limit)
+        elif message:
+            message.add(line)
+        elif line is None or line.strip():
+            raise ReaderError("is not an MBOX file: it does not start with “From ”")
+        after_blank = line in (b"", b"\r")
+    if not message:
+        raise ReaderError(EMPTY)
+    yield message
+
+
+def _separates(line: bytes | None, following: bytes | None) -> bool:
+    """Tell a separating line from a sentence that begins with the same word."""
+    if not line or not line.startswith(b"From "):
+        return False
+    return bool(_SEPARATOR.match(line) or (following and _HEADER.match(following)))
+
+
+def _sniff(head: bytes) -> bool:
+    return bool(_BEGINNING.match(head))
+
+
+MBOX_READER = Reader("mbox", (".mbox", ".mbx"), read_mbox, _sniff, isolated=True, many=True)
+
+
+def read_newsgroups(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the one message, after what there is to say about its encoding."""
+    decoded = decode_text(whole(source, options.max_document_bytes))
+    head, _, body = decoded.text.lstrip("\n").partition("\n\n")
+    fields = _headers(head)
+    if not fields:
+        raise ReaderError("is not a message: it does not start with header lines")
+    yield from decoded.warnings
+    base = Document(source.stem, body.strip("\n"), media_type=MEDIA_TYPE, metadata=decoded.metadata)
+    parts = find_roles(fields, replace(options, text_field=""), _PARTS)
+    found = document_from_fields(fields, parts, base, separators=",")
+    yield found
+
+
+def sniff(head: bytes) -> bool:
+    """Tell whether bytes begin with the headers of a news message, and not of a mail."""
+    text = head.decode("latin-1").replace("\r\n", "\n").lstrip("\n")
+    names = {name.lower() for name in _headers(text.partition("\n\n")[0])}
+    is_mail = bool(names & _MAIL) and "newsgroups" not in names
+    return not is_mail and ({"from", "subject"} <= names or {"newsgroups", "path"} <= names)
+
+
+NEWSGROUPS_READER = Reader("newsgroups", (), read_newsgroups, sniff)
+
+_PARTS = ("title", "date")
+_MAIL = {"received", "delivered-to"}
+_NEWSGROUPS_HEADER = re.compile(r"([!-9;-~]{1,60}):[ \t]*(.*)")
+
+
+def _headers(head: str) -> dict[str, str]:
+    """Return the header fields; nothing if a line is none.
+
+    A folded line is joined; the collection also has some whose header itself was cut away.
+    """
+    fields: dict[str, str] = {}
+    name = ""
+    for line in head.split("\n"):
+        found = _NEWSGROUPS_HEADER.fullmatch(line)
+        if found:
+            name = found[1]
+            fields.setdefault(name, found[2].strip())
+        elif name and line[:1] in (" ", "\t"):
+            fields[name] = f"{fields[name]} {line.strip()}"
+        elif line[:1] not in (" ", "\t"):
+            return {}
+    return fields

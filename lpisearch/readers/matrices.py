@@ -1,4 +1,4 @@
-"""Matrices without text: NumPy archives of CSR arrays, and svmlight (libsvm) files."""
+"""CSR archives, svmlight."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.wording import system_reason
+from lpisearch.messages import system_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from scipy.sparse import csr_array
+
 
 _PARTS = ("data", "indices", "indptr", "shape", "label")
 _NPZ = b"PK"

@@ -1,17 +1,43 @@
-"""What the formats of Microsoft Office share: how a package names its parts, and its properties."""
+"""DOCX, PPTX, XLSX.
+
+Headers, footers, comments and deleted text are left out.
+
+Slide numbers, dates and footers are left out.
+
+Values are read as they were last computed, dates as dates; formulas are not.
+"""
 
 from __future__ import annotations
 
 import posixpath
+import re
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.markup import attribute, iso_date, parse_xml, stated, texts_by_name
+from lpisearch.model.documents import Document
+from lpisearch.readers.base import Reader, join_sections
+from lpisearch.readers.encoding import clean
+from lpisearch.readers.streams import NO_TEXT, Archive
+from lpisearch.readers.xml import (
+    TextFlow,
+    attribute,
+    iso_date,
+    local_name,
+    parse_xml,
+    stated,
+    texts_by_name,
+    walk,
+)
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
+    from collections.abc import Collection, Iterator
 
-    from lpisearch.readers.archives import Archive
+    from lpisearch.model.documents import Problem
+    from lpisearch.options import ReadOptions
+    from lpisearch.readers.base import SourceFile
+
 
 METADATA = {
     "author": "creator",
@@ -74,3 +100,289 @@ class Properties:
         self.title = "" if title.lower() in _UNTITLED else title
         self.date = iso_date(facts, "created", "modified")
         self.metadata = stated(facts, METADATA)
+
+
+DOCX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+# What joins the pieces of a block, and what stands around it in the block that holds it.
+_BLOCKS = {
+    "p": ("", ""),
+    "tc": (" ", ""),
+    "tr": ("\t", ""),
+    "tbl": ("\n", ""),
+    "txbxContent": ("\n", "\n"),
+}
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+# Fallback repeats what Choice says; moveFrom is text that now stands elsewhere; the properties
+# hold elements called "tab" that are tab stops.
+_SKIP = frozenset({"Fallback", "moveFrom", "del", "rPr", "tabs", "sectPr"})
+_NOTES = ("footnotes.xml", "endnotes.xml")
+
+
+def read_docx(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the document."""
+    del options  # the worker bounds the size of the answer
+    with Archive(source) as archive:
+        main = main_part(archive, "DOCX")
+        folder = posixpath.dirname(main)
+        properties = Properties(archive)
+        flow = TextFlow()
+        styles = _heading_styles(archive, posixpath.join(folder, "styles.xml"))
+        _gather(parse_xml(archive.read(main), main), flow, styles)
+        for note in (posixpath.join(folder, name) for name in _NOTES):
+            if note in archive:
+                _gather(parse_xml(archive.read(note), note), flow, ())
+    if not flow.text:
+        raise ReaderError(NO_TEXT)
+    yield Document(
+        title=properties.title or flow.heading or source.stem,
+        text=flow.text,
+        date=properties.date,
+        media_type=DOCX_MEDIA_TYPE,
+        metadata=properties.metadata,
+        sections=flow.sections,
+    )
+
+
+def _heading_styles(archive: Archive, part: str) -> frozenset[str]:
+    """Return the ids of the title and heading styles: ids are translated, names are not."""
+    if part not in archive:
+        return frozenset({"Title", "Heading1", "Heading2", "Heading3"})
+    return frozenset(
+        attribute(style, "styleId")
+        for style in parse_xml(archive.read(part), part)
+        for name in style
+        if local_name(name) == "name"
+        and attribute(name, "val").lower().startswith(("heading", "title"))
+    )
+
+
+def _gather(root: ET.Element, flow: TextFlow, heading_styles: Collection[str]) -> None:
+    """Add the text below `root` to the flow, and the paragraphs styled as headings."""
+    is_heading = False
+    for event, name, element in walk(root, _SKIP):
+        if event == "end":
+            if name in _BLOCKS:
+                text = flow.close(*_BLOCKS[name])
+                if name == "p" and is_heading:
+                    flow.note_heading(text)
+                    is_heading = False
+        elif name in _BLOCKS:
+            flow.open()
+        elif name == "t":
+            flow.add(element.text or "")
+        elif name in _CHARACTERS:
+            flow.add(_CHARACTERS[name])
+        elif name == "pStyle":
+            is_heading = attribute(element, "val") in heading_styles
+
+
+DOCX_READER = Reader(name="docx", suffixes=(".docx", ".docm"), read=read_docx, isolated=True)
+
+
+PPTX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
+_PPTX_BLOCKS = {
+    "p": ("", ""),
+    "txBody": ("\n", ""),
+    "tc": (" ", ""),
+    "tr": ("\t", ""),
+    "tbl": ("\n", ""),
+    "sp": ("\n", ""),
+}
+_PPTX_CHARACTERS = {"tab": "\t", "br": "\n"}
+_PPTX_SKIP = frozenset({"Fallback", "rPr", "pPr", "endParaRPr", "extLst"})
+_TITLES = {"title", "ctrTitle"}
+_FOOTERS = {"sldNum", "dt", "ftr", "hdr", "sldImg"}
+
+
+def read_pptx(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the presentation."""
+    del options  # the worker bounds the size of the answer
+    with Archive(source) as archive:
+        properties = Properties(archive)
+        slides = [_slide(archive, part) for part in _slide_parts(archive)]
+    text, sections = join_sections(
+        ("slide", str(number), text) for number, (_, text) in enumerate(slides, start=1)
+    )
+    if not text:
+        raise ReaderError(NO_TEXT)
+    heading = next((title for title, _ in slides if title), "")
+    yield Document(
+        title=properties.title or heading or source.stem,
+        text=text,
+        date=properties.date,
+        media_type=PPTX_MEDIA_TYPE,
+        metadata=properties.metadata,
+        sections=sections,
+    )
+
+
+def _slide_parts(archive: Archive) -> list[str]:
+    main = main_part(archive, "PPTX")
+    parts = related_parts(archive, main)
+    root = parse_xml(archive.read(main), main)
+    named = [relation_id(each) for event, name, each in walk(root) if (event, name) == _SLIDE]
+    return [parts[name][1] for name in named if name in parts]
+
+
+_SLIDE = ("start", "sldId")
+
+
+def _slide(archive: Archive, part: str) -> tuple[str, str]:
+    """Return the title and the text of a slide, its notes below it."""
+    flow = TextFlow()
+    title = _pptx_gather(parse_xml(archive.read(part), part), flow)
+    for kind, notes in related_parts(archive, part).values():
+        if kind == "notesSlide" and notes in archive:
+            _pptx_gather(parse_xml(archive.read(notes), notes), flow)
+    return title, flow.text
+
+
+def _pptx_gather(root: ET.Element, flow: TextFlow) -> str:
+    """Add the text below `root` to the flow; return that of the first title."""
+    title = placeholder = ""
+    for event, name, element in walk(root, _PPTX_SKIP):
+        if event == "start":
+            if name in _PPTX_BLOCKS:
+                flow.open()
+            elif name == "t":
+                flow.add(element.text or "")
+            elif name in _PPTX_CHARACTERS:
+                flow.add(_PPTX_CHARACTERS[name])
+            placeholder = _placeholder(name, element, placeholder)
+        elif name == "sp" and placeholder in _FOOTERS:
+            flow.drop()
+        elif name in _PPTX_BLOCKS:
+            text = flow.close(*_PPTX_BLOCKS[name])
+            if name == "sp" and placeholder in _TITLES:
+                title = title or " ".join(text.split())
+    return title
+
+
+def _placeholder(name: str, element: ET.Element, known: str) -> str:
+    """Return what kind of shape is being read: one begins with none, and may then state it."""
+    return "" if name == "sp" else attribute(element, "type") if name == "ph" else known
+
+
+PPTX_READER = Reader(
+    name="pptx", suffixes=(".pptx", ".pptm", ".ppsx"), read=read_pptx, isolated=True
+)
+
+
+XLSX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_DATE_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # built in
+_NO_DATE_SIGNS = re.compile(r'"[^"]*"|\[[^][]*\]|\\.')
+_DATE_SIGNS = re.compile(r"[ymdhs]", re.IGNORECASE)
+_DAYS = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}  # noqa: DTZ001 (no zone)
+_MOST_DIGITS = 20
+_TRUTH = {"0": "FALSE", "1": "TRUE"}
+
+
+def read_xlsx(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the workbook."""
+    del options  # the worker bounds the size of the answer
+    with Archive(source) as archive:
+        properties = Properties(archive)
+        text, sections = join_sections(_Workbook(archive).sheets())
+    if not text:
+        raise ReaderError(NO_TEXT)
+    yield Document(
+        title=properties.title or source.stem,
+        text=text,
+        date=properties.date,
+        media_type=XLSX_MEDIA_TYPE,
+        metadata=properties.metadata,
+        sections=sections,
+    )
+
+
+class _Workbook:
+    """The sheets of a workbook, and what their cells refer to."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        main = main_part(archive, "XLSX")
+        self._parts = related_parts(archive, main)
+        self._root = parse_xml(archive.read(main), main)
+        self._strings = self._shared_strings()
+        self._dates = self._date_styles()
+        facts = (each for each in self._root.iter() if local_name(each) == "workbookPr")
+        later = any(attribute(each, "date1904") in {"1", "true"} for each in facts)
+        self._first_day = _DAYS[later]
+
+    def sheets(self) -> Iterator[tuple[str, str, str]]:
+        """Yield kind, name and text of each sheet."""
+        for sheet in self._root.iter():
+            if local_name(sheet) != "sheet":
+                continue
+            _, part = self._parts.get(relation_id(sheet), ("", ""))
+            if part in self._archive:
+                root = parse_xml(self._archive.read(part), part)
+                rows = (self._row(row) for row in root.iter() if local_name(row) == "row")
+                yield "sheet", clean(attribute(sheet, "name")), "\n".join(filter(None, rows))
+
+    def _row(self, row: ET.Element) -> str:
+        values = (" ".join(self._value(cell).split()) for cell in row)
+        return "\t".join(filter(None, values))
+
+    def _value(self, cell: ET.Element) -> str:
+        kind = attribute(cell, "t")
+        if kind == "inlineStr":
+            return _text(cell)
+        stated = next((each.text or "" for each in cell if local_name(each) == "v"), "")
+        if kind == "s":
+            # Python turns no number of thousands of digits into an integer.
+            is_place = stated.isdecimal() and len(stated) < _MOST_DIGITS
+            at = int(stated) if is_place else len(self._strings)
+            return self._strings[at] if at < len(self._strings) else ""
+        if kind == "b":
+            return _TRUTH.get(stated, stated)
+        if not kind or kind == "n":
+            return self._date(stated) if attribute(cell, "s") in self._dates else stated
+        return clean(stated)
+
+    def _date(self, stated: str) -> str:
+        try:
+            moment = self._first_day + timedelta(days=float(stated))
+        except (ValueError, OverflowError):
+            return stated
+        if moment.date() <= self._first_day.date():
+            return moment.strftime("%H:%M:%S")
+        whole = moment.time() == _DAYS[False].time()
+        return moment.date().isoformat() if whole else moment.isoformat(" ", "seconds")
+
+    def _shared_strings(self) -> list[str]:
+        root = self._related("sharedStrings")
+        items = root if root is not None else ()
+        return [_text(item) for item in items if local_name(item) == "si"]
+
+    def _date_styles(self) -> set[str]:
+        """Return the numbers of the cell styles that show a number as a date."""
+        root = self._related("styles")
+        if root is None:
+            return set()
+        formats = {
+            attribute(each, "numFmtId")
+            for each in root.iter()
+            if local_name(each) == "numFmt"
+            and _DATE_SIGNS.search(_NO_DATE_SIGNS.sub("", attribute(each, "formatCode")))
+        } | set(map(str, _DATE_FORMATS))
+        styles = next((each for each in root if local_name(each) == "cellXfs"), ())
+        return {str(at) for at, each in enumerate(styles) if attribute(each, "numFmtId") in formats}
+
+    def _related(self, kind: str) -> ET.Element | None:
+        part = next((part for what, part in self._parts.values() if what == kind), "")
+        return parse_xml(self._archive.read(part), part) if part in self._archive else None
+
+
+def _text(element: ET.Element) -> str:
+    """Return the text of a string, without how it is pronounced."""
+    runs = [element, *(each for each in element if local_name(each) in {"r", "is"})]
+    runs += [run for each in runs[1:] for run in each if local_name(run) == "r"]
+    return clean(
+        "".join(each.text or "" for run in runs for each in run if local_name(each) == "t")
+    )
+
+
+XLSX_READER = Reader(name="xlsx", suffixes=(".xlsx", ".xlsm"), read=read_xlsx, isolated=True)

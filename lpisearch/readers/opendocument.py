@@ -1,4 +1,4 @@
-"""What the formats of OpenDocument (LibreOffice) share: properties, and text in reading order.
+"""ODT, ODS, ODP.
 
 Comments and deleted text are left out.
 """
@@ -9,7 +9,12 @@ import re
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.markup import (
+from lpisearch.model.documents import Document
+from lpisearch.readers.base import Reader, join_sections
+from lpisearch.readers.encoding import clean
+from lpisearch.readers.streams import NO_TEXT, Archive
+from lpisearch.readers.xml import (
+    TextFlow,
     attribute,
     iso_date,
     local_name,
@@ -21,9 +26,12 @@ from lpisearch.readers.markup import (
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
+    from collections.abc import Iterator
 
-    from lpisearch.readers.archives import Archive
-    from lpisearch.readers.markup import TextFlow
+    from lpisearch.model.documents import Problem
+    from lpisearch.options import ReadOptions
+    from lpisearch.readers.base import SourceFile
+
 
 # What joins the pieces of a block, and what stands around it in the block that holds it.
 _BLOCKS = {
@@ -113,3 +121,91 @@ def gather(root: ET.Element, flow: TextFlow) -> None:
 
 def _is_heading(name: str, element: ET.Element) -> bool:
     return name == "h" or (name == "p" and attribute(element, "style-name") == "Title")
+
+
+_BODY = {"sheet": ("spreadsheet", "table"), "slide": ("presentation", "page")}
+
+
+def read_parts(source: SourceFile, kind: str, media_type: str) -> Iterator[Document]:
+    """Yield the document of a file, with a section for each part of a kind."""
+    with Archive(source) as archive:
+        root = content(archive)
+        properties = Properties(archive)
+    parts = list(_parts(root, kind))
+    text, sections = join_sections(parts)
+    if not text:
+        raise ReaderError(NO_TEXT)
+    first_line = text.split("\n", 1)[0] if kind == "slide" else ""
+    yield Document(
+        title=properties.title or first_line.strip()[:120] or source.stem,
+        text=text,
+        date=properties.date,
+        media_type=media_type,
+        metadata=properties.metadata,
+        sections=sections,
+    )
+
+
+def _parts(root: ET.Element, kind: str) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, name and text of each part."""
+    holder, part = _BODY[kind]
+    body = next((each for each in root.iter() if local_name(each) == holder), ())
+    number = 0
+    for element in body:
+        if local_name(element) != part:
+            continue
+        number += 1
+        flow = TextFlow()
+        gather(element, flow)
+        name = clean(attribute(element, "name")) if kind == "sheet" else str(number)
+        yield kind, name or str(number), flow.text.strip()
+
+
+ODT_MEDIA_TYPE = "application/vnd.oasis.opendocument.text"
+
+
+def read_odt(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the document."""
+    del options  # the worker bounds the size of the answer
+    with Archive(source) as archive:
+        root = content(archive)
+        properties = Properties(archive)
+    flow = TextFlow()
+    gather(root, flow)
+    if not flow.text:
+        raise ReaderError(NO_TEXT)
+    yield Document(
+        title=properties.title or flow.heading or source.stem,
+        text=flow.text,
+        date=properties.date,
+        media_type=ODT_MEDIA_TYPE,
+        metadata=properties.metadata,
+        sections=flow.sections,
+    )
+
+
+ODT_READER = Reader(name="odt", suffixes=(".odt",), read=read_odt, isolated=True)
+
+
+ODS_MEDIA_TYPE = "application/vnd.oasis.opendocument.spreadsheet"
+
+
+def read_ods(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the workbook."""
+    del options  # the worker bounds the size of the answer
+    yield from read_parts(source, "sheet", ODS_MEDIA_TYPE)
+
+
+ODS_READER = Reader(name="ods", suffixes=(".ods",), read=read_ods, isolated=True)
+
+
+ODP_MEDIA_TYPE = "application/vnd.oasis.opendocument.presentation"
+
+
+def read_odp(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the presentation."""
+    del options  # the worker bounds the size of the answer
+    yield from read_parts(source, "slide", ODP_MEDIA_TYPE)
+
+
+ODP_READER = Reader(name="odp", suffixes=(".odp",), read=read_odp, isolated=True)

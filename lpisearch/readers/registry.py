@@ -1,4 +1,4 @@
-"""Registry of readers, and the choice of a reader for a file.
+"""List of readers; which reads a file.
 
 A new reader is one module and one line here; `--format` and the common checks follow.
 """
@@ -9,76 +9,63 @@ import re
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
+from lpisearch.messages import nearest
 from lpisearch.readers import (
-    code,
     delimited,
-    doc,
-    docx,
     epub,
     html,
-    json_array,
     jsonl,
     mail,
     man,
     markdown,
-    mbox,
-    newsgroups,
-    odp,
-    ods,
-    odt,
-    org,
+    ooxml,
+    opendocument,
     pdf,
-    pptx,
-    reuters,
-    rst,
+    plaintext,
     rtf,
-    smart,
-    text,
     trec,
-    xlsx,
     xml,
-    yaml,
 )
 from lpisearch.readers.streams import stated_gzip_damage
-from lpisearch.wording import nearest
 
 if TYPE_CHECKING:
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import Reader, SourceFile
-    from lpisearch.settings import ReadOptions
+
 
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
         # Content is asked in this order: the surest signs first, plain text last.
         pdf.READER,
-        rtf.READER,
-        reuters.READER,
-        trec.READER,
-        smart.READER,
+        rtf.RTF_READER,
+        trec.REUTERS_READER,
+        trec.TREC_READER,
+        trec.SMART_READER,
         html.READER,
-        jsonl.READER,
-        json_array.READER,
+        jsonl.JSONL_READER,
+        jsonl.JSON_ARRAY_READER,
         man.READER,
-        mbox.READER,
-        newsgroups.READER,
-        mail.READER,
+        mail.MBOX_READER,
+        mail.NEWSGROUPS_READER,
+        mail.MAIL_READER,
         markdown.READER,
-        rst.READER,
-        org.READER,
+        plaintext.RST_READER,
+        plaintext.ORG_READER,
         delimited.CSV_READER,
         delimited.TSV_READER,
-        docx.READER,
-        doc.READER,
-        pptx.READER,
-        xlsx.READER,
-        odt.READER,
-        odp.READER,
-        ods.READER,
+        ooxml.DOCX_READER,
+        rtf.DOC_READER,
+        ooxml.PPTX_READER,
+        ooxml.XLSX_READER,
+        opendocument.ODT_READER,
+        opendocument.ODP_READER,
+        opendocument.ODS_READER,
         epub.READER,
         xml.READER,
-        yaml.READER,
-        code.READER,
-        text.READER,
+        plaintext.YAML_READER,
+        plaintext.CODE_READER,
+        plaintext.TEXT_READER,
     )
 }
 """Every format by the name that the option `format` calls it."""
@@ -115,11 +102,11 @@ def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
     if known is not None and known.owns is not None and known.owns(head):
         return known
     for reader in READERS.values():
-        if reader.sniff is not None and reader is not text.READER and reader.sniff(head):
+        if reader.sniff is not None and reader is not plaintext.TEXT_READER and reader.sniff(head):
             return reader
     is_program = source.suffix and not source.suffix[1:].isdigit()
-    if (known or not is_program or _TO_BE_READ.match(source.name)) and text.sniff(head):
-        return text.READER
+    if (known or not is_program or _TO_BE_READ.match(source.name)) and plaintext.sniff_text(head):
+        return plaintext.TEXT_READER
     return known
 
 

@@ -1,28 +1,34 @@
-"""TREC collections: files of `<DOC>` elements with a `<DOCNO>` each.
+"""TREC, Reuters-21578, SMART collections.
 
 The text is that of the `<TEXT>` elements, or where there are none all that is no heading; the title
 is the headline. Bytes that are no UTF-8 are Latin-1, as the collections have them.
+
+Title and body become the text, topics the labels, LEWISSPLIT the split, NEWID the id; places,
+people and the rest become metadata. The files are not well-formed, so they are read by
+pattern, element by element. Bytes that are no UTF-8 are Latin-1, as the collection has them.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
-from lpisearch.readers.elements import between, decode_element, elements
-from lpisearch.readers.encoding import clean
-from lpisearch.readers.streams import over_limit
-from lpisearch.readers.values import date_of
-from lpisearch.records import Document, Problem
+from lpisearch.readers.encoding import clean, decode, utf8_chunks
+from lpisearch.readers.fields import asked_fields, date_of
+from lpisearch.readers.streams import EMPTY, lines, over_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.settings import ReadOptions
+
 
 _BEGINNING = re.compile(rb"\s{0,1000}(?:<\?xml[^>]{0,200}>\s{0,100})?<DOC>\s{0,100}<DOCNO>")
 _TAG = re.compile(r"<[/!?]?[A-Za-z][^<>\n]{0,400}>")
@@ -31,7 +37,7 @@ _OTHERS = ("DOCNO", "DOCID", "FILEID", "DATE", "DATE1", "DATE_TIME", "DOCTYPE", 
 _METADATA = {"author": "BYLINE", "source": "SOURCE", "dateline": "DATELINE", "section": "SECTION"}
 
 
-def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+def read_trec(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield a document for each element; a problem for one without title and text."""
     number = 0
     limit = options.max_document_bytes
@@ -45,7 +51,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         raise ReaderError("has no <DOC> element")
 
 
-def sniff(head: bytes) -> bool:
+def sniff_trec(head: bytes) -> bool:
     """Tell whether bytes begin as the files of TREC collections do."""
     return bool(_BEGINNING.match(head))
 
@@ -92,4 +98,241 @@ def _line(text: str) -> str:
     return " ".join(_plain(text).split())
 
 
-READER = Reader("trec", (".trec", ".trectext"), read, sniff, many=True)
+TREC_READER = Reader("trec", (".trec", ".trectext"), read_trec, sniff_trec, many=True)
+
+
+def elements(
+    source: SourceFile, start_tag: bytes, end_tag: bytes, limit: int
+) -> Iterator[bytes | None]:
+    """Yield the bytes from each start tag to its end, or None for an element over the limit.
+
+    Parameters
+    ----------
+    source
+        The file.
+    start_tag, end_tag
+        As they are written, or how the first begins.
+    limit
+        The most bytes of one element.
+
+    Raises
+    ------
+    ReaderError
+        The file is empty, or its last element has no end.
+    """
+    held = b""
+    nothing = True
+    over = False
+    for chunk in utf8_chunks(source):
+        nothing = nothing and not chunk
+        # Neither what was searched before, nor what was yielded, is gone through again.
+        searched = max(0, len(held) - len(end_tag))
+        held += chunk
+        begun = 0
+        while (end := held.find(end_tag, max(begun, searched))) >= 0:
+            start = held.find(start_tag, begun, end)
+            if over or start >= 0:
+                yield None if over or end - start > limit else held[start:end]
+            over = False
+            begun = end + len(end_tag)
+        held = held[begun:]
+        if len(held) > limit:
+            # What began is too large; what did not begin is of no use. A tag may be cut.
+            over = over or start_tag in held
+            held = held[-len(end_tag) :]
+    if nothing:
+        raise ReaderError(EMPTY)
+    if over or start_tag in held:
+        name = start_tag.strip(b"<>").decode()
+        raise ReaderError(f"is damaged: its last <{name}> element has no end")
+
+
+def decode_element(element: bytes) -> str:
+    """Return the text of an element; bytes that are no UTF-8 are Latin-1, as collections have."""
+    try:
+        return clean(element.decode())
+    except UnicodeDecodeError:
+        return clean(element.decode("latin-1"))
+
+
+def between(element: str, tag: str, begin: int = 0) -> str:
+    """Return what stands between the tags of an element within, or ""."""
+    # By hand: a pattern would look to the end of the element for each tag that is not closed.
+    start = element.find(f"<{tag}>", begin)
+    end = element.find(f"</{tag}>", start)
+    return element[start + len(tag) + 2 : end] if 0 <= start < end else ""
+
+
+def read_reuters(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield a document for each element; a problem for one without title and text."""
+    found = False
+    limit = options.max_document_bytes
+    for number, element in enumerate(elements(source, b"<REUTERS", b"</REUTERS>", limit), 1):
+        found = True
+        if element is None:
+            yield Problem(over_limit(limit), f"element {number}")
+        else:
+            yield _reuters_document(decode_element(element), options, f"element {number}")
+    if not found:
+        raise ReaderError("has no <REUTERS> element")
+
+
+def sniff_reuters(head: bytes) -> bool:
+    """Tell whether bytes begin as the files of the collection do."""
+    return bool(_REUTERS_BEGINNING.match(head))
+
+
+REUTERS_READER = Reader("reuters", (".sgm", ".sgml"), read_reuters, sniff_reuters, many=True)
+
+_REUTERS_BEGINNING = re.compile(rb"\s*(?:<!DOCTYPE lewis\b|<REUTERS\b)", re.IGNORECASE)
+_REUTERS_TAG = re.compile(r"<REUTERS\b([^>]*)>")
+_ATTRIBUTE = re.compile(r'\b(\w++)\s*+=\s*+"([^"]*+)"')
+_LISTED = re.compile(r"<D>([^<]*)</D>")
+_LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
+_ANY_TAG = re.compile(r"</?[A-Z]+\b[^<>]*>")
+_SPLITS = {
+    "train": "train", "test": "test", "not-used": "unused",
+    "training-set": "train", "published-testset": "test",
+}  # fmt: skip
+_DATE = re.compile(r"(\d{1,2}-[A-Z]{3}-\d{4})(?: +(\d\d?:\d\d:\d\d))?", re.IGNORECASE)
+
+
+def _reuters_document(element: str, options: ReadOptions, where: str) -> Document | Problem:
+    tag = _REUTERS_TAG.match(element)
+    attributes = {name.lower(): value for name, value in _ATTRIBUTE.findall(tag[1] if tag else "")}
+    title = " ".join(_content(element, "TITLE").split())
+    text = _content(element, "BODY") or _unprocessed(element)
+    if not title and not text:
+        return Problem("has neither title nor text", where)
+    lists = {name: _listed(element, name.upper()) for name in _LISTS}
+    asked = asked_fields(options)
+    label_field = asked.get("labels", "topics" if options.labels == "auto" else "").lower()
+    split_field = asked.get("split", "lewissplit" if options.split == "auto" else "").lower()
+    stated = attributes.get(split_field, "").lower()
+    date = _content(element, "DATE")
+    metadata: dict[str, Any] = {
+        "author": " ".join(_content(element, "AUTHOR").split()),
+        "dateline": " ".join(_content(element, "DATELINE").split()),
+        "date": "" if _iso(date) else date,
+        **{name: list(names) for name, names in lists.items() if name != label_field},
+    }
+    return Document(
+        title,
+        text,
+        id=attributes.get(asked.get("id", "newid").lower()) or None,
+        labels=lists.get(label_field, ()),
+        split=_SPLITS.get(stated, stated),
+        date=_iso(date),
+        metadata={name: value for name, value in metadata.items() if value},
+    )
+
+
+def _content(element: str, tag: str) -> str:
+    return _reuters_plain(between(element, tag))
+
+
+def _unprocessed(element: str) -> str:
+    """Return what stands in <TEXT> itself, for the stories that were never taken apart."""
+    start = element.find("<TEXT")
+    end = element.find("</TEXT>", start)
+    body = element[start:end] if 0 <= start < end else ""
+    for tag in ("TITLE", "AUTHOR", "DATELINE"):
+        body = body.replace(f"<{tag}>{between(body, tag)}</{tag}>", "")
+    return _reuters_plain(_ANY_TAG.sub("", body))
+
+
+def _listed(element: str, tag: str) -> tuple[str, ...]:
+    names = (_reuters_plain(name) for name in _LISTED.findall(between(element, tag)))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _reuters_plain(text: str) -> str:
+    # &#3; and its like mark ends of transmission; unescape drops them.
+    return clean(html.unescape(text)).strip()
+
+
+def _iso(date: str) -> str:
+    found = _DATE.search(date)
+    if not found:
+        return ""
+    for text, pattern in ((found[0], "%d-%b-%Y %H:%M:%S"), (found[1], "%d-%b-%Y")):
+        try:
+            moment = datetime.strptime(" ".join(text.split()), pattern)  # noqa: DTZ007 - no zone is stated
+        except ValueError:
+            continue
+        return moment.isoformat() if "%H" in pattern else moment.date().isoformat()
+    return ""
+
+
+def read_smart(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield one document for each `.I` line; a problem for one without title and text."""
+    warned = False
+    for number, data in _records(source, options.max_document_bytes):
+        where = f"line {number}"
+        if data is None:
+            yield Problem(over_limit(options.max_document_bytes), where)
+            continue
+        decoded = decode(data)
+        if decoded.warnings and not warned:
+            warned = True
+            yield from (replace(warning, where=where) for warning in decoded.warnings)
+        yield _smart_document(decoded.text, decoded.metadata, where)
+
+
+def sniff_smart(head: bytes) -> bool:
+    """Tell whether the first line is `.I` and a number."""
+    return bool(_FIRST.match(head))
+
+
+SMART_READER = Reader("smart", (".all",), read_smart, sniff_smart, many=True)
+
+_FIRST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\.I[ \t]+\d+[ \t]*\r?\n")
+_RECORD = re.compile(rb"\.I[ \t]+\S")
+_FIELD = re.compile(r"^\.([A-Z])[ \t]*$", re.MULTILINE)
+_SMART_METADATA = {"A": "author", "B": "source", "K": "keywords", "N": "entered", "C": "categories"}
+
+
+def _records(source: SourceFile, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each record with the line it begins on, or None for one over the limit."""
+    begun = 0
+    held: list[bytes] = []
+    size = 0
+    nothing = True
+    for number, line in lines(utf8_chunks(source), limit):
+        nothing = False
+        if line is not None and _RECORD.match(line):
+            if begun:
+                yield begun, b"\n".join(held) if size <= limit else None
+            begun, held, size = number, [], 0
+        elif not begun and (line is None or line.strip()):
+            break
+        size = limit + 1 if line is None else size + len(line) + 1
+        if size <= limit and line is not None:
+            held.append(line)
+        else:
+            held.clear()
+    if not begun:
+        raise ReaderError(
+            EMPTY if nothing else "is not a SMART collection: it does not start with an “.I” line"
+        )
+    yield begun, b"\n".join(held) if size <= limit else None
+
+
+def _smart_document(text: str, metadata: dict[str, str], where: str) -> Document | Problem:
+    head, *pieces = _FIELD.split(text)
+    gathered: dict[str, list[str]] = {}
+    # The pattern's group puts letters and contents in turn. A repeated field goes on.
+    for letter, content in zip(pieces[::2], pieces[1::2], strict=True):
+        if stripped := content.strip():
+            gathered.setdefault(letter, []).append(stripped)
+    fields = {letter: "\n".join(contents) for letter, contents in gathered.items()}
+    title = " ".join(fields.get("T", "").split())
+    body = fields.get("W", "")
+    if not title and not body:
+        return Problem("has neither title nor text", where)
+    stated = {
+        name: fields[letter] for letter, name in _SMART_METADATA.items() if fields.get(letter)
+    }
+    return Document(
+        title, body, id=head.removeprefix(".I").strip(), metadata={**stated, **metadata}
+    )

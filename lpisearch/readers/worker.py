@@ -1,4 +1,7 @@
-"""The worker process that runs a reader in isolation.
+"""Worker process and its frames.
+
+A frame is a line that says its kind and two sizes, then so many bytes of JSON and so many of
+texts. Texts of documents do not go through JSON: it would take longer than reading them.
 
 Requests come in on stdin, each one line of JSON; answers go out on stdout (see `transport`):
 
@@ -19,28 +22,114 @@ closes, so none outlives its parent. Started by `process`:
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import os
 import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from lpisearch.errors import ReaderError
-from lpisearch.messages import as_plain
-from lpisearch.readers.base import Reader, SourceFile
-from lpisearch.readers.budget import document_bytes, within_budget
-from lpisearch.readers.transport import pack, word
-from lpisearch.records import Document
-from lpisearch.settings import ReadOptions
+from lpisearch.messages import as_plain, from_plain
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.options import ReadOptions
+from lpisearch.readers.base import Reader, SourceFile, document_bytes, within_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from lpisearch.records import Problem
+
+_TEXT = "text"
+_DOCUMENT_FIELDS = tuple(field.name for field in fields(Document) if field.name != _TEXT)
+_document_values = attrgetter(*_DOCUMENT_FIELDS)
+_PACK, _WORD = b"pack", b"word"
+_LONGEST_LINE = 64
+_UTF8 = ("utf-8", "surrogatepass")  # lone surrogates of file names pass
+
+
+class Frame(NamedTuple):
+    """What was received: facts, or the records of a pack, not yet unpacked."""
+
+    is_pack: bool
+    header: bytes
+    texts: bytes = b""
+
+    def __len__(self) -> int:
+        return len(self.header) + len(self.texts)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts of a frame; raises ValueError if it is damaged."""
+        found: dict[str, Any] = json.loads(self.header.decode(*_UTF8))
+        return found
+
+    def records(self, facts: dict[str, Any]) -> Iterator[Document | Problem]:
+        """Yield the records of a pack, given its facts."""
+        start = 0
+        for values, size in zip(facts["records"], facts["sizes"], strict=True):
+            if size is None:
+                yield Problem(**values | {"reason": from_plain(values["reason"])})
+            else:
+                text = self.texts[start : start + size].decode(*_UTF8)
+                start += size
+                yield _document(values, text)
+
+
+def word(facts: dict[str, Any]) -> bytes:
+    """Return a frame of facts."""
+    return _frame(_WORD, facts, ())
+
+
+def pack(records: Sequence[Document | Problem], **facts: Any) -> bytes:
+    """Return a frame of records and facts about them."""
+    values = [_values(each) for each in records]
+    texts = [each.text.encode(*_UTF8) for each in records if isinstance(each, Document)]
+    sizes = map(len, texts)
+    facts["sizes"] = [next(sizes) if isinstance(each, Document) else None for each in records]
+    return _frame(_PACK, facts | {"records": values}, texts)
+
+
+def receive(stream: BinaryIO, most_bytes: int) -> Frame | None:
+    """Take the next frame; None if the stream ended, or says anything else or too much."""
+    words = stream.readline(_LONGEST_LINE).split()
+    if len(words) != len((_PACK, 0, 0)) or words[0] not in {_PACK, _WORD}:
+        return None
+    sizes = [int(each) for each in words[1:]]
+    if sum(sizes) > most_bytes:
+        return None
+    header, texts = (stream.read(size) if size else b"" for size in sizes)
+    if len(header) + len(texts) < sum(sizes):
+        return None
+    return Frame(words[0] == _PACK, header, texts)
+
+
+def _frame(kind: bytes, facts: dict[str, Any], texts: Sequence[bytes]) -> bytes:
+    header = json.dumps(facts, ensure_ascii=False).encode(*_UTF8)
+    return b"".join((b"%s %d %d\n" % (kind, len(header), sum(map(len, texts))), header, *texts))
+
+
+def _values(record: Document | Problem) -> Any:
+    if isinstance(record, Document):
+        return _document_values(record)
+    facts = {field.name: getattr(record, field.name) for field in fields(record)}
+    return facts | {"reason": as_plain(record.reason)}
+
+
+def _document(values: list[Any], text: str) -> Document:
+    facts = dict(zip(_DOCUMENT_FIELDS, values, strict=True))
+    sections = facts["sections"]
+    return Document(
+        **facts
+        | {
+            "text": text,
+            "labels": tuple(facts["labels"]),
+            "sections": tuple(Section(*each) for each in sections) if sections else (),
+        }
+    )
+
 
 ORPHAN_GRACE_SECONDS = 5
 """A hung worker ends by itself this long after its parent should have ended it."""
@@ -69,19 +158,35 @@ def main() -> None:
             _set_timer(timer, 0)
 
 
+# The formats that are not a module of their own.
+_MODULES = {
+    format_: module
+    for module, formats in {
+        "delimited": "csv tsv",
+        "jsonl": "json",
+        "mail": "eml mbox newsgroups",
+        "ooxml": "docx pptx xlsx",
+        "opendocument": "odp ods odt",
+        "plaintext": "code org rst text yaml",
+        "rtf": "doc",
+        "trec": "reuters smart",
+    }.items()
+    for format_ in formats.split()
+}
+
+
 def find_reader(name: str) -> Reader:
     """Import the reader called `name`, or "module:attribute".
 
-    A reader called as its module is looked for there alone: to import all costs each worker time.
+    Only the module of the format is imported: all of them would cost each worker time.
     """
     module, _, attribute = name.partition(":")
-    own = f"lpisearch.readers.{name}"
     if attribute:
         found = getattr(importlib.import_module(module), attribute)
-    elif importlib.util.find_spec(own):
-        found = importlib.import_module(own).READER
     else:
-        found = importlib.import_module("lpisearch.readers.registry").READERS[name]
+        home = importlib.import_module(f"lpisearch.readers.{_MODULES.get(name, name)}")
+        readers = (each for each in vars(home).values() if isinstance(each, Reader))
+        found = next((each for each in readers if each.name == name), None)
     if not isinstance(found, Reader):
         raise TypeError(f"{name} is not a reader")
     return found

@@ -1,4 +1,6 @@
-"""XML of any vocabulary: the text of its elements, those without elements of their own a line each.
+"""Safe XML parsing, TextFlow, XML files.
+
+The bytes of an XML part come in; an element tree, its events and its text go out.
 
 The title is the text of the first element called `title`, else the name of the file. Attributes,
 comments and instructions are left out.
@@ -6,23 +8,193 @@ comments and instructions are left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Literal, NoReturn
+from xml.parsers import expat
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.base import Reader
+from lpisearch.model.documents import Document
+from lpisearch.readers.base import Reader, line_sections
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.joining import line_sections
-from lpisearch.readers.markup import local_name, parse_xml
+from lpisearch.readers.fields import date_of
 from lpisearch.readers.streams import NO_TEXT, whole
-from lpisearch.records import Document
 
 if TYPE_CHECKING:
-    import xml.etree.ElementTree as ET
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
+    from lpisearch.model.documents import Problem, Section
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.records import Problem
-    from lpisearch.settings import ReadOptions
+
+
+_BETWEEN = "\n\n"
+
+Event = tuple[Literal["start", "end"], str, ET.Element]
+
+
+def parse_xml(data: bytes, part: str) -> ET.Element:
+    """Parse one XML part of a document.
+
+    External entities are never resolved (expat has no way to fetch them), and a part that
+    declares any entity is refused, so that entities cannot swell ("billion laughs").
+
+    Parameters
+    ----------
+    data
+        The whole part.
+    part
+        Its name, for messages.
+
+    Raises
+    ------
+    ReaderError
+        The part declares entities, or is not well-formed.
+    """
+    try:
+        _refuse_entities(data, part)
+        return ET.fromstring(data)  # noqa: S314 - any entity was refused the line before
+    except (ET.ParseError, expat.ExpatError, ValueError, LookupError) as error:
+        raise ReaderError(f"is damaged: “{part}” is not valid XML: {error}") from error
+
+
+def local_name(element: ET.Element) -> str:
+    """Return the name of an element without its namespace.
+
+    Formats have several namespaces for the same vocabulary (DOCX: transitional and strict).
+    """
+    return str(element.tag).rpartition("}")[2]
+
+
+def attribute(element: ET.Element, name: str) -> str:
+    """Return an attribute by its name without namespace, or ""."""
+    for key, value in element.items():
+        if key.rpartition("}")[2] == name:
+            return value
+    return ""
+
+
+def walk(root: ET.Element, skip: Collection[str] = ()) -> Iterator[Event]:
+    """Yield the start and the end of each element in document order.
+
+    Without recursion: a hostile file nests deeper than Python's stack. An element named in
+    `skip` yields only its end, so that the text after it is not lost.
+    """
+    yield "start", local_name(root), root
+    path = [(root, iter(root))]
+    while path:
+        element, children = path[-1]
+        child = next(children, None)
+        if child is None:
+            path.pop()
+            yield "end", local_name(element), element
+        elif (name := local_name(child)) in skip:
+            yield "end", name, child
+        else:
+            yield "start", name, child
+            path.append((child, iter(child)))
+
+
+def texts_by_name(root: ET.Element) -> dict[str, list[str]]:
+    """Return the texts of the elements below `root` by element name: what a file says of itself."""
+    texts: dict[str, list[str]] = {}
+    for element in root.iter():
+        text = " ".join((element.text or "").split())
+        if text:
+            texts.setdefault(local_name(element), []).append(text)
+    return texts
+
+
+def stated(facts: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[str, str]:
+    """Pick metadata: our name → the first of the file's names (a | b) that it states."""
+    found: dict[str, str] = {}
+    for ours, theirs in names.items():
+        for name in theirs.split(" | "):
+            if name in facts:
+                found.setdefault(ours, ", ".join(facts[name]))
+    return found
+
+
+def iso_date(facts: Mapping[str, list[str]], *names: str) -> str:
+    """Return the first named fact that is a date, in ISO 8601; "" if there is none."""
+    dates = (date_of(facts[name][0]) for name in names if name in facts)
+    return next(filter(None, dates), "")
+
+
+class TextFlow:
+    """Gathers text piece by piece into nested blocks: paragraphs, cells, rows, tables.
+
+    A block is opened, filled and closed; on closing, its pieces are joined and become one
+    piece of the block around it. Empty blocks leave nothing.
+
+    Attributes
+    ----------
+    heading
+        The first one, or "".
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[list[str]] = [[]]
+        self._headings: list[tuple[int, str]] = []
+        self.heading = ""
+
+    def add(self, text: str) -> None:
+        """Append text to the innermost open block."""
+        self._blocks[-1].append(text)
+
+    def open(self) -> None:
+        """Begin a block."""
+        self._blocks.append([])
+
+    def close(self, separator: str, around: str = "") -> str:
+        """End the innermost block, with `around` before and after it; return its text."""
+        text = separator.join(self._blocks.pop()).strip()
+        if text:
+            self.add(f"{around}{text}{around}")
+        return text
+
+    def drop(self) -> None:
+        """End the innermost block and leave nothing of it."""
+        self._blocks.pop()
+
+    def note_heading(self, text: str) -> None:
+        """Note that the block closed last is a heading; one within another block begins nothing."""
+        name = " ".join(text.split())
+        self.heading = self.heading or name
+        if name and len(self._blocks) == 1:
+            self._headings.append((len(self._blocks[0]) - 1, name))
+
+    @property
+    def text(self) -> str:
+        """Everything gathered, its outermost blocks a blank line apart."""
+        return _BETWEEN.join(self._blocks[0])
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The headings within the text."""
+        return line_sections(self._blocks[0], self._headings, between=_BETWEEN)
+
+
+class _PrologEnd(Exception):
+    """The root element begins: no entity can be declared any more."""
+
+
+def _refuse_entities(data: bytes, part: str) -> None:
+    """Scan what stands before the root element for entity declarations."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise ReaderError(f"declares XML entities in “{part}”, which are never resolved")
+
+    def stop(*_: object) -> NoReturn:
+        raise _PrologEnd
+
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler = refuse
+    parser.StartElementHandler = stop
+    try:
+        parser.Parse(data, True)  # noqa: FBT003 - "this is all"; the parser takes no keywords
+    except _PrologEnd:
+        return
+
 
 _HEADINGS = {"title", "head", "heading", "chapter-title", "article-title"}
 

@@ -1,4 +1,4 @@
-"""Count documents by label, split, folder, format and date.
+"""Facet counts, date histogram.
 
 What is counted is turned into numbers once for each state of the library; then a count of any set
 of documents is a few sums over arrays.
@@ -7,6 +7,7 @@ of documents is a few sums over arrays.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
@@ -15,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.records import Facets, FacetValue
-from lpisearch.search.periods import by_period
+from lpisearch.model.answers import Facets, FacetValue
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from lpisearch.storage import Snapshot
+    from lpisearch.storage.store import Snapshot
+
 
 MOST_VALUES = 100
 """Of the values of a facet, so many are given: the most frequent."""
@@ -176,3 +177,62 @@ class OpenFacets:
             if made is None or made.state != state:
                 made = self._made = FacetColumns.of(snapshot)
             return made
+
+
+MOST_BARS = 60
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
+_LENGTHS = {"day": 10, "month": 7, "year": 4}
+_MONTHS, _DAYS = 12, 31
+
+
+def by_period(counts: Mapping[str, int]) -> tuple[str, tuple[FacetValue, ...]]:
+    """Gather dates, such as "2024-05-31" or "2024", into bars.
+
+    Returns
+    -------
+    tuple
+        "day", "month" or "year", the finest by which there are at most `MOST_BARS` bars from the
+        first date to the last and every date is as fine; and the bars, those without a document
+        too. Where the years alone are more, those without a document are left out.
+    """
+    known = {date: count for date, count in counts.items() if _DATE.fullmatch(date)}
+    if not known:
+        return "", ()
+    finest = min(len(date) for date in known)
+    first, last = min(known), max(known)
+    for period, length in _LENGTHS.items():
+        if length > finest:
+            continue
+        bars = dict.fromkeys(_between(first[:length], last[:length]), 0)
+        if len(bars) <= MOST_BARS or period == "year":
+            for date, count in known.items():
+                bars[date[:length]] = bars.get(date[:length], 0) + count
+            shown = {name: n for name, n in bars.items() if n or len(bars) <= MOST_BARS}
+            return period, tuple(FacetValue(name, name, n) for name, n in sorted(shown.items()))
+    return "", ()  # pragma: no cover (years are always as fine)
+
+
+def _between(first: str, last: str) -> Iterator[str]:
+    """Yield the periods from one to another, up to one more than can be shown."""
+    at = first
+    for _ in range(MOST_BARS + 1):
+        yield at
+        if at >= last:
+            return
+        at = _next(at)
+
+
+def _next(period: str) -> str:
+    """Return the year, month or day after one; what is no day of the calendar is passed over."""
+    from datetime import date, timedelta
+
+    year, *rest = map(int, period.split("-"))
+    if not rest:
+        return f"{year + 1:04}"
+    if len(rest) == 1:
+        carry, month = divmod(rest[0], _MONTHS)
+        return f"{year + carry:04}-{month + 1:02}"
+    try:
+        return (date(year, *rest) + timedelta(days=1)).isoformat()
+    except (ValueError, OverflowError):
+        return f"{year:04}-{rest[0]:02}-{rest[1] + 1:02}"

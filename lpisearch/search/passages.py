@@ -1,4 +1,4 @@
-"""Choose the passages to show: those with query words, or closest in meaning."""
+"""Passages of a hit, marks, surface forms."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from lpisearch.model.answers import Mark
 from lpisearch.search.snippets import CUT, semantic_weights, snippet
-from lpisearch.terms.cutting import cut_passages
-from lpisearch.terms.forms import MOST_CHARACTERS
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.spans import cut_passages
+from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser, surface_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from lpisearch.records import Details, Passage, Section
-    from lpisearch.search.rankings import Ranking
-    from lpisearch.search.request import Request
-    from lpisearch.search.view import View
+    from numpy.typing import NDArray
+
+    from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.model.answers import Passage
+    from lpisearch.model.documents import Details, Section
+    from lpisearch.search.query import Request
+    from lpisearch.search.ranking import Ranking
+    from lpisearch.search.searcher import View
+    from lpisearch.storage.store import Snapshot
 
     Span = tuple[int, int]
+
 
 MOST = 3  # passages of a long document
 _MARKED = 8
@@ -115,7 +125,7 @@ class Passages:
             if not self._words.keys() & tokens:
                 index, vector = view.engine.index, request.question.vector
                 if not index.is_linear:
-                    from lpisearch.search.placed import placed_snippet
+                    from lpisearch.search.snippets import placed_snippet
 
                     return placed_snippet(index, vector, text, view.tokeniser, title=title)
                 wanted = semantic_weights(index, vector, tokens)
@@ -164,3 +174,91 @@ def _first_mark(passage: Passage, text: str) -> int:
     left = len(said.replace(" ", ""))
     signs = (at for at in range(passage.start, passage.end) if not text[at].isspace())
     return next(islice(signs, left, None), passage.start)
+
+
+MOST_NEAR = 6
+"""So many different near words of a text are marked."""
+_LEAST = 0.3  # of the share of the nearest
+
+
+def marks(view: View, request: Request, text: str) -> tuple[Mark, ...]:
+    """Return the words of a text that have to do with a query, in their order.
+
+    Near words are told by the linear map: those that add most to the cosine of the query and the
+    text. Where the map is not linear, the query's own words alone are marked.
+    """
+    own = frozenset(request.tokens)
+    near = _near(view, request, text, own)
+    quoted = (Mark(*span) for each in request.phrases if (span := each.find(text)))
+    found = (
+        Mark(start, end, near.get(token, 0.0))
+        for start, end, token in view.tokeniser.spans(text, own | near.keys())
+    )
+    return tuple(_joined(sorted([*quoted, *found])))
+
+
+def _near(view: View, request: Request, text: str, own: frozenset[str]) -> Mapping[str, float]:
+    engine, question = view.engine, request.question
+    if engine is None or question is None or not question.has_place or not engine.index.is_linear:
+        return {}
+    if view.tokeniser is not view.index_tokeniser:
+        return {}
+    shares = semantic_weights(engine.index, question.vector, view.tokeniser.tokens(text))
+    others = {token: share for token, share in shares.items() if token not in own}
+    best = sorted(others, key=lambda token: (-others[token], token))[:MOST_NEAR]
+    least = _LEAST * max(others.values(), default=0.0)
+    return {token: others[token] for token in best if others[token] >= least}
+
+
+def _joined(found: Iterable[Mark]) -> list[Mark]:
+    """Join marks that overlap, as pairs of characters do; a word of the query goes before."""
+    joined: list[Mark] = []
+    for mark in found:
+        if joined and mark.start < joined[-1].end:
+            last = joined[-1]
+            near = last.near if last.near == 0 else mark.near
+            joined[-1] = Mark(last.start, max(last.end, mark.end), near)
+        else:
+            joined.append(mark)
+    return joined
+
+
+_READ_DOCUMENTS = 3
+_READ_CHARACTERS = 8000
+
+
+def written_forms(
+    index: SubspaceIndex,
+    snapshot: Snapshot,
+    stems: Iterable[str],
+    cosines: NDArray[np.float64] | None = None,
+) -> dict[str, str]:
+    """Find how some documents of each stem mostly write it.
+
+    Parameters
+    ----------
+    index
+        Whose stems they are.
+    snapshot
+        Of the library.
+    stems
+        Terms of the index.
+    cosines
+        Of all documents: the nearest are asked; the first that come to hand if none are given.
+    """
+    postings = index.postings
+    places: dict[int, None] = {}
+    for stem in stems:
+        number = postings.find(stem)
+        if number < 0:
+            continue  # every document that had it was deleted
+        start, stop = postings.posting_starts[number : number + 2].tolist()
+        holders = postings.posting_places[start:stop]
+        if cosines is not None:
+            holders = holders[np.argsort(-cosines[holders], kind="stable")]
+        places |= dict.fromkeys(holders[:_READ_DOCUMENTS].tolist())
+    rows = index.document_rows[list(places)].tolist()
+    found = snapshot.documents.details(rows, _READ_CHARACTERS).values()
+    text = "\n".join(f"{each.title}\n{each.text}" for each in found)
+    settings = TokeniserSettings.from_dict(index.manifest.tokeniser)
+    return surface_forms(text, Tokeniser(settings))

@@ -1,4 +1,4 @@
-"""Storage entry point: opens the right store for a library.
+"""Open, create, lock, back up: by address.
 
 A store holds one library: documents with labels and tokens, the files they came from, the
 register of its indexes, and settings. What may be asked of it is in `storage/sql/`: `Store`,
@@ -25,47 +25,16 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import AddressRefused, DriverMissing
-from lpisearch.places import Address
-from lpisearch.storage.digests import content_hash, fingerprint
-from lpisearch.storage.findings import damaged
-from lpisearch.storage.sql.filters import Prefix
-from lpisearch.storage.sql.indexes import IndexEntry
-from lpisearch.storage.sql.settings import TOKENISER, UNDER_WAY
-from lpisearch.storage.sql.snapshot import Snapshot
-from lpisearch.storage.sql.store import Store
-from lpisearch.storage.sql.transaction import Transaction
+from lpisearch.location import Address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from lpisearch.places import Place
+    from lpisearch.location import Place
+    from lpisearch.storage.store import Store
 
-__all__ = [
-    "OWN_HEAD_BYTES",
-    "TOKENISER",
-    "UNDER_WAY",
-    "IndexEntry",
-    "Prefix",
-    "Snapshot",
-    "Store",
-    "Transaction",
-    "back_up",
-    "content_hash",
-    "create_store",
-    "damaged",
-    "exists",
-    "fingerprint",
-    "index_lock",
-    "is_own_content",
-    "open_store",
-    "schema_differences",
-    "schema_revision",
-    "upgrade_store",
-    "writer_lock",
-    "writer_of",
-]
 
 OWN_HEAD_BYTES = 4096
 """How much of a file `is_own_content` wants to see."""
@@ -73,7 +42,7 @@ OWN_HEAD_BYTES = 4096
 
 def is_own_content(head: bytes) -> bool:
     """Tell from the beginning of a file whether a store wrote it: a library, a copy, a lock."""
-    from lpisearch.storage.sqlite.heads import is_library
+    from lpisearch.storage.sqlite.database import is_library
     from lpisearch.storage.sqlite.lock import is_signature
 
     return is_library(head) or is_signature(head)
@@ -90,7 +59,7 @@ def open_store(place: Place, *, writable: bool = False) -> Store:
     """
     if isinstance(place, Address):
         _check(place)
-        from lpisearch.storage.postgresql.store import PostgreSQLStore
+        from lpisearch.storage.postgres.store import PostgreSQLStore
 
         return PostgreSQLStore.open(place, writable=writable)
     from lpisearch.storage.sqlite.store import SQLiteStore
@@ -107,7 +76,7 @@ def create_store(place: Place) -> Store:
     """
     if isinstance(place, Address):
         _check(place)
-        from lpisearch.storage.postgresql.store import PostgreSQLStore
+        from lpisearch.storage.postgres.store import PostgreSQLStore
 
         return PostgreSQLStore.create(place)
     from lpisearch.storage.sqlite.store import SQLiteStore
@@ -140,7 +109,7 @@ def writer_lock(
     """
     if isinstance(place, Address):
         _check(place)
-        from lpisearch.storage.postgresql import lock as server_lock
+        from lpisearch.storage.postgres import lock as server_lock
 
         return server_lock.writer_lock(place, purpose, wait_seconds, folders)
     from lpisearch.storage.sqlite import lock
@@ -157,7 +126,7 @@ def writer_of(place: Place) -> str:
     """
     if isinstance(place, Address):
         _check(place)
-        from lpisearch.storage.postgresql import lock as server_lock
+        from lpisearch.storage.postgres import lock as server_lock
 
         return server_lock.writer_of(place)
     from lpisearch.storage.sqlite import lock
@@ -168,7 +137,7 @@ def writer_of(place: Place) -> str:
 def index_lock(place: Place, wait_seconds: float) -> AbstractContextManager[None]:
     """Hold the right to put an index in use, for one who has the right to write already."""
     if isinstance(place, Address):
-        from lpisearch.storage.postgresql import lock
+        from lpisearch.storage.postgres import lock
 
         return lock.index_lock(place, wait_seconds)
     return nullcontext()
@@ -183,7 +152,7 @@ def exists(place: Place) -> bool:
     """
     if isinstance(place, Address):
         _check(place)
-        from lpisearch.storage.postgresql import schema
+        from lpisearch.storage.postgres import schema
 
         return schema.exists(place)
     return place.exists()
@@ -198,12 +167,12 @@ def back_up(place: Place, target: Path) -> Path:
     """
     if isinstance(place, Address):
         _check(place)
-        from lpisearch.storage.postgresql import backup as server_backup
+        from lpisearch.storage.postgres import schema as server_backup
 
         return server_backup.back_up(place, target)
-    from lpisearch.storage.sqlite import backup
+    from lpisearch.storage.sqlite import schema
 
-    return backup.back_up(place, target)
+    return schema.back_up(place, target)
 
 
 def upgrade_store(place: Place) -> Path | None:
@@ -229,16 +198,16 @@ def upgrade_store(place: Place) -> Path | None:
 
 def schema_revision() -> str:
     """Return the revision of the schema that this program writes."""
-    from lpisearch.storage.sql import migrating
+    from lpisearch.storage import tables
 
-    return migrating.HEAD
+    return tables.HEAD
 
 
 def schema_differences(place: Place) -> list[str]:
     """Return how the tables of a library differ from what this program expects."""
     if isinstance(place, Address):
         _check(place)
-        from lpisearch.storage.postgresql import schema as server_schema
+        from lpisearch.storage.postgres import schema as server_schema
 
         return server_schema.differences(place)
     from lpisearch.storage.sqlite import schema

@@ -1,20 +1,26 @@
-"""Error responses: RFC 9457 problem JSON for programs, text for people."""
+"""Problems as RFC 9457; API wording."""
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
 from lpisearch import errors
-from lpisearch.records.wire import json_text
-from lpisearch.web.words import spoken
+from lpisearch.errors import LpiSearchError
+from lpisearch.messages import Call, Message, Option
+from lpisearch.model.codec import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpisearch.errors import LpiSearchError
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
+    from starlette.types import Message as ASGIMessage
+
 
 MEDIA_TYPE = "application/problem+json"
 API = "/api/"
@@ -116,3 +122,101 @@ def refusal(
         return problem(status, detail, headers=headers)
     title = _TITLES.get(status, "Request failed")
     return PlainTextResponse(f"{title}: {detail}\n", status, dict(headers or {}))
+
+
+_LOG = logging.getLogger("lpisearch.web")
+_UNEXPECTED = "See the server log and report the error."
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)  # noqa: S101 (as it was registered)
+    if request.url.path.startswith(API):
+        return problem(error.status, error.detail, **error.more)
+    return refusal(request.url.path, error.status, error.detail)
+
+
+def _of_library(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LpiSearchError)  # noqa: S101 (as it was registered)
+    if request.url.path.startswith(API):
+        return problem_of(error, python=wants_python(request.headers))
+    return refusal(request.url.path, status_of(error), spoken(error.message))
+
+
+def _of_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 (as it was registered)
+    return refusal(request.url.path, error.status_code, f"{error.detail}.", error.headers)
+
+
+HANDLERS: Mapping[type[Exception], ExceptionHandler] = {
+    Refused: _refused,
+    LpiSearchError: _of_library,
+    HTTPException: _of_http,
+}
+
+
+class Unexpected:
+    """Answers a defect of the program with 500, says nothing of it, and writes it to the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        begun = False
+
+        async def noticed(message: ASGIMessage) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noticed)
+        except Exception:
+            if scope["type"] != "http" or begun:
+                raise
+            # The path alone: what was asked for is nobody else's business.
+            _LOG.exception("%s %s failed", scope["method"], ascii(scope["path"]))
+            await refusal(scope["path"], 500, _UNEXPECTED)(scope, receive, send)
+
+
+PYTHON = "words=python"
+"""The value of the header `Prefer` by which a client asks for the words of Python."""
+
+_CALLS = {
+    "index": "POST /api/v1/jobs/index",
+    "ingest": "POST /api/v1/jobs/ingest",
+    "entries": "GET /api/v1/documents",
+    "status": "GET /api/v1/status",
+    "examine": "GET /api/v1/doctor",
+    "help": "GET /api/v1/openapi.json",
+    "label": "POST /api/v1/labels",
+    "evaluate": "POST /api/v1/jobs/evaluate",
+}
+
+
+def wants_python(headers: Mapping[str, str]) -> bool:
+    """Tell whether calls are to be said as Python has them: our own client asks so."""
+    return headers.get("prefer", "").strip().lower() == PYTHON
+
+
+def spoken(text: str, *, python: bool = False) -> str:
+    """Return a text as the API says it, or as Python does."""
+    return text.said(_word) if isinstance(text, Message) and not python else str(text)
+
+
+def spoken_value(value: Any, *, python: bool = False) -> Any:
+    """Return a JSON value with every text in it said so."""
+    if isinstance(value, str):
+        return spoken(value, python=python)
+    if isinstance(value, dict):
+        return {name: spoken_value(each, python=python) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [spoken_value(each, python=python) for each in value]
+    return value
+
+
+def _word(part: Option | Call) -> str:
+    if isinstance(part, Option) or part.verb not in _CALLS:
+        return str(part)
+    options = ", ".join(map(str, part.options))
+    return f"{_CALLS[part.verb]} ({options})" if options else _CALLS[part.verb]

@@ -1,28 +1,52 @@
-"""Run the server until SIGTERM or SIGINT."""
+"""Application, routes, run."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.web.app import create_app
-from lpisearch.web.warming import warm_up
-from lpisearch.wording import system_reason
+from lpisearch.messages import system_reason
+from lpisearch.options import SearchOptions, ServeSettings
+from lpisearch.web import api, pages
+from lpisearch.web.problems import HANDLERS, Unexpected
+from lpisearch.web.security import (
+    BodySizes,
+    KnownHosts,
+    Load,
+    OwnWrites,
+    SafeHeaders,
+    TokenRequired,
+    Visitors,
+)
+from lpisearch.web.state import WebState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from types import FrameType
 
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Scope
+
     from lpisearch.library import Library
-    from lpisearch.settings.serving import ServeSettings
-    from lpisearch.web.jobs.job import Job
+    from lpisearch.web.jobs import Job
+
 
 _BACKLOG = 2048
 _GRACE_SECONDS, _IDLE_SECONDS = 5, 75
@@ -152,3 +176,94 @@ def _socket(settings: ServeSettings) -> socket.socket:
         reason = system_reason(error) if isinstance(error, OSError) else str(error)
         raise CannotListen(settings.host, settings.port, reason) from None
     return made
+
+
+_STATIC = Path(__file__).parent / "static"
+_PATIENCE_SECONDS = 10.0
+
+
+def create_app(library: Library, settings: ServeSettings | None = None) -> Starlette:
+    """Return the server of a library, as an ASGI application.
+
+    Parameters
+    ----------
+    library
+        Open; whoever opened it closes it.
+    settings
+        How it is to be served.
+    """
+    chosen = settings or ServeSettings()
+    state = WebState(library, chosen)
+    app = Starlette(
+        routes=[
+            *pages.ROUTES,
+            Route("/favicon.ico", _icon),  # asked for where no page of ours names one: beside a PDF
+            Mount("/static", _Assets(directory=_STATIC), name="static"),
+            Mount("/api/v1", routes=api.ROUTES, name="api"),
+        ],
+        middleware=_passed(state),
+        exception_handlers=HANDLERS,
+        lifespan=_life,
+    )
+    app.state.lpisearch = state
+    return app
+
+
+class _Assets(StaticFiles):
+    """Files of the pages: one that is asked for by the mark of its content never changes."""
+
+    def file_response(
+        self, full_path: Any, stat_result: Any, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Return a file; browsers keep it where its mark is in the address."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        if scope["query_string"]:
+            response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
+        return response
+
+
+def _icon(_request: Request) -> Response:
+    return RedirectResponse("/static/icon.svg", 308)
+
+
+def _passed(state: WebState) -> list[Middleware]:
+    """Return what every request passes, the first first."""
+    names, limits = (*state.settings.names, state.settings.host), state.settings.limits
+    return [
+        Middleware(SafeHeaders),
+        Middleware(Unexpected),
+        Middleware(KnownHosts, names=names),
+        Middleware(Load, limits=limits),
+        Middleware(TokenRequired, state=state),
+        Middleware(BodySizes, limits=limits),
+        Middleware(Visitors),
+        Middleware(OwnWrites, state=state),
+    ]
+
+
+@asynccontextmanager
+async def _life(app: Starlette) -> AsyncIterator[None]:
+    """Begin with the jobs that are known; at the end let what runs finish, or be named later."""
+    state: WebState = app.state.lpisearch
+    jobs = state.jobs
+    yield
+    await state.in_thread(lambda: jobs.close(_PATIENCE_SECONDS))
+
+
+_QUESTION = "a"
+
+
+def warm_up(library: Library) -> Thread:
+    """Import what searches, open the index and read what is counted, in a thread of its own."""
+    thread = Thread(target=_open, args=(library,), name="warming", daemon=True)
+    thread.start()
+    return thread
+
+
+def _open(library: Library) -> None:
+    with suppress(Exception):  # what is wrong with a library is said to those who ask
+        library.search(_QUESTION, options=SearchOptions(k=1, facets=True))
+    # What is there now stays until the end. Python need not look through it again and again for
+    # what can be thrown away, which stops every answer that is under way.
+    gc.collect()
+    gc.freeze()

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-from lpisearch.storage.sql.columns import NUMBER, TEXT
+from lpisearch.storage.tables import NUMBER, TEXT
 
 revision = "0001"
 down_revision = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from lpisearch.storage.sql.columns import TEXT
+from lpisearch.storage.tables import TEXT
 
 revision = "0002"
 down_revision = "0001"

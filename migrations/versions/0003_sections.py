@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from lpisearch.storage.sql.columns import NUMBER
+from lpisearch.storage.tables import NUMBER
 
 revision = "0003"
 down_revision = "0002"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from lpisearch.storage.sql.columns import NUMBER, SHARE, TEXT
+from lpisearch.storage.tables import NUMBER, SHARE, TEXT
 
 revision = "0004"
 down_revision = "0003"

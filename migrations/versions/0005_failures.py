@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from lpisearch.storage.sql.columns import NUMBER, TEXT
+from lpisearch.storage.tables import NUMBER, TEXT
 
 revision = "0005"
 down_revision = "0004"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
-from lpisearch.settings import shipped_folder
+from lpisearch.location import shipped_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,8 +46,8 @@ def sample_library(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> It
 def server(sample_library: Library) -> Iterator[str]:
     """Return the address of a server of it."""
     uvicorn = pytest.importorskip("uvicorn", reason="the extra `web` is not installed")
-    from lpisearch.settings.serving import ServeSettings
-    from lpisearch.web.app import create_app
+    from lpisearch.options import ServeSettings
+    from lpisearch.web.server import create_app
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

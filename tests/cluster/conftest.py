@@ -16,8 +16,8 @@ import numpy as np
 import psutil
 import pytest
 
-from lpisearch.indexes.build import build_index
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.index.build import build_index
+from lpisearch.options import IndexOptions, IngestOptions
 from tests.indexing import open_index
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _is_worker(process: psutil.Process) -> bool:
 @pytest.fixture(scope="session")
 def stocked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """Return a library of 1,500 documents, some long and with common edges, and its index."""
-    from lpisearch.ingest.ingesting import run_ingest
+    from lpisearch.ingest.ingestion import run_ingest
 
     chance = random.Random(11)  # noqa: S311 (texts, not secrets)
     words = [f"w{number}" for number in range(2000)]
@@ -165,7 +165,7 @@ def expected(stocked: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have documents counted in blocks of 100."""
     for room in ("counting", "partitions", "packing"):
-        monkeypatch.setattr(f"lpisearch.indexes.{room}.BLOCK_ROWS", 100)
+        monkeypatch.setattr(f"lpisearch.index.{room}.BLOCK_ROWS", 100)
 
 
 def arrays_of(library: Path) -> dict[str, Any]:

@@ -13,8 +13,9 @@ import psutil
 import pytest
 
 from lpisearch.errors import ClusterLost
-from lpisearch.indexes.build import build_index
-from lpisearch.settings import IndexOptions, shipped_folder
+from lpisearch.index.build import build_index
+from lpisearch.location import shipped_folder
+from lpisearch.options import IndexOptions
 from tests.cluster.conftest import OPTIONS, Dask, arrays_of, assert_same, wait_for, workers_of
 from tests.indexing import open_index
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.places import Address
-    from lpisearch.records import IngestReport
+    from lpisearch.location import Address
+    from lpisearch.model.documents import IngestReport
 
 
 def _on(dask: Dask, **more: Any) -> IndexOptions:
@@ -56,7 +57,7 @@ def test_many_partitions_are_the_same_index(
 ) -> None:
     """Partitions that are counted apart and joined give what one run gives."""
     if packed:
-        monkeypatch.setattr("lpisearch.indexes.index.PACKED_FROM", 1000)
+        monkeypatch.setattr("lpisearch.index.subspace.PACKED_FROM", 1000)
         build_index(many, OPTIONS)
         expected = arrays_of(many)
     assert (expected["term_factors"] < 1).any()  # edges were found
@@ -105,8 +106,8 @@ def test_a_worker_that_is_killed_is_replaced(
 
 _DIES = """
 import os, signal, sys
-from lpisearch.indexes.build import build_index
-from lpisearch.settings import IndexOptions
+from lpisearch.index.build import build_index
+from lpisearch.options import IndexOptions
 from pathlib import Path
 
 def on_stage(name):
@@ -192,7 +193,7 @@ def test_workers_of_another_machine_do_not_read_a_file(
     """A library in a file is counted by the driver then, which is said; the index is the same."""
     build_index(shelf, OPTIONS)
     expected = arrays_of(shelf)
-    monkeypatch.setattr("lpisearch.compute.joining.is_one_machine", lambda _cluster: False)
+    monkeypatch.setattr("lpisearch.numeric.dask_cluster.is_one_machine", lambda _cluster: False)
     report = build_index(shelf, _on(dask))
     assert_same(arrays_of(shelf), expected)
     assert any(note.startswith("Words were counted on this machine only") for note in report.notes)

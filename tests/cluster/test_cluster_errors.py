@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import lpisearch
-from lpisearch.compute import cluster as working
-from lpisearch.compute import joining
-from lpisearch.compute.joining import check_shared, cluster_at, local_cluster
-from lpisearch.compute.spread import map_parts, spread_by
 from lpisearch.errors import (
     BadOption,
     ClusterLost,
@@ -23,8 +19,12 @@ from lpisearch.errors import (
     ClusterUnreachable,
     FolderNotShared,
 )
-from lpisearch.indexes.build import build_index
-from lpisearch.settings import IndexOptions
+from lpisearch.index.build import build_index
+from lpisearch.numeric import dask_cluster
+from lpisearch.numeric import dask_cluster as working
+from lpisearch.numeric.dask_cluster import check_shared, cluster_at, local_cluster
+from lpisearch.numeric.executor import map_parts, spread_by
+from lpisearch.options import IndexOptions
 from lpisearch.storage import open_store
 from tests.cluster.conftest import workers_of
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from tests.cluster.conftest import Dask
 
 _IMPORTS = """
-import lpisearch.indexes.build, lpisearch.cli.index, sys
-print(*{"distributed", "dask", "lpisearch.compute.wire"} & sys.modules.keys())
+import lpisearch.index.build, lpisearch.cli.index, sys
+print(*{"distributed", "dask", "lpisearch.numeric.dask_cluster"} & sys.modules.keys())
 """
 _PACKAGE = Path(lpisearch.__file__).parent
 
@@ -77,14 +77,14 @@ def test_workers_of_another_version(dask: Dask, monkeypatch: pytest.MonkeyPatch)
         cluster._versions = "lpisearch 9"
         with pytest.raises(lpisearch.LpiSearchError, match="this machine runs lpisearch 9"):
             list(map_parts(abs, [1]))
-    monkeypatch.setattr(joining, "_COMPARED", ("numpy",))
-    joining.own_versions.cache_clear()
+    monkeypatch.setattr(dask_cluster, "_COMPARED", ("numpy",))
+    dask_cluster.own_versions.cache_clear()
     with pytest.raises(
         ClusterMismatch,
         match=r"The worker tcp.* runs .*scipy.*; this machine runs python [^,]*, numpy [^,]*\.",
     ):
         cluster_at(dask.address).__enter__()
-    joining.own_versions.cache_clear()
+    dask_cluster.own_versions.cache_clear()
 
 
 def test_a_folder_that_workers_do_not_see(

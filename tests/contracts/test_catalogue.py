@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.linalg import subspace_angles
 
 import lpisearch
-from lpisearch.projections.base import GraphTransformer, Projection
-from lpisearch.projections.catalogue import CATALOGUE
+from lpisearch.methods.base import GraphTransformer, Projection
+from lpisearch.methods.catalogue import CATALOGUE
 from tests.methods import EMBEDDINGS, METHODS, PROJECTIONS
 
 SCALES = [(np.float32, 1e-6), (np.float32, 1e6), (np.float64, 1e-40), (np.float64, 1e40)]
@@ -146,7 +146,7 @@ def test_the_contract_on_imports_names_every_method() -> None:
 def test_the_catalogue_needs_no_numpy() -> None:
     """A command's help and a plan list the methods without a slow import."""
     code = (
-        "import sys; from lpisearch.projections.catalogue import CATALOGUE; assert CATALOGUE;"
+        "import sys; from lpisearch.methods.catalogue import CATALOGUE; assert CATALOGUE;"
         "sys.exit(any(each in sys.modules for each in ('numpy', 'scipy', 'sklearn')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

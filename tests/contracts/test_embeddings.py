@@ -10,14 +10,14 @@ import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lpisearch.graphs import nearest
-from lpisearch.projections.base import FewerDimensions
-from lpisearch.projections.placements import placement_rule
-from lpisearch.projections.rows import SparseRows
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.base import FewerDimensions
+from lpisearch.methods.placement import placement_rule
+from lpisearch.numeric.rows import SparseRows
 from tests.methods import EMBEDDINGS, METHODS, PROJECTIONS
 
 if TYPE_CHECKING:
-    from lpisearch.projections.embedding import Embedding
+    from lpisearch.methods.base import Embedding
 
 every_embedding = pytest.mark.parametrize("name", sorted(EMBEDDINGS))
 ON_GRAPHS = sorted(name for name, cls in EMBEDDINGS.items() if "graph" in cls().get_params())
@@ -48,7 +48,7 @@ def test_all_methods_are_linear_or_not() -> None:
     assert METHODS.keys() == PROJECTIONS.keys() | EMBEDDINGS.keys()
 
 
-@pytest.mark.filterwarnings("ignore::lpisearch.projections.base.FewerDimensions")
+@pytest.mark.filterwarnings("ignore::lpisearch.methods.base.FewerDimensions")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [EMBEDDINGS[name](n_components=2) for name in sorted(EMBEDDINGS)]
 )

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.compute.rows import unit_rows
-from lpisearch.graphs import EDGE_WEIGHTS, GRAPHS, GraphOptions
-from lpisearch.graphs.inner_products import complete
+from lpisearch.graphs.affinity import complete
+from lpisearch.graphs.base import EDGE_WEIGHTS, GRAPHS, GraphOptions
+from lpisearch.numeric.rows import unit_rows
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats

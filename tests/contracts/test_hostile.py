@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import reader_for
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
 from tests.hostile import HOSTILE, write_hostile
 
 if TYPE_CHECKING:

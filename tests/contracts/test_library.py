@@ -22,14 +22,14 @@ from lpisearch import (
     IndexNotFound,
     SearchOptions,
 )
-from lpisearch.settings.serving import ServeSettings
+from lpisearch.options import ServeSettings
 from tests.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lpisearch import Library
-    from lpisearch.client import RemoteLibrary
+    from lpisearch.remote.client import RemoteLibrary
 
     Any_ = Library | RemoteLibrary
 
@@ -232,8 +232,8 @@ def _forms(kind: type) -> dict[str, Any]:
 
 def test_methods_are_called_alike() -> None:
     """All that a library can do, a served one can, or says that it cannot: called the same way."""
-    from lpisearch.client import RemoteLibrary
     from lpisearch.library import Library
+    from lpisearch.remote.client import RemoteLibrary
 
     ours, theirs = _forms(Library), _forms(RemoteLibrary)
     assert {name: theirs.get(name) for name in ours} == ours

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpisearch.projections.catalogue import CATALOGUE
-from lpisearch.projections.methods import MethodOptions, make_method
-from lpisearch.projections.parameters import OPTIONS, settable, typed
+from lpisearch.methods.catalogue import CATALOGUE
+from lpisearch.methods.parameters import OPTIONS, MethodOptions, make_method, settable, typed
 
 _CHANCE = np.random.default_rng(0)
 _X = np.abs(_CHANCE.normal(size=(12, 3)) @ _CHANCE.normal(size=(3, 9))).astype(np.float32)

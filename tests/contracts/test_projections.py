@@ -10,8 +10,8 @@ from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lpisearch.graphs import nearest
-from lpisearch.projections.base import FewerDimensions, GraphProjection, Projection
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.base import FewerDimensions, GraphProjection, Projection
 from tests.contracts.test_embeddings import corpus
 from tests.methods import PROJECTIONS
 
@@ -23,7 +23,7 @@ def fitted(name: str, X: Any, n_components: int = 5, **options: Any) -> Projecti
     return PROJECTIONS[name](n_components=n_components, **options).fit(X)
 
 
-@pytest.mark.filterwarnings("ignore::lpisearch.projections.base.FewerDimensions")
+@pytest.mark.filterwarnings("ignore::lpisearch.methods.base.FewerDimensions")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
     [PROJECTIONS[name](n_components=2) for name in sorted(PROJECTIONS)]
 )

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import READERS, reader_for
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
 from tests.office import RTF, SHEETS, SLIDES, opendocument, presentation, workbook
 
 if TYPE_CHECKING:

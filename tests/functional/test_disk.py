@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import LibraryUnwritable
-from lpisearch.storage.sqlite.connecting import connect
+from lpisearch.storage.sqlite.database import connect
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,7 +59,7 @@ def test_a_full_disk(
         connection.execute(f"PRAGMA max_page_count = {1_500_000 // 4096}")
         return connection
 
-    monkeypatch.setattr("lpisearch.storage.sqlite.engine.connect", limited)
+    monkeypatch.setattr("lpisearch.storage.sqlite.database.connect", limited)
     with pytest.raises(LibraryUnwritable, match=f"{library}: the disk is full"):
         ingest(big, batch_documents=2)
     monkeypatch.undo()

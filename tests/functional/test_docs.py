@@ -79,7 +79,7 @@ def test_the_tour_is_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Each command of README prints what is shown, but for what is cut, times and last digits."""
     monkeypatch.chdir(_ROOT)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # the tour sets a standing library
-    monkeypatch.setattr("lpisearch.cli.opener._start", lambda *_words: None)
+    monkeypatch.setattr("lpisearch.cli.open._start", lambda *_words: None)
     tour = list(_tour())
     assert len(tour) > 12
     for words, lines in tour:

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.library import Library
-from lpisearch.settings import ClusterOptions, EvaluateOptions
+from lpisearch.options import ClusterOptions, EvaluateOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -29,17 +29,21 @@ from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
 import lpisearch
-from lpisearch import DimensionOptions, EvaluateOptions, Filter, records, settings
+from lpisearch import options
 from lpisearch.cli.app import app
-from lpisearch.records import forms, wire
-from lpisearch.settings.serving import ServeSettings
-from lpisearch.web.app import create_app
+from lpisearch.model import answers as model_answers
+from lpisearch.model import codec
+from lpisearch.model import documents as model_documents
+from lpisearch.model import reports as model_reports
+from lpisearch.model.documents import Filter
+from lpisearch.options import DimensionOptions, EvaluateOptions, ServeSettings
+from lpisearch.web.server import create_app
 from tests.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lpisearch.client import RemoteLibrary
+    from lpisearch.remote.client import RemoteLibrary
 
 _ROOT = Path(__file__).parents[1]
 _GOLDEN = _ROOT / "golden"
@@ -282,7 +286,7 @@ def _results(remote: RemoteLibrary, folder: Path) -> Iterator[tuple[str, Any]]:
     yield "search", remote.search("bread", k=1, explain=True, facets=True)
     yield "similar", remote.similar(_KITCHEN, k=1)
     yield "similar to a file", remote.similar(folder / "note.txt", k=1)
-    yield "batch", list(remote.batch([("1", "cold dough")], options=settings.SearchOptions(k=2)))
+    yield "batch", list(remote.batch([("1", "cold dough")], options=options.SearchOptions(k=2)))
     yield "reason", remote.reason("bread", _KITCHEN)
     yield "marks", remote.marks("bread", "Bread and a loaf")
     yield "facets", remote.facets(Filter(path="baking"))
@@ -297,7 +301,7 @@ def _results(remote: RemoteLibrary, folder: Path) -> Iterator[tuple[str, Any]]:
     yield "label", remote.label(_KITCHEN, add="kept")
     yield "ingest", remote.ingest(folder / "note.txt", labels="none")
     yield "index", remote.index("lsi", dims=2, name="lsi")
-    yield "predict", remote.predict_labels(options=settings.ClassifyOptions(confidence=0))
+    yield "predict", remote.predict_labels(options=options.ClassifyOptions(confidence=0))
     yield "predicted", remote.predicted("note.txt")
     yield "forget", remote.forget_predicted("note.txt")
     yield "dimensions", remote.dimensions(DimensionOptions("spg", dims=1, terms=2, documents=1))
@@ -320,17 +324,17 @@ def _bare(value: Any) -> Any:
 # The codec.
 
 _THIRD = 1 / 3
-_SECTION = records.Section(8, "page", "1")
-_WHY = records.Explanation(
+_SECTION = model_documents.Section(8, "page", "1")
+_WHY = model_answers.Explanation(
     cosine=_THIRD,
     total=0.5,
-    pairs=(records.Pair("car", "engine", _THIRD),),
+    pairs=(model_answers.Pair("car", "engine", _THIRD),),
     by_query_term=(("car", 1e-7),),
-    topics=(records.SharedTopic(3, 0.2, ("car", "wheel")),),
+    topics=(model_answers.SharedTopic(3, 0.2, ("car", "wheel")),),
 )
-_PREDICTED = records.PredictedLabel("x", _THIRD, "svm")
-_SNIPPET = records.Passage("a car “là”", ((2, 5),), 3, 13, _SECTION, "1")
-_HIT = records.Hit(
+_PREDICTED = model_documents.PredictedLabel("x", _THIRD, "svm")
+_SNIPPET = model_answers.Passage("a car “là”", ((2, 5),), 3, 13, _SECTION, "1")
+_HIT = model_answers.Hit(
     rank=1,
     id="a",
     title="A",
@@ -340,21 +344,26 @@ _HIT = records.Hit(
     score=_THIRD,
     cosine=_THIRD,
     bm25_rank=2,
-    passages=(_SNIPPET, records.Passage("engine")),
+    passages=(_SNIPPET, model_answers.Passage("engine")),
     explanation=_WHY,
     predicted=(_PREDICTED,),
 )
-_FACETS = records.Facets(2, labels=(records.FacetValue("x", "X", 2),), period="year", undated=1)
-_TOPIC = records.Topic(
+_FACETS = model_answers.Facets(
+    2, labels=(model_answers.FacetValue("x", "X", 2),), period="year", undated=1
+)
+_TOPIC = model_answers.Topic(
     number=1,
     size=2,
     terms=("car",),
-    documents=(records.TopicDocument("a", "A", _THIRD),),
-    labels=(records.LabelShare("x", _THIRD),),
+    documents=(model_answers.TopicDocument("a", "A", _THIRD),),
+    labels=(model_answers.LabelShare("x", _THIRD),),
 )
-_TOPICS_FOUND = records.TopicReport((_TOPIC,), 3, 1, chosen=True, purity=_THIRD)
-_WORD, _NEAR = records.DimensionWord("car", _THIRD), records.DimensionDocument("a", "A", _THIRD)
-_BUILT = records.IndexReport(
+_TOPICS_FOUND = model_answers.TopicReport((_TOPIC,), 3, 1, chosen=True, purity=_THIRD)
+_WORD, _NEAR = (
+    model_answers.DimensionWord("car", _THIRD),
+    model_answers.DimensionDocument("a", "A", _THIRD),
+)
+_BUILT = model_reports.IndexReport(
     name="default",
     method="rlpi",
     seconds={"learn": 0.1},
@@ -366,22 +375,26 @@ _BUILT = records.IndexReport(
     notes=["a note"],
     classifier={"labels": np.int64(2), "accuracy": np.float32(0.5)},
 )
-_TABLE = records.Table("retrieval", "Runs", ({"run": "a", "AP": _THIRD, "p": None},), ("a note",))
-_REPORT = records.Report(
+_TABLE = model_reports.Table(
+    "retrieval", "Runs", ({"run": "a", "AP": _THIRD, "p": None},), ("a note",)
+)
+_REPORT = model_reports.Report(
     title="Retrieval",
     command="",
     parameters={"dims": 5, "share": math.nan},
     versions={"numpy": "2"},
     tables=(_TABLE, replace(_TABLE, name="differences")),
-    figures=(records.Figure("f", "F", "x", "y", (records.Series("s", (1.0,), (_THIRD,)),)),),
+    figures=(
+        model_reports.Figure("f", "F", "x", "y", (model_reports.Series("s", (1.0,), (_THIRD,)),)),
+    ),
 )
-_ENTRY = records.Entry("a", "A", ("x",), "train", "", "a.txt", "text/plain", (_PREDICTED,))
-_MAP = records.DocumentMap(
+_ENTRY = model_documents.Entry("a", "A", ("x",), "train", "", "a.txt", "text/plain", (_PREDICTED,))
+_MAP = model_answers.DocumentMap(
     ids=("a",),
     titles=("A",),
     places=np.array([[0.5, -1]], np.float32),
     topics=np.zeros(1, np.int32),
-    labels=np.full(1, records.NO_LABEL, np.int32),
+    labels=np.full(1, model_answers.NO_LABEL, np.int32),
     label_names=("x",),
     report=_TOPICS_FOUND,
     projection="plane",
@@ -389,65 +402,82 @@ _MAP = records.DocumentMap(
     unplaced=0,
 )
 _FORMS: dict[str, Any] = {
-    "hit": wire.hit_record(_HIT),
-    "bare hit": wire.hit_record(replace(_HIT, passages=(), explanation=None, predicted=())),
-    "explanation": wire.explanation_record(_WHY),
-    "reason": wire.reason_record(
-        records.Reason("a", "hybrid", 0.5, (records.Leg("words", None, 1.0, 0.5, _THIRD),), _WHY)
-    ),
-    "map": wire.map_record(_MAP),
-    "answer": wire.answer_record(
-        records.Answer((), "hybrid", ("note",), (records.Suggestion("cra", ("car",)),), _FACETS)
-    ),
-    "bare answer": wire.answer_record(records.Answer((), "lexical")),
-    "facets": wire.facets_record(_FACETS),
-    "run": wire.run_record(("q1", [("a", _THIRD)])),
-    "classification": wire.classification_record(
-        records.Classification("t", (records.LabelShare("x", _THIRD),), decided=("x",))
-    ),
-    "no classification": wire.classification_record(
-        records.Classification("t", note="n", failed=True, none_of_these=True)
-    ),
-    "topics": wire.topics_record(_TOPICS_FOUND),
-    "dimensions": wire.dimensions_record(
-        records.DimensionReport(
-            "spg", "", 3, 4, (records.Dimension(1, 0.9, 2, (_WORD,), (), (_NEAR,), ()),)
+    "hit": codec.hit_record(_HIT),
+    "bare hit": codec.hit_record(replace(_HIT, passages=(), explanation=None, predicted=())),
+    "explanation": codec.explanation_record(_WHY),
+    "reason": codec.reason_record(
+        model_answers.Reason(
+            "a", "hybrid", 0.5, (model_answers.Leg("words", None, 1.0, 0.5, _THIRD),), _WHY
         )
     ),
-    "document": wire.document_record(
-        records.Document("A", "text", "a", ("x",), metadata={"n": [1]}, sections=(_SECTION,))
+    "map": codec.map_record(_MAP),
+    "answer": codec.answer_record(
+        model_answers.Answer(
+            (), "hybrid", ("note",), (model_answers.Suggestion("cra", ("car",)),), _FACETS
+        )
     ),
-    "bare document": wire.document_record(records.Document("", "text")),
-    "entry": wire.entry_record(_ENTRY),
-    "label": wire.label_record(records.LabelReport(3, 2, 1)),
-    "prediction": wire.prediction_record(records.PredictionReport(3, 1, {"x": 1}, "svm", 1, 2)),
-    "ingest": wire.ingest_record(
-        records.IngestReport(
-            added=1, skipped={"x": 2}, failures=[records.Trouble("a.txt", "is empty", "line 2")]
+    "bare answer": codec.answer_record(model_answers.Answer((), "lexical")),
+    "facets": codec.facets_record(_FACETS),
+    "run": codec.run_record(("q1", [("a", _THIRD)])),
+    "classification": codec.classification_record(
+        model_answers.Classification("t", (model_answers.LabelShare("x", _THIRD),), decided=("x",))
+    ),
+    "no classification": codec.classification_record(
+        model_answers.Classification("t", note="n", failed=True, none_of_these=True)
+    ),
+    "topics": codec.topics_record(_TOPICS_FOUND),
+    "dimensions": codec.dimensions_record(
+        model_answers.DimensionReport(
+            "spg", "", 3, 4, (model_answers.Dimension(1, 0.9, 2, (_WORD,), (), (_NEAR,), ()),)
+        )
+    ),
+    "document": codec.document_record(
+        model_documents.Document(
+            "A", "text", "a", ("x",), metadata={"n": [1]}, sections=(_SECTION,)
+        )
+    ),
+    "bare document": codec.document_record(model_documents.Document("", "text")),
+    "entry": codec.entry_record(_ENTRY),
+    "label": codec.label_record(model_documents.LabelReport(3, 2, 1)),
+    "prediction": codec.prediction_record(
+        model_documents.PredictionReport(3, 1, {"x": 1}, "svm", 1, 2)
+    ),
+    "ingest": codec.ingest_record(
+        model_documents.IngestReport(
+            added=1,
+            skipped={"x": 2},
+            failures=[model_documents.Trouble("a.txt", "is empty", "line 2")],
         ),
         Path("n.db"),
     ),
-    "plan": wire.plan_record(records.IndexPlan(1, 2, 3, 4.0, 5.5, stages={"learn": 1.0})),
-    "index": wire.index_record(_BUILT),
-    "findings": wire.findings_record(
-        [records.Finding("a", ok=True, detail="b"), records.Finding("c", ok=False, detail="d")]
+    "plan": codec.plan_record(model_reports.IndexPlan(1, 2, 3, 4.0, 5.5, stages={"learn": 1.0})),
+    "index": codec.index_record(_BUILT),
+    "findings": codec.findings_record(
+        [
+            model_documents.Finding("a", ok=True, detail="b"),
+            model_documents.Finding("c", ok=False, detail="d"),
+        ]
     ),
-    "status": wire.status_record({"library": "n.db", "n": np.int64(1), "spread": [math.nan]}),
-    "report": wire.report_record(_REPORT),
-    "full report": wire.full_report_record(_REPORT),
+    "status": codec.status_record({"library": "n.db", "n": np.int64(1), "spread": [math.nan]}),
+    "report": codec.report_record(_REPORT),
+    "full report": codec.full_report_record(_REPORT),
 }
 
 
 def test_records() -> None:
     """Each record is written as the JSON that it was before, to the last digit."""
-    written = {name: json.loads(wire.json_text(form)) for name, form in _FORMS.items()}
+    written = {name: json.loads(codec.json_text(form)) for name, form in _FORMS.items()}
     _compare("records", written)
 
 
 def test_forms() -> None:
     """Records and options have the schemas that they had."""
-    named = {**vars(settings), **{name: getattr(records, name) for name in records.__all__}}
+    from lpisearch import options
+    from lpisearch.model import answers, documents, reports
+
+    modules = (options, answers, documents, reports)
+    named = {name: value for module in modules for name, value in vars(module).items()}
     kinds = {name: kind for name, kind in named.items() if isinstance(kind, type)}
     arrays = {"DocumentMap"}  # its fields are arrays: it is never read
     known = [name for name in kinds if is_dataclass(kinds[name]) and name not in arrays]
-    _compare("forms", {name: forms.schema(kinds[name]) for name in sorted(known)})
+    _compare("forms", {name: codec.schema(kinds[name]) for name in sorted(known)})

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 
 import lpisearch
 from lpisearch.errors import LpiSearchError
-from lpisearch.indexes.build import build_index
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.index.build import build_index
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IndexOptions, IngestOptions
 from tests.indexing import open_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.index.subspace import SubspaceIndex
 
     Program = Callable[..., subprocess.CompletedProcess[str]]
     Put = Callable[..., Any]
@@ -118,10 +118,10 @@ def test_a_kill_at_each_step_of_writing(
 
 def _die_at(step: str, how: str) -> None:
     """Kill this process before or after a step of writing."""
-    from lpisearch.indexes import folder
-    from lpisearch.storage.sql.indexes import SQLIndexes
+    from lpisearch.index import format as index_format
+    from lpisearch.storage.metadata import SQLIndexes
 
-    home: Any = {"Path.rename": Path, "SQLIndexes.save": SQLIndexes}.get(step, folder)
+    home: Any = {"Path.rename": Path, "SQLIndexes.save": SQLIndexes}.get(step, index_format)
     name = step.rsplit(".", maxsplit=1)[-1]
     original = getattr(home, name)
 
@@ -137,7 +137,7 @@ def test_an_interrupt_leaves_the_old_index_in_use(shelf: Path, sound: Callable[.
     """Ctrl-C during a build is acknowledged, with status 130; no remains are left."""
     build_index(shelf, IndexOptions(dims=2, method="lsi"))
     build = (
-        "import sys, time; from lpisearch.cli import main; import lpisearch.indexes.folder as f\n"
+        "import sys, time; from lpisearch.cli import main; import lpisearch.index.format as f\n"
         "def slow(*a):\n print('writing', file=sys.stderr, flush=True); time.sleep(20)\n"
         "f._write = slow; main()"
     )

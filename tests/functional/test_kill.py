@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.settings import IngestOptions
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

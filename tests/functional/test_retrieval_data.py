@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.evaluation import parse_measures, score_run
-from lpisearch.indexes.build import build_index
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.readers.queries import read_queries
-from lpisearch.settings import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.evaluation.retrieval import parse_measures, score_run
+from lpisearch.index.build import build_index
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
+from lpisearch.readers.judgements import read_queries
 from tests.searching import run_batch
 
 if TYPE_CHECKING:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.cli.app import app
-from lpisearch.cli.streams import Aside, Output
-from lpisearch.cli.verbs import VERBS
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.settings import IngestOptions
-from lpisearch.settings.preference_files import set_preference
-from lpisearch.settings.preferences import own_file
+from lpisearch.cli.commands import VERBS
+from lpisearch.cli.failures import Aside, Output
+from lpisearch.config import own_file, set_preference
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,6 +11,8 @@ import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from lpisearch.admin.listing import library_status
+from lpisearch.admin.maintenance import upgrade_library
 from lpisearch.errors import (
     LibraryDamaged,
     LibraryNotFound,
@@ -18,14 +20,10 @@ from lpisearch.errors import (
     LpiSearchError,
     NotALibrary,
 )
-from lpisearch.indexes.session import Session
-from lpisearch.maintenance.copies import upgrade_library
-from lpisearch.maintenance.status import library_status
-from lpisearch.records import Filter
-from lpisearch.settings import shipped_folder
-from lpisearch.storage import open_store
-from lpisearch.storage.sql import migrating
-from lpisearch.storage.sql.migrating import HEAD, revision
+from lpisearch.index.session import Session
+from lpisearch.location import shipped_folder
+from lpisearch.model.documents import Filter
+from lpisearch.storage import open_store, tables
 from lpisearch.storage.sqlite.schema import (
     create_library,
     differences,
@@ -33,12 +31,13 @@ from lpisearch.storage.sqlite.schema import (
     open_library,
     upgrade,
 )
+from lpisearch.storage.tables import HEAD, revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.records import Document
+    from lpisearch.model.documents import Document
 
 _NOTES = {"work/a.txt": "A letter about ships.", "home/b.txt": "A recipe for plum cake."}
 _CONTENT = (
@@ -259,7 +258,7 @@ def test_a_failed_upgrade_changes_nothing(
         text.replace("def downgrade", '    raise RuntimeError("half-way")\n\n\ndef downgrade'),
         encoding="utf-8",
     )
-    monkeypatch.setattr(migrating, "shipped_folder", lambda _name: broken)
+    monkeypatch.setattr(tables, "shipped_folder", lambda _name: broken)
     with pytest.raises(RuntimeError, match="half-way"):
         upgrade(library)
     assert _found_revision(library) == "0001"

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, subspace_angles
 
-from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.projections.eigenmaps import Eigenmaps
-from lpisearch.projections.lpi import LPI
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.eigenmaps import Eigenmaps
+from lpisearch.methods.lpi import LPI
 
 
 def independent_documents(n: int = 30, n_terms: int = 30, seed: int = 0) -> Any:

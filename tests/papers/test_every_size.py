@@ -16,22 +16,18 @@ import pytest
 from scipy import sparse
 from scipy.linalg import subspace_angles
 
-from lpisearch.graphs import GraphOptions
-from lpisearch.graphs import nearest as nearest_graph
-from lpisearch.projections.document_space import (
-    FULL_SPACE,
-    FULL_SPACE_ORTHOGONAL,
-    LEADING_SPACE,
-)
-from lpisearch.projections.eigenmaps import Eigenmaps
-from lpisearch.projections.krlpi import KRLPI
-from lpisearch.projections.lpi import LPI
-from lpisearch.projections.lpp import LPP
-from lpisearch.projections.ls_lpi import LSLPI
-from lpisearch.projections.lsi import LSI
-from lpisearch.projections.olpi import OLPI
-from lpisearch.projections.pca import PCA
-from lpisearch.projections.rlpi import RLPI
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest as nearest_graph
+from lpisearch.methods.eigenmaps import Eigenmaps
+from lpisearch.methods.krlpi import KRLPI
+from lpisearch.methods.linalg import FULL_SPACE, FULL_SPACE_ORTHOGONAL, LEADING_SPACE
+from lpisearch.methods.lpi import LPI
+from lpisearch.methods.lpp import LPP
+from lpisearch.methods.ls_lpi import LSLPI
+from lpisearch.methods.lsi import LSI
+from lpisearch.methods.olpi import OLPI
+from lpisearch.methods.pca import PCA
+from lpisearch.methods.rlpi import RLPI
 from tests.papers import naive
 
 SIZES = (1000, *(pytest.param(n, marks=pytest.mark.slow) for n in (1500, 2000, 5000)))

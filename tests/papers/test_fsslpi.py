@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.projections.base import NotConverged
-from lpisearch.projections.fsslpi import FSSL
-from lpisearch.projections.group_lasso import group_lasso, vanishing_penalty
+from lpisearch.methods.base import NotConverged
+from lpisearch.methods.fsslpi import FSSL, group_lasso, vanishing_penalty
 
 
 def problem(n: int = 30, n_terms: int = 50, seed: int = 0) -> tuple[Any, Any]:

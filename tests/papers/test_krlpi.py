@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpisearch.graphs import nearest
-from lpisearch.projections.krlpi import KRLPI
-from lpisearch.projections.rlpi import RLPI
-from tests.unit.projections.test_kernel_ridge import corpus
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.krlpi import KRLPI
+from lpisearch.methods.rlpi import RLPI
+from tests.unit.methods.test_kernel_ridge import corpus
 
 
 @pytest.mark.parametrize("alpha", [0, 0.01, 1, 100, "auto"])

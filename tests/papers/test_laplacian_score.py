@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.graphs import GRAPHS, GraphOptions
-from lpisearch.projections.laplacian_score import LaplacianScore
-from lpisearch.projections.lpi import LPI
-from lpisearch.projections.ls_lpi import LSLPI
-from lpisearch.projections.selection import best_terms, laplacian_scores
+from lpisearch.graphs.base import GRAPHS, GraphOptions
+from lpisearch.methods.laplacian_score import LaplacianScore
+from lpisearch.methods.locality import best_terms, laplacian_scores
+from lpisearch.methods.lpi import LPI
+from lpisearch.methods.ls_lpi import LSLPI
 
 
 def documents(n: int = 40, n_terms: int = 30, seed: int = 0) -> Any:

@@ -12,12 +12,11 @@ from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 
-from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.projections.alternating import alternating_directions, longest_rows
-from lpisearch.projections.base import NotConverged
-from lpisearch.projections.lpfl import LPFL
-from lpisearch.projections.pursuit import exchange_terms
-from lpisearch.projections.selection import term_bounds
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.base import NotConverged
+from lpisearch.methods.locality import term_bounds
+from lpisearch.methods.lpfl import LPFL, alternating_directions, exchange_terms, longest_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

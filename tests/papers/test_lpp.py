@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, subspace_angles
 
-from lpisearch.graphs import GRAPHS, GraphOptions, ball, complete, nearest
-from lpisearch.projections.eigenmaps import Eigenmaps
-from lpisearch.projections.lpi import LPI
-from lpisearch.projections.lpp import LPP
-from lpisearch.projections.lsi import LSI
-from lpisearch.projections.pca import PCA
+from lpisearch.graphs.affinity import complete
+from lpisearch.graphs.base import GRAPHS, GraphOptions
+from lpisearch.graphs.neighbours import ball, nearest
+from lpisearch.methods.eigenmaps import Eigenmaps
+from lpisearch.methods.lpi import LPI
+from lpisearch.methods.lpp import LPP
+from lpisearch.methods.lsi import LSI
+from lpisearch.methods.pca import PCA
 
 
 def full_rank_square(n: int = 30, seed: int = 0) -> Any:

@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 
-from lpisearch.projections.base import NotConverged, generator
-from lpisearch.projections.nmf import NMF, SWEEPS, normalised_cut
+from lpisearch.methods.base import NotConverged, generator
+from lpisearch.methods.nmf import NMF, SWEEPS, normalised_cut
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +119,7 @@ def test_tdt2(data: Path) -> None:
     """On tdt2, 30 factors share as much with the 30 classes as rlpi-2007 found (.670)."""
     from sklearn.metrics import normalized_mutual_info_score
 
-    from lpisearch.compute.rows import unit_rows
+    from lpisearch.numeric.rows import unit_rows
 
     stored = np.load(data / "tdt2" / "tdt2.npz")
     parts = (stored["data"].astype(np.float32), stored["indices"], stored["indptr"])

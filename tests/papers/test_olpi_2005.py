@@ -10,9 +10,10 @@ import pytest
 from scipy import sparse
 from scipy.linalg import eig, eigh
 
-from lpisearch.compute.rows import unit_rows
-from lpisearch.graphs import GraphOptions, nearest
-from lpisearch.projections.olpi import OLPI
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.olpi import OLPI
+from lpisearch.numeric.rows import unit_rows
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Floats

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.linalg import subspace_angles
 
-from lpisearch.projections.pca import PCA
+from lpisearch.methods.pca import PCA
 
 
 def documents(n: int = 150, n_terms: int = 40, seed: int = 0) -> Any:

@@ -11,14 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.projections.plsi import PLSI
-from lpisearch.projections.plsi_steps import (
-    Factors,
-    Observed,
-    em_step,
-    log_perplexity,
-    random_factors,
-)
+from lpisearch.methods.plsi import PLSI, Factors, Observed, em_step, log_perplexity, random_factors
 
 if TYPE_CHECKING:
     from pathlib import Path

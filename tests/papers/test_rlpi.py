@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, subspace_angles
 
-from lpisearch.graphs import nearest
-from lpisearch.projections.lpi import LPI
-from lpisearch.projections.responses import label_responses
-from lpisearch.projections.rlpi import RLPI
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.lpi import LPI
+from lpisearch.methods.responses import label_responses
+from lpisearch.methods.rlpi import RLPI
 
 TINY = 1e-11
 

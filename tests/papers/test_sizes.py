@@ -10,14 +10,14 @@ import pytest
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 
-from lpisearch.graphs import GraphOptions
-from lpisearch.graphs import nearest as nearest_graph
-from lpisearch.projections.base import NotConverged
-from lpisearch.projections.eigenmaps import Eigenmaps
-from lpisearch.projections.lpi import LPI
-from lpisearch.projections.lsi import LSI
-from lpisearch.projections.olpi import OLPI
-from lpisearch.projections.rlpi import RLPI
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest as nearest_graph
+from lpisearch.methods.base import NotConverged
+from lpisearch.methods.eigenmaps import Eigenmaps
+from lpisearch.methods.lpi import LPI
+from lpisearch.methods.lsi import LSI
+from lpisearch.methods.olpi import OLPI
+from lpisearch.methods.rlpi import RLPI
 from tests.papers import naive
 
 slow = pytest.mark.slow

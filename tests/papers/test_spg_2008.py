@@ -15,12 +15,12 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.metrics import confusion_matrix
 
-from lpisearch.graphs import nearest
-from lpisearch.projections.lsi import LSI
-from lpisearch.projections.pca import PCA
-from lpisearch.projections.slpi import SLPI
-from lpisearch.projections.spca import SPCA
-from lpisearch.projections.spg import SPG
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods.lsi import LSI
+from lpisearch.methods.pca import PCA
+from lpisearch.methods.slpi import SLPI
+from lpisearch.methods.spca import SPCA
+from lpisearch.methods.spg import SPG
 
 if TYPE_CHECKING:
     from pathlib import Path

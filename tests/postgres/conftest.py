@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lpisearch.admin.maintenance import examine
 from lpisearch.library import Library
-from lpisearch.maintenance.doctor import examine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lpisearch.places import Address
+    from lpisearch.location import Address
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -25,15 +25,15 @@ from lpisearch.errors import (
     ServerTooOld,
 )
 from lpisearch.library import Library
-from lpisearch.places import Address
+from lpisearch.location import Address
 from lpisearch.storage import create_store, open_store, writer_lock
-from lpisearch.storage.postgresql import engine, schema
-from lpisearch.storage.postgresql.stating import stated
+from lpisearch.storage.postgres import database, schema
+from lpisearch.storage.postgres.database import stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.storage import Store
+    from lpisearch.storage.store import Store
     from tests.servers import Server
 
 _SECRET = "k3y-to_all"  # noqa: S105 (of nobody)
@@ -205,7 +205,7 @@ def test_a_lock_that_is_lost(address: Address, server: Server) -> None:
 
 def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction does not wait for ever for another; readers do not wait at all."""
-    monkeypatch.setattr(engine, "_WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(database, "_WRITE_SECONDS", 0.2)
     with (
         create_store(address) as first,
         create_store(address) as second,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import BadOption, IndexUnwritable, VectorsUnavailable
-from lpisearch.indexes.places import IndexPlace
+from lpisearch.index.directory import IndexPlace
 from lpisearch.library import Library
-from lpisearch.places import Address
+from lpisearch.location import Address
 from lpisearch.storage import writer_lock
-from lpisearch.storage.postgresql.vectors import table_of
+from lpisearch.storage.postgres.pgvector import table_of
 from tests.servers import programs_of, running
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def test_all_indexes_move_together(
     shelf.index("lsi", name="other", dims=2)
     first = _place(shelf).folder
     shared = tmp_path / "shared"
-    monkeypatch.setattr("lpisearch.indexes.build.fit_index", _cut_short)
+    monkeypatch.setattr("lpisearch.index.build.fit_index", _cut_short)
     with pytest.raises(KeyboardInterrupt):
         shelf.index(dims=4, index_store=str(shared))
     assert not first.exists()
@@ -246,9 +246,9 @@ def test_a_build_that_was_cut_short_goes_on(
     shelf: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Steps of a build that is kept in files lie in the cache, and go when it is whole."""
-    monkeypatch.setattr("lpisearch.indexes.planning.FILES_FROM", 1)
+    monkeypatch.setattr("lpisearch.index.plan.FILES_FROM", 1)
     with monkeypatch.context() as cut:
-        cut.setattr("lpisearch.indexes.folder.publish", _cut_short)
+        cut.setattr("lpisearch.index.format.publish", _cut_short)
         with pytest.raises(KeyboardInterrupt):
             shelf.index(dims=3)
     unfinished = _place(shelf).folder / ".default.unfinished"

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lpisearch.admin.maintenance import examine
 from lpisearch.errors import LibraryError
-from lpisearch.indexes.build import build_index
-from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.index.build import build_index
+from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library
-from lpisearch.maintenance.doctor import examine
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.options import IndexOptions, IngestOptions
 from tests.servers import programs_of, running, start, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.places import Address
+    from lpisearch.location import Address
 
 _MOMENTS = 4
 _DOCUMENTS = 120

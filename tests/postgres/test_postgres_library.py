@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from lpisearch.admin.maintenance import examine
 from lpisearch.cli.app import app
 from lpisearch.errors import BadOption, LibraryNotFound
-from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library, default_path
-from lpisearch.maintenance.doctor import examine
-from lpisearch.places import Address, place_of
-from lpisearch.records import Filter
-from lpisearch.settings import ClassifyOptions, IngestOptions, SearchOptions
+from lpisearch.location import Address, place_of
+from lpisearch.model.documents import Filter
+from lpisearch.options import ClassifyOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

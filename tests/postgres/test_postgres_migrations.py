@@ -9,12 +9,10 @@ import pytest
 from alembic import command
 
 from lpisearch.library import Library
-from lpisearch.places import Address
-from lpisearch.settings import shipped_folder
-from lpisearch.storage import schema_differences, schema_revision
-from lpisearch.storage.postgresql import schema
-from lpisearch.storage.postgresql.engine import single
-from lpisearch.storage.sql import migrating
+from lpisearch.location import Address, shipped_folder
+from lpisearch.storage import schema_differences, schema_revision, tables
+from lpisearch.storage.postgres import schema
+from lpisearch.storage.postgres.database import single
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 def _downgrade(address: Address, target: str) -> None:
     with single(address).begin() as connection:
-        command.downgrade(migrating.alembic_config(connection), target)
+        command.downgrade(tables.alembic_config(connection), target)
 
 
 @pytest.mark.parametrize("target", ["0001", "0005"])
@@ -57,10 +55,10 @@ def test_a_failed_upgrade_changes_nothing(
     broken.write_text(
         text.replace("def upgrade() -> None:", "def upgrade() -> None:\n    1 / 0"), "utf-8"
     )
-    monkeypatch.setattr(migrating, "shipped_folder", lambda _name: folder)
+    monkeypatch.setattr(tables, "shipped_folder", lambda _name: folder)
     with pytest.raises(ZeroDivisionError):
         schema.upgrade(shelf.path)
     monkeypatch.undo()
     with single(shelf.path).connect() as connection:
-        assert migrating.revision(connection) == "0003"
+        assert tables.revision(connection) == "0003"
     assert len(shelf) == 40

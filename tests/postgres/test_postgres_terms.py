@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.records import Document, DocumentWrite, Filter, Source, StoredPlace
-from lpisearch.storage import Prefix, create_store
-from lpisearch.storage.postgresql.terms import MARK, as_vector
+from lpisearch.model.documents import Document, DocumentWrite, Filter, Source, StoredPlace
+from lpisearch.storage import create_store
+from lpisearch.storage.filters import Prefix
+from lpisearch.storage.postgres.fulltext import MARK, as_vector
 from tests.contracts.stores.test_candidates import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpisearch.places import Address
-    from lpisearch.storage import Store
+    from lpisearch.location import Address
+    from lpisearch.storage.store import Store
 
 
 _NOW = "2026-01-01T00:00:00+00:00"

@@ -12,8 +12,8 @@ pytest.importorskip("httpx2", reason="Starlette's test client needs httpx2")
 from starlette.testclient import TestClient
 
 from lpisearch.library import Library
-from lpisearch.settings.serving import ServeSettings
-from lpisearch.web.app import create_app
+from lpisearch.options import ServeSettings
+from lpisearch.web.server import create_app
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.indexes.build import build_index
-from lpisearch.ingest.ingesting import run_ingest
+from lpisearch.index.build import build_index
+from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.options import IndexOptions, IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.places import Address
+    from lpisearch.location import Address
 
 _WRITERS = 8
 _FILES = 25

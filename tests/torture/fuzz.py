@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import READERS
-from lpisearch.records import Document
-from lpisearch.settings import ReadOptions
 from tests.contracts.test_readers import EXAMPLES, check_items
 
 if TYPE_CHECKING:

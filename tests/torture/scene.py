@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import lpisearch
 from lpisearch.cli.failures import stated
-from lpisearch.settings import IngestOptions
+from lpisearch.options import IngestOptions
 
 if TYPE_CHECKING:
     import random

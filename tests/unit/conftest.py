@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.indexes.index import HASH_BYTES, TAKEN_IN, SubspaceIndex, scaled_rows
-from lpisearch.indexes.manifest import PLACEMENT, Manifest
-from lpisearch.projections.embedding import Embedding
-from lpisearch.records import BuiltIndex
-from lpisearch.settings import IndexSpec
-from lpisearch.terms.weighting import Weighting, normalise_rows
+from lpisearch.index.format import PLACEMENT, Manifest
+from lpisearch.index.subspace import HASH_BYTES, TAKEN_IN, SubspaceIndex, scaled_rows
+from lpisearch.methods.base import Embedding
+from lpisearch.model.reports import BuiltIndex
+from lpisearch.options import IndexSpec
+from lpisearch.text.weighting import Weighting, normalise_rows
 from tests.indexing import build_counts
 from tests.methods import METHODS
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.terms.vocabulary import Vocabulary
+    from lpisearch.text.vocabulary import Vocabulary
 
 N_DOCUMENTS = 60
 _TOPICS = ("sea ship fish wave", "bread oven yeast bake", "car engine road wheel")

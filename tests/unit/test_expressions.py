@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.ingest.ignore_patterns import IgnorePatterns
-from lpisearch.readers.charsets import _SCRIPTS
-from lpisearch.readers.values import split_labels
-from lpisearch.storage.globs import Glob
-from lpisearch.terms.phrases import WrittenPhrase
+from lpisearch.ingest.ignore import IgnorePatterns
+from lpisearch.readers.encoding import _SCRIPTS
+from lpisearch.readers.fields import split_labels
+from lpisearch.storage.dialects import Glob
+from lpisearch.text.characters import WrittenPhrase
 from tests.expressions import (
     compiled_expressions,
     hostile_units,
@@ -68,7 +68,7 @@ def test_there_are_expressions_of_every_room() -> None:
     """What is looked at is not empty by mistake: readers and terms hold most of them."""
     names = "\n".join(EXPRESSIONS)
     assert len(EXPRESSIONS) > 60
-    assert "lpisearch.terms.characters._patterns()" in names
+    assert "lpisearch.text.characters._patterns()" in names
     assert "lpisearch.readers.markdown._LINK" in names
 
 
@@ -88,22 +88,22 @@ def test_an_expression_within_a_function_takes_time_in_proportion(name: str) -> 
 _PATTERNS = IgnorePatterns.of("/x", ["*a*a*a*a*b", "**/*a*/**/*b", "[[[[", "*[ab]*[ab]*[ab]c"])
 # What a person or a file says becomes part of these: the worst that can be said, and on what.
 _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
-    "lpisearch.terms.phrases._pattern": (
+    "lpisearch.text.characters._pattern": (
         WrittenPhrase("a a a a").count,
         WrittenPhrase("a-a-a").count,
         WrittenPhrase("中 a 中").count,
     ),
-    "lpisearch.storage.globs.means": (
+    "lpisearch.storage.dialects.means": (
         Glob("*a" * 20 + "b").means,
         Glob("*?*?[ab]*" * 10).means,
         Glob("[" * 100).means,
         lambda text: Glob(f"[{text}]").means("a"),
     ),
-    "lpisearch.ingest.ignore_patterns._segment": (
+    "lpisearch.ingest.ignore._segment": (
         lambda text: _PATTERNS.verdict(f"/x/{text}", is_folder=False),
     ),
-    "lpisearch.readers.values.split_labels": (partial(split_labels, separators=";,|^-]"),),
-    "lpisearch.readers.charsets._usual_share": tuple(
+    "lpisearch.readers.fields.split_labels": (partial(split_labels, separators=";,|^-]"),),
+    "lpisearch.readers.encoding._usual_share": tuple(
         re.compile(f"[{script}\\W]+").findall
         for script in _SCRIPTS.values()
         if isinstance(script, str)
@@ -111,9 +111,9 @@ _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
 }
 # These are compiled once, and are among `EXPRESSIONS`, or take nothing but names of files.
 _ELSEWHERE = {
-    "lpisearch.terms.folding._marks",
-    "lpisearch.terms.characters.compiled",
-    "lpisearch.terms.characters._patterns",
+    "lpisearch.text.characters._marks",
+    "lpisearch.text.characters.compiled",
+    "lpisearch.text.characters._patterns",
     "lpisearch.files._sweep",
 }
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_type_hints
 
 import lpisearch
-from lpisearch import settings
-from lpisearch.cli.verbs import VERBS
-from lpisearch.cli.words import flag
+from lpisearch.cli.commands import VERBS
+from lpisearch.cli.output import flag
 from lpisearch.library import Library
-from lpisearch.records import Filter
-from lpisearch.settings import IndexFields, IndexOptions
+from lpisearch.model.documents import Filter
+from lpisearch.options import IndexFields, IndexOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +150,7 @@ def test_an_index_takes_all_its_options_by_name() -> None:
 
 def test_every_field_is_named_so_in_python() -> None:
     """What an error calls a field is a parameter of the library or a field of its options."""
-    options = [each for each in vars(settings).values() if is_dataclass(each)]
+    options = [each for each in vars().values() if is_dataclass(each)]
     known = {field.name for each in (*options, Filter) for field in fields(each)}
     methods = [getattr(Library, name) for name in dir(Library) if name[0] != "_"]
     methods = [each for each in methods if callable(each)]

@@ -8,7 +8,7 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import IndexNotFound, LibraryNotFound
-from lpisearch.settings import IndexOptions, SearchOptions
+from lpisearch.options import IndexOptions, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

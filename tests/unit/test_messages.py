@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.cli.words import spoken, spoken_value
+from lpisearch.cli.output import spoken, spoken_value
 from lpisearch.errors import BadOption, IndexNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, as_plain, call, from_plain
-from lpisearch.records import Filter
-from lpisearch.settings import CategoriesOptions
+from lpisearch.model.documents import Filter
+from lpisearch.options import CategoriesOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpisearch.wording import nearest
+from lpisearch.messages import nearest
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Writer lock, released by the system if the process dies.
+"""One writer at a time.
 
 SQLite alone would let two ingests take turns batch by batch and trip over each other's
 documents; and it could not say who holds the library. So a writer holds two locks. One is on a
@@ -22,12 +22,13 @@ from typing import IO, TYPE_CHECKING
 
 from lpisearch.errors import LibraryLocked, LibraryUnwritable
 from lpisearch.files import mode_of
-from lpisearch.settings import real_path
-from lpisearch.storage.sqlite.descriptors import close_when_idle
+from lpisearch.location import real_path
+from lpisearch.storage.sqlite.database import close_when_idle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
 
 _PAUSE_SECONDS = 0.05
 _SIGNATURE = {"purpose", "process", "host", "since"}

@@ -1,4 +1,4 @@
-"""Schema version and migrations of a SQLite library.
+"""Create, upgrade, back up, copy.
 
 Opening is cheap: the revision is read by plain SQL, and Alembic is imported only where a
 library has to be made or changed.
@@ -6,10 +6,12 @@ library has to be made or changed.
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, text
+from sqlalchemy import insert, inspect, select, text
 
 from lpisearch.errors import (
     LibraryDamaged,
@@ -18,19 +20,25 @@ from lpisearch.errors import (
     LibraryUnwritable,
     NotALibrary,
 )
-from lpisearch.files import partial_beside
-from lpisearch.settings import real_path
-from lpisearch.storage.sql import migrating
-from lpisearch.storage.sql.checksums import SCHEMA, seal
-from lpisearch.storage.sql.migrating import HEAD, alembic_config, revision
-from lpisearch.storage.sqlite.engine import Database
-from lpisearch.storage.sqlite.heads import APPLICATION_ID
-from lpisearch.storage.sqlite.stating import stated_errors
+from lpisearch.files import mode_of, partial_beside, sync_folder
+from lpisearch.location import real_path
+from lpisearch.storage import tables as storage_tables
+from lpisearch.storage.integrity import SCHEMA, seal, with_checksum
+from lpisearch.storage.sqlite import fulltext
+from lpisearch.storage.sqlite.database import (
+    APPLICATION_ID,
+    Database,
+    connect_to_read,
+    stated_errors,
+)
+from lpisearch.storage.tables import HEAD, INDEXES, METADATA, SETTINGS, alembic_config, revision
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from sqlalchemy import Connection
+
 
 _OWN_TABLES = {"documents", "document_tokens", "labels"}
 
@@ -104,7 +112,6 @@ def _upgrade(database: Database, target: str) -> Path | None:
         before = _own_revision(path, connection)
         if before == target:
             return None
-        from lpisearch.storage.sqlite.backup import back_up
 
         kept = real_path(path)
         copy = back_up(path, kept.with_name(f"{kept.name}.before-{before}")) if before else None
@@ -116,7 +123,7 @@ def _upgrade(database: Database, target: str) -> Path | None:
 
 def _note_schema(connection: Connection) -> None:
     """Give all rows their checksums, and note the schema, so that a change of it is found."""
-    from lpisearch.storage.sql.settings import SQLSettings
+    from lpisearch.storage.metadata import SQLSettings
 
     seal(connection)
     SQLSettings(connection).set(SCHEMA, {"digest": schema_digest(connection)})
@@ -164,7 +171,7 @@ def differences(path: Path) -> list[str]:
         stated_errors(path),
         database.reading() as connection,
     ):
-        return migrating.differences(connection)
+        return storage_tables.differences(connection)
 
 
 def schema_digest(connection: Connection) -> str:
@@ -172,3 +179,63 @@ def schema_digest(connection: Connection) -> str:
     rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
     lines = sorted(" ".join(" ".join(map(str, row)).split()) for row in rows)
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def back_up(library: Path, target: Path) -> Path:
+    """Write a consistent copy by SQLite's online backup; it appears whole or not at all.
+
+    Raises
+    ------
+    LibraryUnwritable
+        The target's folder cannot be written.
+    LibraryDamaged
+        The library cannot be read to its end.
+    """
+    try:
+        with partial_beside(target, mode_of(library)) as partial:
+            _copy(library, target, partial.path)
+            partial.save()
+            partial.move_in()
+        sync_folder(target.parent)
+    except OSError as error:
+        raise LibraryUnwritable(target, error.strerror or str(error)) from error
+    return target
+
+
+def _copy(library: Path, target: Path, partial: Path) -> None:
+    with (
+        _stated_errors(library, target),
+        closing(connect_to_read(library.absolute())) as source,
+        closing(sqlite3.connect(partial)) as copy,
+    ):
+        source.backup(copy)
+        # The copy is one file: it needs no -wal beside it to be read.
+        copy.execute("PRAGMA journal_mode = DELETE")
+
+
+@contextmanager
+def _stated_errors(library: Path, target: Path) -> Iterator[None]:
+    """State an error under the name of the file that it is about."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        damage = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+        with stated_errors(library if damage else target):
+            raise
+
+
+_AT_ONCE = 500
+
+
+def copy_rows(source: Connection, copy: Connection) -> None:
+    """Copy the rows of all tables but that of the indexes, which lie elsewhere."""
+    for table in METADATA.sorted_tables:
+        if table is INDEXES:
+            continue
+        every = select(*[column for column in table.columns if column.name != "checksum"])
+        if table is SETTINGS:
+            every = every.where(SETTINGS.c.name != SCHEMA)
+        result = source.execute(every, execution_options={"yield_per": _AT_ONCE})
+        for rows in result.mappings().partitions():
+            copy.execute(insert(table), [with_checksum(copy, table, dict(row)) for row in rows])
+    fulltext.rebuild(copy)

@@ -1,4 +1,4 @@
-"""The JSON API, under `/api/v1`.
+"""Endpoints and routes.
 
 A module for each group of endpoints, each a row of `ENDPOINTS`: routes, checks of what is asked,
 and the OpenAPI description are made from these rows.
@@ -12,23 +12,22 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from lpisearch.records.wire import json_text
-from lpisearch.web.api import holding, searching, working
-from lpisearch.web.api.answering import handler_of
-from lpisearch.web.api.events import job_events
-from lpisearch.web.api.openapi import description
-from lpisearch.web.api.reading_page import page_of
+from lpisearch.model.codec import json_text
+from lpisearch.web.api import contents, queries, tasks
+from lpisearch.web.api.handler import handler_of, job_events
+from lpisearch.web.api.openapi import description, page_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from lpisearch.web.api.table import Endpoint
+    from lpisearch.web.api.endpoint import Endpoint
+
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    *searching.ENDPOINTS,
-    *holding.ENDPOINTS,
-    *working.ENDPOINTS,
+    *queries.ENDPOINTS,
+    *contents.ENDPOINTS,
+    *tasks.ENDPOINTS,
 )
 
 

@@ -1,16 +1,13 @@
-"""HTML pages, one module each, listed in `ROUTES`."""
+"""Routes of pages."""
 
 from __future__ import annotations
 
 from starlette.routing import BaseRoute, Route
 
-from lpisearch.web.pages import maps, overview, upkeep
-from lpisearch.web.pages.documents import change_labels, document
-from lpisearch.web.pages.evaluations import evaluate, evaluation_page
-from lpisearch.web.pages.files import original
-from lpisearch.web.pages.login import login
-from lpisearch.web.pages.reasons import why
-from lpisearch.web.pages.searching import search
+from lpisearch.web.pages import management, overview
+from lpisearch.web.pages.document import change_labels, document, original
+from lpisearch.web.pages.management import evaluate, evaluation_page, login
+from lpisearch.web.pages.results import search, why
 
 _POST = ["POST"]
 ROUTES: list[BaseRoute] = [
@@ -19,12 +16,12 @@ ROUTES: list[BaseRoute] = [
     Route("/document", document),
     Route("/document/file", original),
     Route("/document/labels", change_labels, methods=_POST),
-    Route("/map", maps.map_page),
-    Route("/map/data", maps.map_data),
-    Route("/map/points", maps.map_points),
-    Route("/map/documents", maps.map_documents),
-    Route("/map/lit", maps.map_lit),
-    Route("/map/place", maps.map_place),
+    Route("/map", overview.map_page),
+    Route("/map/data", overview.map_data),
+    Route("/map/points", overview.map_points),
+    Route("/map/documents", overview.map_documents),
+    Route("/map/lit", overview.map_lit),
+    Route("/map/place", overview.map_place),
     Route("/topics", overview.topics_page),
     Route("/labels", overview.labels_page),
     Route("/classify", overview.classify_page),
@@ -32,13 +29,13 @@ ROUTES: list[BaseRoute] = [
     Route("/upload/classify", overview.classify_page),
     Route("/evaluation", evaluation_page),
     Route("/evaluation", evaluate, methods=_POST),
-    Route("/library", upkeep.library_page),
-    Route("/library/health", upkeep.health),
-    Route("/library/jobs", upkeep.jobs_part),
-    Route("/library/ingest", upkeep.ingest, methods=_POST),
-    Route("/library/index", upkeep.index, methods=_POST),
-    Route("/library/stop", upkeep.stop, methods=_POST),
-    Route("/upload/files", upkeep.upload, methods=_POST),
+    Route("/library", management.library_page),
+    Route("/library/health", management.health),
+    Route("/library/jobs", management.jobs_part),
+    Route("/library/ingest", management.ingest, methods=_POST),
+    Route("/library/index", management.index, methods=_POST),
+    Route("/library/stop", management.stop, methods=_POST),
+    Route("/upload/files", management.upload, methods=_POST),
     Route("/help", overview.help_page),
     Route("/login", login, methods=["GET", "POST"], name="login"),
 ]

@@ -1,4 +1,4 @@
-"""Topics, labels and classify pages."""
+"""Map, topics, labels, classify."""
 
 from __future__ import annotations
 
@@ -6,21 +6,35 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.web.pages import pieces
-from lpisearch.web.pages.drawn import topics
-from lpisearch.web.pages.rendering import apology, render
+from lpisearch.messages import printable
+from lpisearch.options import SearchOptions
+from lpisearch.web.pages import templates
+from lpisearch.web.pages.templates import (
+    PROJECTIONS,
+    apology,
+    colours,
+    drawn,
+    render,
+    spoken,
+    topics,
+)
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.datastructures import UploadFile
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from lpisearch.library import Library
-    from lpisearch.records import Classification
+    from lpisearch.model.answers import Classification
+    from lpisearch.web.pages.templates import Drawn
+
 
 _MOST_TOPICS = 200
 _SHOWN_LABELS = 8
@@ -49,7 +63,7 @@ def labels_page(request: Request) -> Response:
     given, predicted = status["labels"], status["predicted"]
     names = sorted({*given, *predicted}, key=lambda name: (-given.get(name, 0), name))
     rows = [(name, given.get(name, 0), predicted.get(name, 0)) for name in names]
-    bars = pieces.shares([count for _, count, _ in rows])
+    bars = templates.shares([count for _, count, _ in rows])
     return render(
         request,
         "labels.html",
@@ -104,7 +118,7 @@ def _classify_page(
     request: Request, text: str, judged: Classification | None, trouble: LpiSearchError | None
 ) -> Response:
     found = () if judged is None else judged.labels
-    bars = pieces.shares([1.0, *(each.share for each in found)])[1:]
+    bars = templates.shares([1.0, *(each.share for each in found)])[1:]
     return render(
         request,
         "classify.html",
@@ -118,3 +132,151 @@ def _classify_page(
 def help_page(request: Request) -> Response:
     """Show how a question may be written, and the keys."""
     return render(request, "help.html")
+
+
+_LARGEST = 65535
+_MOST_TITLES = 300
+_MOST_LIT = 500
+_THUMBNAIL = 2500
+
+
+def map_page(request: Request) -> Response:
+    """Show the page; its script asks for the points."""
+    asked = request.query_params
+    return render(
+        request,
+        "map.html",
+        projection=_projection(asked),
+        projections=PROJECTIONS,
+        number=_number(asked),
+        q=asked.get("q", "")[:10_000],
+        name=asked.get("id", ""),
+        colour="label" if asked.get("colour") == "label" else "topic",
+    )
+
+
+def map_data(request: Request) -> Response:
+    """Return what the points mean: topics, labels, the rule of the projection."""
+    try:
+        found = _drawn(request)
+    except LpiSearchError as error:
+        return JSONResponse({"trouble": spoken(error.message)}, status_code=409)
+    own = found.map
+    chosen = request.query_params.get("id", "")
+    given = colours(state_of(request))
+    return JSONResponse(
+        {
+            "documents": len(own.ids),
+            "unplaced": own.unplaced,
+            "rule": own.rule,
+            "chosen": found.number_of.get(chosen),
+            "topics": [
+                {"name": printable(", ".join(each.terms[:3])), "size": each.size}
+                for each in own.report.topics
+            ],
+            "labels": [
+                {"name": printable(name), "colour": given.get(name, at)}
+                for at, name in enumerate(own.label_names)
+            ],
+        },
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def map_points(request: Request) -> Response:
+    """Return the points: four 16-bit numbers for each, little-endian.
+
+    They are x and y from 0 to 65,535, then the topic and the label, 0 for none, else one more
+    than the place in the lists of `map_data`.
+    """
+    try:
+        own = _drawn(request).map
+    except LpiSearchError as error:
+        return apology(request, error)
+    points = np.empty((len(own.ids), 4), "<u2")
+    points[:, :2] = np.round((own.places + 1) * (_LARGEST / 2)).clip(0, _LARGEST)
+    points[:, 2] = own.topics + 1
+    points[:, 3] = np.minimum(own.labels + 1, _LARGEST)
+    return Response(
+        points.tobytes(),
+        media_type="application/octet-stream",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def map_documents(request: Request) -> Response:
+    """Return id and title of some points, by their numbers."""
+    try:
+        own = _drawn(request).map
+    except LpiSearchError as error:
+        return apology(request, error)
+    words = request.query_params.get("at", "").split(",")[:_MOST_TITLES]
+    numbers = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 10]  # noqa: PLR2004
+    there = [number for number in numbers if number < len(own.ids)]
+    said = [
+        {"at": number, "id": own.ids[number], "title": printable(own.titles[number])}
+        for number in there
+    ]
+    return JSONResponse(said, headers={"Cache-Control": "no-store"})
+
+
+def map_lit(request: Request) -> Response:
+    """Return the numbers of the points that a question finds, best first."""
+    query = request.query_params.get("q", "")[:10_000]
+    try:
+        found = _drawn(request)
+        options = SearchOptions(k=_MOST_LIT)
+        hits = state_of(request).library.search(query, options=options) if query.strip() else ()
+    except LpiSearchError as error:
+        return JSONResponse({"trouble": spoken(error.message), "lit": []})
+    lit = [found.number_of[hit.id] for hit in hits if hit.id in found.number_of]
+    return JSONResponse({"lit": lit}, headers={"Cache-Control": "no-store"})
+
+
+def map_place(request: Request) -> Response:
+    """Return a small picture of the map with one document on it, as part of a page."""
+    name = request.query_params.get("id", "")
+    try:
+        found = drawn(state_of(request))
+    except LpiSearchError as error:
+        return apology(request, error)
+    number = found.number_of.get(name)
+    step = max(len(found.map.ids) // _THUMBNAIL, 1)
+    return render(
+        request,
+        "map_place.html",
+        name=name,
+        points=_dots(found, step),
+        here=None if number is None else _dot(found, number),
+        topic=_topic_of(found, name),
+    )
+
+
+def _dots(found: Drawn, step: int) -> list[tuple[float, float]]:
+    return [_dot(found, at) for at in range(0, len(found.map.ids), step)]
+
+
+def _dot(found: Drawn, number: int) -> tuple[float, float]:
+    x, y = found.map.places[number].tolist()
+    return round(100 + 96 * x, 1), round(100 - 96 * y, 1)
+
+
+def _topic_of(found: Drawn, name: str) -> Any:
+    place = found.topic_of(name)
+    return None if place is None else found.map.report.topics[place]
+
+
+def _drawn(request: Request) -> Drawn:
+    asked = request.query_params
+    return drawn(state_of(request), _projection(asked), _number(asked))
+
+
+def _projection(asked: Mapping[str, str]) -> str:
+    wanted = asked.get("projection", "")
+    return wanted if wanted in PROJECTIONS else PROJECTIONS[0]
+
+
+def _number(asked: Mapping[str, str]) -> int | None:
+    number = asked.get("topics", "")
+    is_number = number.isascii() and number.isdigit() and len(number) < len("1000")
+    return min(max(int(number), 1), _MOST_TOPICS) if is_number else None

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.ingest.batches import BatchWriter, Incoming
-from lpisearch.records import Document, Source
+from lpisearch.ingest.recorder import BatchWriter, Incoming
+from lpisearch.model.documents import Document, Source
 from lpisearch.storage import create_store
-from lpisearch.terms.documents import document_tokens
-from lpisearch.terms.languages import TokeniserSettings
-from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.tokeniser import Tokeniser, document_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lpisearch.places import Place
-    from lpisearch.storage import Store
+    from lpisearch.location import Place
+    from lpisearch.storage.store import Store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lpisearch.ingest.batches import BatchWriter, Incoming
-from lpisearch.records import Document, Filter
+from lpisearch.ingest.recorder import BatchWriter, Incoming
+from lpisearch.model.documents import Document, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.ingest.batches import Written
-    from lpisearch.storage import Store
+    from lpisearch.ingest.recorder import Written
+    from lpisearch.storage.store import Store
 
 
 _NOW = "2026-01-01T00:00:00+00:00"

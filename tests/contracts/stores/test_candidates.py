@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.records import Filter
+from lpisearch.model.documents import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.storage import Snapshot, Store
+    from lpisearch.storage.store import Snapshot, Store
 
 
 @dataclass(frozen=True)

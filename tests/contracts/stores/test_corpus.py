@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.records import Filter
-from lpisearch.storage import fingerprint
+from lpisearch.model.documents import Filter
+from lpisearch.storage.integrity import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.storage import Snapshot, Store
+    from lpisearch.storage.store import Snapshot, Store
 
 
 EVERY = Filter()

@@ -17,26 +17,22 @@ from lpisearch.errors import (
     SeveralDocuments,
 )
 from lpisearch.messages import Message, Option
-from lpisearch.records import (
+from lpisearch.model.answers import LabelShare
+from lpisearch.model.documents import (
     UNFINISHED,
     Document,
     DocumentWrite,
     FailedFile,
     Filter,
-    LabelShare,
     PredictedLabel,
     Section,
     Source,
     StoredPlace,
     Trouble,
 )
-from lpisearch.settings import ENTRY_SORTS
+from lpisearch.options import ENTRY_SORTS
 from lpisearch.storage import (
-    TOKENISER,
-    IndexEntry,
-    Prefix,
     back_up,
-    content_hash,
     create_store,
     open_store,
     schema_differences,
@@ -44,13 +40,16 @@ from lpisearch.storage import (
     upgrade_store,
     writer_lock,
 )
+from lpisearch.storage.filters import Prefix
+from lpisearch.storage.integrity import content_hash
+from lpisearch.storage.metadata import TOKENISER, IndexEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.places import Place
-    from lpisearch.storage import Snapshot, Store
+    from lpisearch.location import Place
+    from lpisearch.storage.store import Snapshot, Store
 
 EVERY = Filter()
 NOW = "2026-01-01T00:00:00+00:00"

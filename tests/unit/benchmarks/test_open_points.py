@@ -14,7 +14,7 @@ from benchmarks.papers.methods import Method
 from benchmarks.papers.open_points import AS_HERE, READINGS, TERMS, baseline_found, lsi_found
 from benchmarks.papers.protocol import Part
 from benchmarks.papers.published import Published
-from lpisearch.evaluation.experiments.collection import Collection
+from lpisearch.evaluation.collection import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

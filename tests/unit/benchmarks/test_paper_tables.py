@@ -27,8 +27,8 @@ from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.protocol import Extent
 from benchmarks.papers.published import AVERAGE, FOLDER, Published, Value
 from benchmarks.papers.tables import FORMS, Findings, Paper, PaperTable
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.evaluation.experiments.collection import Collection
+from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.collection import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

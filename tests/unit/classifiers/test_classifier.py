@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.classifiers.calibration import as_shares
 from lpisearch.classifiers.classifier import (
     CLASSIFIERS,
     Classifier,
     Members,
+    as_shares,
     class_centres,
     label_array,
     neighbour_votes,
 )
-from lpisearch.compute.rows import divided_by_lengths
+from lpisearch.numeric.rows import divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +147,7 @@ def test_terms_that_say_nothing_on_the_map(classifier: Classifier) -> None:
 def test_no_heavy_imports() -> None:
     """Judging needs neither SciPy nor scikit-learn."""
     code = (
-        "import sys, lpisearch.classifiers.classifier, lpisearch.search.classifying; "
+        "import sys, lpisearch.classifiers.classifier, lpisearch.search.classification; "
         "print([name for name in ('scipy', 'sklearn', 'alembic') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
-from lpisearch.classifiers.deciding import NO_FURTHER, decided_labels, further_share
+from lpisearch.classifiers.classifier import NO_FURTHER, decided_labels, further_share
 
 _SHAPES = st.tuples(st.integers(1, 6), st.integers(2, 4))
 

@@ -8,8 +8,7 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 from lpisearch.classifiers.classifier import Members
-from lpisearch.classifiers.held_out import held_out_folds
-from lpisearch.classifiers.limits import TrainingLimits
+from lpisearch.classifiers.trainer import TrainingLimits, held_out_folds
 
 N_CLASSES = 3
 

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from lpisearch.classifiers.classifier import Members
-from lpisearch.classifiers.machines import TOLERANCE, fit_machine
-from lpisearch.compute.rows import divided_by_lengths
+from lpisearch.classifiers.trainer import TOLERANCE, fit_machine
+from lpisearch.numeric.rows import divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.classifiers.calibration import (
+from lpisearch.classifiers.classifier import (
     LARGEST_WEIGHT,
     as_shares,
     best_weights,

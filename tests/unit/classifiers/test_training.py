@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from lpisearch.classifiers import fitting
-from lpisearch.classifiers.calibration import as_shares, surprise
-from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
-from lpisearch.classifiers.limits import LIMITS, TrainingLimits
-from lpisearch.classifiers.training import Learned, check_train, learn_classifier
-from lpisearch.compute.rows import divided_by_lengths
+from lpisearch.classifiers import trainer
+from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier, as_shares, surprise
+from lpisearch.classifiers.trainer import (
+    LIMITS,
+    Learned,
+    TrainingLimits,
+    check_train,
+    learn_classifier,
+)
 from lpisearch.errors import BadOption
-from lpisearch.indexes.stages import Stages
-from lpisearch.settings import IndexOptions
+from lpisearch.index.checkpoint import Stages
+from lpisearch.numeric.rows import divided_by_lengths
+from lpisearch.options import IndexOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -257,7 +261,7 @@ def test_the_best_on_what_was_held_out_is_chosen() -> None:
 def test_what_is_clearly_worse() -> None:
     """Three more wrong of a hundred may be chance; five that the best has right are not."""
     rows = np.arange(100)
-    clearly = [fitting._clearly_worse(rows < 90 - lost, rows < 90) for lost in (0, 3, 5, 40)]
+    clearly = [trainer._clearly_worse(rows < 90 - lost, rows < 90) for lost in (0, 3, 5, 40)]
     assert clearly == [False, False, True, True]
 
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lpisearch.cli.app import app
-from lpisearch.settings.preferences import file_beside, own_file
+from lpisearch.config import file_beside, own_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.cli.evaluate import layout
-from lpisearch.records import Table
+from lpisearch.cli import evaluate_output
+from lpisearch.model.reports import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def printed(
     def run(columns: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-        layout.print_report_table(Table("one", "A title", _ROWS), is_terminal=True)
+        evaluate_output.print_report_table(Table("one", "A title", _ROWS), is_terminal=True)
         text = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out)
         return [line.rstrip() for line in text.splitlines()]
 
@@ -72,7 +72,7 @@ def test_a_very_narrow_one_shows_rows_in_lines(printed: Callable[[int], list[str
 
 def test_a_pipe_has_every_column(capsys: pytest.CaptureFixture[str]) -> None:
     """In a pipe there are all columns, in full precision, with nothing for nothing."""
-    layout.print_report_table(Table("one", "A title", _ROWS), is_terminal=False)
+    evaluate_output.print_report_table(Table("one", "A title", _ROWS), is_terminal=False)
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == list(_ROWS[0])
     assert lines[1] == ["terms", "svm", "0.9", "0.01", "0.5", "0.25", "1200", "", "60"]

@@ -9,8 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lpisearch.cli.app import app
-from lpisearch.cli.examples import EXAMPLES
-from lpisearch.cli.verbs import VERBS, load
+from lpisearch.cli.commands import EXAMPLES, VERBS, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.cli.app import app
-from lpisearch.indexes.build import build_index
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.reports import csv_line
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.index.build import build_index
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.model.report_text import csv_line
+from lpisearch.options import IndexOptions, IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

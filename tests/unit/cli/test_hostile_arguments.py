@@ -15,11 +15,11 @@ import typer
 from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
 
+from lpisearch.admin.maintenance import examine
 from lpisearch.cli.app import app
-from lpisearch.indexes.build import build_index
-from lpisearch.ingest.ingesting import run_ingest
-from lpisearch.maintenance.doctor import examine
-from lpisearch.settings import IndexOptions, IngestOptions
+from lpisearch.index.build import build_index
+from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.options import IndexOptions, IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.cli import index as command
-from lpisearch.cli.words import spoken
-from lpisearch.records import Filter, IndexPlan
-from lpisearch.settings import IndexOptions
+from lpisearch.cli.output import spoken
+from lpisearch.model.documents import Filter
+from lpisearch.model.reports import IndexPlan
+from lpisearch.options import IndexOptions
 from tests.methods import METHODS
 
 if TYPE_CHECKING:
@@ -86,14 +87,14 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
         seen.append(options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lpisearch.indexes.build.build_index", build)
+    monkeypatch.setattr("lpisearch.index.build.build_index", build)
     words = (
         "index --name n --method olpi --dims 7 --neighbours 3 --labels use --weighting tf --seed 9 "
         "--where label=sea --where label=sky --where path=s*=* --where split=train --wait 2 "
         "--memory 1.5G --json"
     )
     plan = IndexPlan(documents=40, words=400, terms=58, memory_mb=1.0, seconds=1.0)
-    monkeypatch.setattr("lpisearch.indexes.planning.plan_index", lambda *_words: plan)
+    monkeypatch.setattr("lpisearch.index.plan.plan_index", lambda *_words: plan)
     done = cli(*words.split())
     assert (done.exit_code, done.stdout) == (130, "")
     (options,) = seen
@@ -110,13 +111,13 @@ def test_a_build_that_ended_early_is_gone_on_with(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The plan says that a long build is kept, and the report from which steps it went on."""
-    monkeypatch.setattr("lpisearch.indexes.planning.FILES_FROM", 1)
+    monkeypatch.setattr("lpisearch.index.plan.FILES_FROM", 1)
 
     def end(*_values: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("lpisearch.indexes.steps._scaled", end)
+        patch.setattr("lpisearch.index.pipeline._scaled", end)
         done = cli("index")
     assert done.exit_code == 130
     assert "can be resumed" in done.stderr

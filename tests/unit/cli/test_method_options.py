@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.indexes.session import Session
+from lpisearch.index.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

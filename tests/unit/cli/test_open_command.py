@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.cli import opener
-from lpisearch.cli.answers import Place, recall, remember, state_folder
-from lpisearch.cli.links import can_link, link_to
-from lpisearch.cli.opener import open_place
+from lpisearch.cli import open as cli_open
+from lpisearch.cli.hits import Place, recall, remember, state_folder
+from lpisearch.cli.open import open_place
+from lpisearch.cli.output import can_link, link_to
 from lpisearch.errors import LpiSearchError
-from lpisearch.records import Answer, Hit, Passage
+from lpisearch.model.answers import Answer, Hit, Passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,8 +42,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         commands.append(list(command))
         return SimpleNamespace(poll=lambda: 0)  # it has ended
 
-    monkeypatch.setattr("lpisearch.cli.opener.subprocess.Popen", start)
-    monkeypatch.setattr(opener, "_viewer", lambda: ())
+    monkeypatch.setattr("lpisearch.cli.open.subprocess.Popen", start)
+    monkeypatch.setattr(cli_open, "_viewer", lambda: ())
     monkeypatch.setattr(sys, "platform", "linux")
     return commands
 
@@ -163,7 +163,7 @@ def test_a_page(tmp_path: Path, started: list[list[str]], monkeypatch: pytest.Mo
     place = Place("x", str(file), "12")
     open_place(place, "okular --page {page} {file}")
     open_place(place, "browser {url}#{page}")
-    monkeypatch.setattr(opener, "_viewer", lambda: opener._VIEWERS["evince"])
+    monkeypatch.setattr(cli_open, "_viewer", lambda: cli_open._VIEWERS["evince"])
     open_place(place)
     open_place(Place("x", str(file)))
     assert started == [

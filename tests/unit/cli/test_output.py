@@ -8,7 +8,7 @@ import pytest
 
 from lpisearch import __version__
 from lpisearch.cli.app import app
-from lpisearch.cli.render import semantic_weight, size
+from lpisearch.cli.output import semantic_weight, size
 from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.cli.words import spoken
-from lpisearch.indexes.rebuild import rebuild_command
-from lpisearch.indexes.session import Session
-from lpisearch.readers.pairs import PairsUnreadable, read_pairs
+from lpisearch.cli.output import spoken
+from lpisearch.index.session import Session
+from lpisearch.index.status import rebuild_command
+from lpisearch.readers.judgements import PairsUnreadable, read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from lpisearch.cli.output import note, print_pairs
 from lpisearch.cli.progress import Forecast, cell_line, stage_line
-from lpisearch.cli.render import note, print_pairs
-from lpisearch.wording import pace
+from lpisearch.messages import pace
 
 
 class Screen(io.StringIO):

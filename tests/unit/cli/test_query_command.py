@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lpisearch.cli.hits import print_run
-from lpisearch.settings import shipped_folder
+from lpisearch.location import shipped_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.cli.hits import section_name
-from lpisearch.records import Passage, Section
+from lpisearch.model.answers import Passage
+from lpisearch.model.documents import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable

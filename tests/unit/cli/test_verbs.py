@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.cli.verbs import VERBS, load
+from lpisearch.cli.commands import VERBS, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.graphs import Affinity, as_affinity
+from lpisearch.graphs.affinity import Affinity, as_affinity
 
 
 def mixed() -> Affinity:

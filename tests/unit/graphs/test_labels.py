@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpisearch.graphs import GraphOptions, blend, complete, memberships, nearest, same_label
+from lpisearch.graphs.affinity import complete
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.graphs.supervision import blend, memberships, same_label
 
 X: Any = np.random.default_rng(0).random((6, 4))
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from lpisearch.compute.rows import unit_rows
-from lpisearch.graphs.near_duplicates import LIST_LENGTH, near_duplicate_groups
+from lpisearch.graphs.neighbours import LIST_LENGTH, near_duplicate_groups
+from lpisearch.numeric.rows import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from lpisearch.graphs import GraphOptions, ball, nearest
-from lpisearch.graphs.neighbours import largest
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import ball, largest, nearest
 
 
 def documents(n: int, n_terms: int, seed: int = 0, rate: float = 0.3) -> Any:

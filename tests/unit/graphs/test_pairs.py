@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.graphs import GRAPHS, Affinity, GraphOptions
-from lpisearch.graphs.pairs import Pairs, first_contradiction, with_pairs
+from lpisearch.graphs.affinity import Affinity
+from lpisearch.graphs.base import GRAPHS, GraphOptions
+from lpisearch.graphs.supervision import Pairs, first_contradiction, with_pairs
 
 _CHANCE = np.random.default_rng(0)
 _X: Any = sparse.csr_array(_CHANCE.random((30, 12)) * (_CHANCE.random((30, 12)) < 0.4))

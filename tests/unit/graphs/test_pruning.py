@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.compute.rows import unit_rows
-from lpisearch.graphs import Affinity, GraphOptions, nearest, pruned, recall
-from lpisearch.graphs.lists import first_entries, strongest_entries
+from lpisearch.graphs.affinity import Affinity
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import first_entries, nearest, pruned, recall, strongest_entries
+from lpisearch.numeric.rows import unit_rows
 
 
 def documents(n: int) -> sparse.csr_array:

@@ -14,17 +14,17 @@ import pytest
 
 from lpisearch.errors import BadOption
 from lpisearch.ingest.discovery import Discovery
+from lpisearch.options import MEBIBYTE
 from lpisearch.readers.base import Reader
 from lpisearch.readers.registry import READERS
-from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from lpisearch.model.documents import Document, IngestReport, Problem
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.records import Document, IngestReport, Problem
-    from lpisearch.settings import ReadOptions
 
     Ingest = Callable[..., IngestReport]
 

@@ -9,8 +9,8 @@ import pytest
 
 from lpisearch.errors import LpiSearchError, NothingThere
 from lpisearch.ingest.discovery import Discovery
-from lpisearch.ingest.own_files import OwnFiles
-from lpisearch.settings import FindOptions
+from lpisearch.ingest.ignore import OwnFiles
+from lpisearch.options import FindOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

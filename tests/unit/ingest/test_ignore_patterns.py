@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.ingest.ignore_patterns import IgnorePatterns
+from lpisearch.ingest.ignore import IgnorePatterns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.ingest.under_way import UnderWay
-from lpisearch.readers import answer
+from lpisearch.ingest.extraction import UnderWay
+from lpisearch.readers import isolation
 from lpisearch.readers.base import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.records import IngestReport
+    from lpisearch.model.documents import IngestReport
 
     Ingest = Callable[..., IngestReport]
 
@@ -387,7 +387,7 @@ def test_a_file_of_one_id_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A million documents of one id are not gone through; the files after it are read."""
-    monkeypatch.setattr("lpisearch.ingest.recording.MOST_PROBLEMS", 3)
+    monkeypatch.setattr("lpisearch.ingest.recorder.MOST_PROBLEMS", 3)
     same = [{"id": "a", "text": f"{number}"} for number in range(50)]
     root = folder({"a.jsonl": _lines(*same), "b.jsonl": _lines({"id": "b", "text": "later"})})
     report = ingest(root, batch_documents=1)
@@ -574,7 +574,7 @@ def test_a_deleted_document_stays_deleted(
     folder: Callable[..., Path], ingest: Ingest, library: Path, held: Callable[[], Any]
 ) -> None:
     """A document that was deleted comes back with a change of its file, and not before."""
-    from lpisearch.maintenance.documents import delete_documents
+    from lpisearch.admin.listing import delete_documents
 
     root = folder(_NOTES)
     ingest(root)
@@ -597,7 +597,7 @@ def test_a_file_at_which_a_run_was_ended_is_read_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What comes after it is read first the next time; then the order is the usual one again."""
-    monkeypatch.setattr(answer, "LONG_WAIT_SECONDS", 0.0)  # any file of a worker is waited for
+    monkeypatch.setattr(isolation, "LONG_WAIT_SECONDS", 0.0)  # any file of a worker is waited for
     root = folder({"a.html": "<p>First words.", "b.txt": "Second words.", "c.txt": "Third words."})
 
     def interrupt(_self: object, _file: object) -> None:

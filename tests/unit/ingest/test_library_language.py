@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lpisearch.admin.listing import library_status
+from lpisearch.admin.maintenance import retokenise
 from lpisearch.errors import BadOption
-from lpisearch.indexes.session import Session
-from lpisearch.maintenance.status import library_status
-from lpisearch.maintenance.tokens import retokenise
+from lpisearch.index.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-    from lpisearch.records import IngestReport
+    from lpisearch.model.documents import IngestReport
 
     Ingest = Callable[..., IngestReport]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.ingest.naming import (
+from lpisearch.ingest.names import (
     FileNames,
     GivenLabels,
     LabelRules,
@@ -13,8 +13,8 @@ from lpisearch.ingest.naming import (
     split_folder,
     top_folder,
 )
-from lpisearch.records import Document, Source
-from lpisearch.settings import ReadOptions
+from lpisearch.model.documents import Document, Source
+from lpisearch.options import ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

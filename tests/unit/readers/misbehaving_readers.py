@@ -9,14 +9,14 @@ import time
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
-from lpisearch.records import Document, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.settings import ReadOptions
 
 
 def _crash(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:

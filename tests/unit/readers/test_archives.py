@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers import archives
-from lpisearch.readers.archives import Archive, ArchiveLimits
+from lpisearch.options import MEBIBYTE
+from lpisearch.readers import streams
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.streams import EXPANSION_FREE_BYTES
-from lpisearch.settings import MEBIBYTE
+from lpisearch.readers.streams import EXPANSION_FREE_BYTES, Archive, ArchiveLimits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,7 +182,7 @@ def test_failing_disk_stays_an_error_of_the_system(
 
     source = _zip(tmp_path / "a.zip", one=b"text")
     disk = _Disk(source.path.read_bytes())
-    monkeypatch.setattr(archives, "open_seekable", lambda *_: disk)
+    monkeypatch.setattr(streams, "open_seekable", lambda *_: disk)
     with Archive(source) as archive:
         disk.failing = True
         with pytest.raises(OSError, match="Input/output error"):

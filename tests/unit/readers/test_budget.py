@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.base import Reader
-from lpisearch.readers.budget import document_bytes, has_too_many_words, within_budget
-from lpisearch.readers.limits import (
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import MEBIBYTE, ReadOptions
+from lpisearch.readers.base import (
     MEMORY_BYTES,
     MOST_DIFFERENT_WORDS,
     MOST_PROBLEMS,
     MOST_REMARKS,
+    Reader,
+    document_bytes,
+    has_too_many_words,
     memory_bytes,
+    within_budget,
 )
-from lpisearch.records import Document, Problem
-from lpisearch.settings import MEBIBYTE, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.delimited import CSV_READER, TSV_READER
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.doc import READER
-from lpisearch.records import Document
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.rtf import DOC_READER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def converter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str,
 def _read(tmp_path: Path, data: bytes = _DOC) -> Document:
     path = tmp_path / "boat.doc"
     path.write_bytes(data)
-    (document,) = READER.read(SourceFile.at(path), ReadOptions())
+    (document,) = DOC_READER.read(SourceFile.at(path), ReadOptions())
     assert isinstance(document, Document)
     return document
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.docx import MEDIA_TYPE, READER
-from lpisearch.records import Document
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.ooxml import DOCX_MEDIA_TYPE, DOCX_READER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def _read(path: Path, body: str, **parts: str) -> Document:
             archive.writestr(
                 f"docProps/{name}.xml" if name == "core" else f"word/{name}.xml", content
             )
-    (document_read,) = READER.read(SourceFile.at(path), ReadOptions())
+    (document_read,) = DOCX_READER.read(SourceFile.at(path), ReadOptions())
     assert isinstance(document_read, Document)
     return document_read
 
@@ -78,7 +78,7 @@ def test_core_properties_give_title_date_and_metadata(tmp_path: Path) -> None:
     document = _read(tmp_path / "a.docx", _p("Heading", "Heading1") + _p("Text"), core=_CORE)
     assert document.title == "On Bees"
     assert document.date == "2024-01-31T12:30:45Z"
-    assert document.media_type == MEDIA_TYPE
+    assert document.media_type == DOCX_MEDIA_TYPE
     assert document.metadata == {"author": "Ann Hive", "keywords": "honey; wax"}
 
 
@@ -131,7 +131,7 @@ def test_zip_that_is_no_docx_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "no")
     with pytest.raises(ReaderError, match="is not a DOCX file"):
-        list(READER.read(SourceFile.at(path), ReadOptions()))
+        list(DOCX_READER.read(SourceFile.at(path), ReadOptions()))
 
 
 def test_a_file_written_by_python_docx_is_read(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_file_written_by_python_docx_is_read(tmp_path: Path) -> None:
     table = made.add_table(rows=1, cols=2)
     table.cell(0, 0).text, table.cell(0, 1).text = "May", "swarm"
     made.save(str(path))
-    (document,) = READER.read(SourceFile.at(path), ReadOptions())
+    (document,) = DOCX_READER.read(SourceFile.at(path), ReadOptions())
     assert isinstance(document, Document)
     assert document.title == "Swarming"
     assert document.text == "Swarming\n\nIn May the old queen leaves.\n\nMay\tswarm"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.epub import MEDIA_TYPE, READER
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

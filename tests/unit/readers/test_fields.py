@@ -9,11 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles
-from lpisearch.readers.values import Unusable, date_of, json_safe
-from lpisearch.records import Document, Problem, Section
-from lpisearch.records.wire import document_record
-from lpisearch.settings import ReadOptions
+from lpisearch.model.codec import document_record
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.options import ReadOptions
+from lpisearch.readers.fields import (
+    FieldRoles,
+    Unusable,
+    date_of,
+    document_from_fields,
+    find_roles,
+    json_safe,
+)
 
 AUTO = ReadOptions()
 

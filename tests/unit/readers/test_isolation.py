@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers import answer as answers
-from lpisearch.readers import process
-from lpisearch.readers.base import SourceFile
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import MEBIBYTE, ReadOptions
+from lpisearch.readers import isolation
+from lpisearch.readers import isolation as answers
+from lpisearch.readers.base import READING_SECONDS, SourceFile, reading_seconds
 from lpisearch.readers.isolation import IsolatedReaders
-from lpisearch.readers.limits import READING_SECONDS, reading_seconds
-from lpisearch.records import Document, Problem
-from lpisearch.settings import MEBIBYTE, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +98,7 @@ def test_worker_is_replaced_after_many_files(
     readers: IsolatedReaders, source: SourceFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Leaks of an extractor cannot add up for ever."""
-    monkeypatch.setattr(process, "FILES_PER_WORKER", 2)
+    monkeypatch.setattr(isolation, "FILES_PER_WORKER", 2)
     pids = [_document(readers, source).metadata["pid"] for _ in range(4)]
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
@@ -304,7 +303,7 @@ import sys, time
 from pathlib import Path
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.isolation import IsolatedReaders
-from lpisearch.settings import ReadOptions
+from lpisearch.options import ReadOptions
 
 source = SourceFile.at(Path(sys.argv[1]))
 with IsolatedReaders(ReadOptions(), 1, silent_seconds=1) as readers:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.json_array import READER, sniff
-from lpisearch.records import Document, Problem
-from lpisearch.settings import MEBIBYTE, ReadOptions
+from lpisearch.readers.jsonl import JSON_ARRAY_READER, sniff_json_array
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def _read(
     path: Path, data: bytes | str, options: ReadOptions | None = None
 ) -> list[Document | Problem]:
     path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+    return list(JSON_ARRAY_READER.read(SourceFile.at(path), options or ReadOptions()))
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -42,7 +42,7 @@ def test_array_is_streamed(tmp_path: Path) -> None:
     path.write_text(f"[{','.join([record] * 20_000)}]")
     tracemalloc.start()
     try:
-        assert sum(1 for _ in READER.read(SourceFile.at(path), ReadOptions())) == 20_000
+        assert sum(1 for _ in JSON_ARRAY_READER.read(SourceFile.at(path), ReadOptions())) == 20_000
         assert tracemalloc.get_traced_memory()[1] < 6 * MEBIBYTE
     finally:
         tracemalloc.stop()
@@ -82,7 +82,7 @@ def test_records_before_the_break_are_kept(tmp_path: Path) -> None:
     """Whole elements come before the error."""
     path = tmp_path / "a.json"
     path.write_text('[{"text": "a"}, {"text": "b"}, oops]')
-    items = READER.read(SourceFile.at(path), ReadOptions())
+    items = JSON_ARRAY_READER.read(SourceFile.at(path), ReadOptions())
     assert [next(items), next(items)] == [Document("", "a"), Document("", "b")]
     with pytest.raises(ReaderError, match="is malformed in record 3"):
         next(items)
@@ -98,6 +98,6 @@ def test_element_over_the_limit_ends_the_file(tmp_path: Path) -> None:
 
 def test_array_is_known_by_its_beginning() -> None:
     """A bracket, then a brace."""
-    assert sniff(b' [\n  {"text"')
-    assert not sniff(b"[1, 2]")
-    assert not sniff(b'{"a": []}')
+    assert sniff_json_array(b' [\n  {"text"')
+    assert not sniff_json_array(b"[1, 2]")
+    assert not sniff_json_array(b'{"a": []}')

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.codec import document_record
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import HEAD_BYTES, SourceFile
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.jsonl import READER, sniff
-from lpisearch.records import Document, Problem, Section
-from lpisearch.records.wire import document_record
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.jsonl import JSONL_READER, sniff_jsonl
 
 NEWSGROUPS = Path(__file__).parents[4] / "shared/data/20newsgroups/docs.jsonl.gz"
 
@@ -21,7 +21,7 @@ def _read(
     path: Path, data: bytes | str, options: ReadOptions | None = None
 ) -> list[Document | Problem]:
     path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+    return list(JSONL_READER.read(SourceFile.at(path), options or ReadOptions()))
 
 
 def test_benchmark_layout_is_known(tmp_path: Path) -> None:
@@ -163,12 +163,12 @@ def test_records_of_ever_new_fields_do_not_fill_the_memory(tmp_path: Path) -> No
 
 def test_jsonl_is_known_by_its_first_line() -> None:
     """A first line that is one object, or the beginning of a very long one."""
-    assert sniff(b'\n{"text": "a"}\n{"te')
-    assert sniff(b'{"text": "' + b"a" * HEAD_BYTES)
-    assert not sniff(b'{\n "text": "a"\n}\n')
-    assert not sniff(b'["a"]\n')
-    assert not sniff(b"{not json}\n")
-    assert not sniff(b"")
+    assert sniff_jsonl(b'\n{"text": "a"}\n{"te')
+    assert sniff_jsonl(b'{"text": "' + b"a" * HEAD_BYTES)
+    assert not sniff_jsonl(b'{\n "text": "a"\n}\n')
+    assert not sniff_jsonl(b'["a"]\n')
+    assert not sniff_jsonl(b"{not json}\n")
+    assert not sniff_jsonl(b"")
 
 
 @pytest.mark.data
@@ -176,7 +176,7 @@ def test_public_collection_is_read_whole() -> None:
     """Every record of 20 Newsgroups becomes its document, field by field."""
     if not NEWSGROUPS.exists():
         pytest.skip("../shared/data is absent")
-    found = READER.read(SourceFile.at(NEWSGROUPS), ReadOptions())
+    found = JSONL_READER.read(SourceFile.at(NEWSGROUPS), ReadOptions())
     with gzip.open(NEWSGROUPS) as stream:
         for line, document in zip(stream, found, strict=True):
             record = json.loads(line)

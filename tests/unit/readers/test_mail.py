@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.mail import MEDIA_TYPE, READER
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.mail import MAIL_READER, MEDIA_TYPE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ _HEADERS = (
 
 def _read(path: Path, data: bytes) -> list[Document | Problem]:
     path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), ReadOptions()))
+    return list(MAIL_READER.read(SourceFile.at(path), ReadOptions()))
 
 
 def _document(path: Path, data: bytes) -> Document:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.front_matter import split_front_matter
-from lpisearch.readers.markdown import MEDIA_TYPE, READER, markdown_to_text
-from lpisearch.records import Document, Problem, Section
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.markdown import MEDIA_TYPE, READER, markdown_to_text, split_front_matter
 
 if TYPE_CHECKING:
     from pathlib import Path

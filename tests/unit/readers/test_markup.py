@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.markup import (
+from lpisearch.readers.xml import (
     TextFlow,
     attribute,
     iso_date,

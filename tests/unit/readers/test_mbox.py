@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.mbox import READER
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.mail import MBOX_READER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def _message(subject: bytes, body: bytes) -> bytes:
 
 def _read(path: Path, data: bytes, limit: int = 1 << 20) -> list[Document | Problem]:
     path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), ReadOptions(max_document_bytes=limit // 2)))
+    return list(MBOX_READER.read(SourceFile.at(path), ReadOptions(max_document_bytes=limit // 2)))
 
 
 def _titles(records: list[Document | Problem]) -> list[str]:
@@ -104,7 +104,7 @@ def test_memory_is_that_of_one_message(tmp_path: Path) -> None:
     path.write_bytes(_message(b"one", b"a line of text\n" * 1000) * 1000)
     tracemalloc.start()
     try:
-        count = sum(1 for _ in READER.read(SourceFile.at(path), ReadOptions()))
+        count = sum(1 for _ in MBOX_READER.read(SourceFile.at(path), ReadOptions()))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -120,10 +120,10 @@ def test_messages_before_the_damage_of_a_gzip_are_read(tmp_path: Path) -> None:
     path.write_bytes(packed[: len(packed) // 2])
     documents: list[Document | Problem] = []
     with pytest.raises(ReaderError, match="gzip data is truncated"):
-        documents.extend(READER.read(SourceFile.at(path), ReadOptions()))
+        documents.extend(MBOX_READER.read(SourceFile.at(path), ReadOptions()))
     assert len(documents) > 1000
     path.write_bytes(packed)
-    assert len(list(READER.read(SourceFile.at(path), ReadOptions()))) == 5000
+    assert len(list(MBOX_READER.read(SourceFile.at(path), ReadOptions()))) == 5000
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_what_is_no_mbox_is_refused(tmp_path: Path, data: bytes, reason: str) ->
 
 def test_format_is_told_by_separator_and_header() -> None:
     """A text that begins with the word is no mailbox."""
-    assert READER.sniff
-    assert READER.sniff(_message(b"one", b"1"))
-    assert READER.sniff(_message(b"one", b"1").replace(b"\n", b"\r\n"))
-    assert not READER.sniff(b"From 12:30 on, it rained.\nAnd it went on.\n")
-    assert not READER.sniff(b"From the desk of: Ann\n")
+    assert MBOX_READER.sniff
+    assert MBOX_READER.sniff(_message(b"one", b"1"))
+    assert MBOX_READER.sniff(_message(b"one", b"1").replace(b"\n", b"\r\n"))
+    assert not MBOX_READER.sniff(b"From 12:30 on, it rained.\nAnd it went on.\n")
+    assert not MBOX_READER.sniff(b"From the desk of: Ann\n")

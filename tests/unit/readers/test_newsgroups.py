@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import HEAD_BYTES, SourceFile
-from lpisearch.readers.newsgroups import READER, sniff
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.mail import NEWSGROUPS_READER, sniff
 
 NEWSGROUPS = Path(__file__).parents[4] / "shared/data/20newsgroups/docs.jsonl.gz"
 MESSAGE = b"""Path: a!b!c
@@ -30,7 +30,7 @@ Subject: is not a header here.
 
 def _read(path: Path, data: bytes, options: ReadOptions | None = None) -> list[Document | Problem]:
     path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+    return list(NEWSGROUPS_READER.read(SourceFile.at(path), options or ReadOptions()))
 
 
 def test_message_becomes_a_document(tmp_path: Path) -> None:

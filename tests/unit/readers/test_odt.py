@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.odt import MEDIA_TYPE, READER
-from lpisearch.records import Document
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.opendocument import ODT_MEDIA_TYPE, ODT_READER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ _META = (
 def _read(path: Path, body: str, parts: dict[str, str] | None = None) -> Document:
     """Write an ODT file around the XML of its body, and read it."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("mimetype", MEDIA_TYPE)
+        archive.writestr("mimetype", ODT_MEDIA_TYPE)
         content = (
             f"<office:document-content {_SPACES}><office:body><office:text>{body}"
             "</office:text></office:body></office:document-content>"
@@ -39,7 +39,7 @@ def _read(path: Path, body: str, parts: dict[str, str] | None = None) -> Documen
         archive.writestr("content.xml", content)
         for name, part in (parts or {}).items():
             archive.writestr(name, part)
-    (document,) = READER.read(SourceFile.at(path), ReadOptions())
+    (document,) = ODT_READER.read(SourceFile.at(path), ReadOptions())
     assert isinstance(document, Document)
     return document
 
@@ -59,7 +59,7 @@ def test_title_date_and_metadata_are_what_the_file_states(tmp_path: Path) -> Non
     document = _read(tmp_path / "a.odt", "<text:p>Ebb</text:p>", {"meta.xml": _META})
     assert document.title == "On Tides"
     assert document.date == "2024-01-31T12:30:45.123456789"
-    assert document.media_type == MEDIA_TYPE
+    assert document.media_type == ODT_MEDIA_TYPE
     assert document.metadata == {"author": "Ann Shore", "keywords": "moon, sea"}
 
 

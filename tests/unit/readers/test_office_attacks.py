@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers import docx, epub, odp, ods, odt, pptx, xlsx
+from lpisearch.model.documents import Document
+from lpisearch.options import MEBIBYTE, ReadOptions
+from lpisearch.readers import epub, ooxml, opendocument
 from lpisearch.readers.base import SourceFile
-from lpisearch.records import Document
-from lpisearch.settings import MEBIBYTE, ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ class _Format:
 
 _FORMATS = {
     "docx": _Format(
-        docx.READER,
+        ooxml.DOCX_READER,
         "word/document.xml",
         {
             "_rels/.rels": '<R><r Type="x/officeDocument" Target="word/document.xml"/></R>',
@@ -41,10 +41,12 @@ _FORMATS = {
         },
     ),
     "odt": _Format(
-        odt.READER, "content.xml", {"content.xml": "<body><text><p>MARK</p></text></body>"}
+        opendocument.ODT_READER,
+        "content.xml",
+        {"content.xml": "<body><text><p>MARK</p></text></body>"},
     ),
     "pptx": _Format(
-        pptx.READER,
+        ooxml.PPTX_READER,
         "ppt/slides/slide1.xml",
         {
             "_rels/.rels": '<R><r Type="x/officeDocument" Target="ppt/p.xml"/></R>',
@@ -54,7 +56,7 @@ _FORMATS = {
         },
     ),
     "xlsx": _Format(
-        xlsx.READER,
+        ooxml.XLSX_READER,
         "xl/s.xml",
         {
             "_rels/.rels": '<R><r Type="x/officeDocument" Target="xl/w.xml"/></R>',
@@ -64,7 +66,7 @@ _FORMATS = {
         },
     ),
     "ods": _Format(
-        ods.READER,
+        opendocument.ODS_READER,
         "content.xml",
         {
             "content.xml": '<b><spreadsheet><table name="One"><table-row><table-cell><p>MARK</p>'
@@ -72,7 +74,7 @@ _FORMATS = {
         },
     ),
     "odp": _Format(
-        odp.READER,
+        opendocument.ODP_READER,
         "content.xml",
         {"content.xml": "<b><presentation><page><p>MARK</p></page></presentation></b>"},
     ),

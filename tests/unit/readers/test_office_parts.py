@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import READERS
-from lpisearch.records import Document
-from lpisearch.settings import ReadOptions
 from tests.office import (
     RTF,
     SHEETS,

@@ -8,11 +8,10 @@ import pypdfium2
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.ocr import is_installed
-from lpisearch.readers.pdf import READER, iso_date
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.pdf import READER, is_installed, iso_date
 
 if TYPE_CHECKING:
     from pathlib import Path

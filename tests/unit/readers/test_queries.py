@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.readers.queries import QueriesUnreadable, read_queries
+from lpisearch.readers.judgements import QueriesUnreadable, read_queries
 
 if TYPE_CHECKING:
     from pathlib import Path

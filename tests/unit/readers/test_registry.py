@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import BadOption, ReaderError
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import READERS, reader_for
-from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

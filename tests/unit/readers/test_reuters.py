@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.reuters import READER, sniff
 from lpisearch.readers.streams import CHUNK_BYTES
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.trec import REUTERS_READER, sniff_reuters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ STORY = b"""<!DOCTYPE lewis SYSTEM "lewis.dtd">
 
 def _read(path: Path, data: bytes, options: ReadOptions | None = None) -> list[Document | Problem]:
     path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+    return list(REUTERS_READER.read(SourceFile.at(path), options or ReadOptions()))
 
 
 def test_story_becomes_a_document(tmp_path: Path) -> None:
@@ -142,6 +142,6 @@ def test_useless_file_is_an_error(data: bytes, reason: str, tmp_path: Path) -> N
 
 def test_files_of_the_collection_are_known_by_their_beginning() -> None:
     """By the document type, or the first element."""
-    assert sniff(STORY)
-    assert sniff(b"\n<REUTERS NEWID")
-    assert not sniff(b"<!DOCTYPE html>")
+    assert sniff_reuters(STORY)
+    assert sniff_reuters(b"\n<REUTERS NEWID")
+    assert not sniff_reuters(b"<!DOCTYPE html>")

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.smart import READER, sniff
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
+from lpisearch.readers.trec import SMART_READER, sniff_smart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ only text, and .T within a line
 
 def _read(path: Path, data: bytes, options: ReadOptions | None = None) -> list[Document | Problem]:
     path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+    return list(SMART_READER.read(SourceFile.at(path), options or ReadOptions()))
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
@@ -96,6 +96,6 @@ def test_useless_file_is_an_error(data: bytes, reason: str, tmp_path: Path) -> N
 
 def test_collection_is_known_by_its_first_line() -> None:
     """`.I` and a number, on a line of their own."""
-    assert sniff(COLLECTION)
-    assert not sniff(b".In the beginning\n")
-    assert not sniff(b"text\n.I 1\n")
+    assert sniff_smart(COLLECTION)
+    assert not sniff_smart(b".In the beginning\n")
+    assert not sniff_smart(b"text\n.I 1\n")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpisearch.errors import ReaderError
+from lpisearch.options import MEBIBYTE
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.streams import chunks, lines, whole
-from lpisearch.settings import MEBIBYTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

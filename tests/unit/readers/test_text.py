@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.text import READER, first_line_title
-from lpisearch.records import Document, Problem
-from lpisearch.settings import MEBIBYTE, ReadOptions
+from lpisearch.readers.plaintext import TEXT_READER, first_line_title
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _read(path: Path, data: bytes, options: ReadOptions | None = None) -> list[Document | Problem]:
     path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+    return list(TEXT_READER.read(SourceFile.at(path), options or ReadOptions()))
 
 
 @pytest.mark.parametrize(

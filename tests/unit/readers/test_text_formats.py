@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.man import arguments, plain
 from lpisearch.readers.registry import READERS, reader_for
-from lpisearch.readers.troff import arguments, plain
-from lpisearch.records import Document
-from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

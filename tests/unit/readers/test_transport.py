@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 
 from lpisearch import messages
-from lpisearch.readers.transport import Frame, pack, receive, word
-from lpisearch.records import Document, Problem, Section
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.readers.worker import Frame, pack, receive, word
 
 
 def _sent(message: bytes, most_bytes: int = 10_000) -> Frame | None:

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.queries import QueriesUnreadable, read_queries
+from lpisearch.readers.judgements import QueriesUnreadable, read_queries
 from lpisearch.readers.registry import reader_for
-from lpisearch.records import Document, Problem
-from lpisearch.settings import ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

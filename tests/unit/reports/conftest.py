@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.records import Figure, Report, Series, Table
+from lpisearch.model.reports import Figure, Report, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 HARMFUL = "<script>alert('x')</script>"
 

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from lpisearch.records import Figure, Series
-from lpisearch.reports import as_bars
-from lpisearch.reports.widths import width_of
+from lpisearch.model.report_text import as_bars, width_of
+from lpisearch.model.reports import Figure, Series
 
 
 def _figure(*values: float, label: str = "AP") -> Figure:

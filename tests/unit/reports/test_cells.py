@@ -7,10 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from lpisearch.records import Cell, Table, plain
-from lpisearch.reports import shown
-from lpisearch.reports.cells import is_numeric, more_is_better
-from lpisearch.wording import printable
+from lpisearch.messages import printable
+from lpisearch.model.report_text import is_numeric, more_is_better, shown
+from lpisearch.model.reports import Cell, Table, plain
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lpisearch.records import Table
-from lpisearch.reports import as_csv
-from lpisearch.wording import printable
+from lpisearch.messages import printable
+from lpisearch.model.report_text import as_csv
+from lpisearch.model.reports import Table
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 

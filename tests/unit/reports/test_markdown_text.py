@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpisearch.records import Table
-from lpisearch.reports import as_markdown
+from lpisearch.model.report_text import as_markdown
+from lpisearch.model.reports import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpisearch.records import Cell
+    from lpisearch.model.reports import Cell
 
 
 def test_a_table_has_a_heading_aligned_columns_and_notes() -> None:

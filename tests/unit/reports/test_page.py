@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from lpisearch.records import Cell, Report, Table
-from lpisearch.reports import as_html
+from lpisearch.evaluation.page import as_html
+from lpisearch.model.reports import Cell, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

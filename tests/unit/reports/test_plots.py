@@ -10,11 +10,8 @@ from hypothesis import given
 from matplotlib.figure import Figure as Canvas
 
 from lpisearch.errors import BadOption, PlotUnavailable, ReportUnwritable
-from lpisearch.records import Figure, Report, Series
-from lpisearch.reports import draw, svg_text
-from lpisearch.reports.curves import draw_curves
-from lpisearch.reports.plots import picture
-from lpisearch.reports.ticks import with_room
+from lpisearch.evaluation.plots import draw, draw_curves, picture, svg_text, with_room
+from lpisearch.model.reports import Figure, Report, Series
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,10 @@ from typing import IO, NoReturn
 
 import pytest
 
+from lpisearch import files
 from lpisearch.errors import ReportUnwritable
-from lpisearch.records import Report, Table
-from lpisearch.reports import files, write_report
+from lpisearch.evaluation.page import write_report
+from lpisearch.model.reports import Report, Table
 
 _NAMES = {
     *("index.html", "report.json", "classify.csv", "classify.md", "confusion.csv", "confusion.md"),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import SubspaceError
-from lpisearch.indexes.build import build_index
+from lpisearch.index.build import build_index
 from lpisearch.library import Library
-from lpisearch.settings import IndexOptions, SearchOptions, index_folder
+from lpisearch.location import index_folder
+from lpisearch.options import IndexOptions, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,16 +10,17 @@ import pytest
 import lpisearch
 from lpisearch.classifiers.classifier import CLASSIFIERS
 from lpisearch.errors import BadOption, ClassifierNotFound, IndexNotFound, NothingThere
-from lpisearch.indexes.build import build_index
-from lpisearch.search import classifying
-from lpisearch.settings import ClassifyOptions, IndexOptions
+from lpisearch.index.build import build_index
+from lpisearch.options import ClassifyOptions, IndexOptions
+from lpisearch.search import classification
 from tests.indexing import open_index
 from tests.searching import judge_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from lpisearch.records import Classification, IngestReport
+    from lpisearch.model.answers import Classification
+    from lpisearch.model.documents import IngestReport
 
 
 def classify(library: Path, arguments: list[str]) -> Iterator[Classification]:
@@ -234,7 +235,7 @@ def test_an_index_without_an_svm(indexed: Path) -> None:
     assert facts is not None
     facts["weights"] = {by: weights for by, weights in facts["weights"].items() if by != "svm"}
     with pytest.raises(ClassifierNotFound, match="has no svm") as caught:
-        classifying._classifier(index, "svm")
+        classification._classifier(index, "svm")
     assert 'classifier="auto"' in caught.value.next_step
 
 
@@ -243,15 +244,15 @@ def test_classifiers_of_an_earlier_version(indexed: Path, records: list[dict[str
     index = open_index(indexed)
     facts = index.manifest.result.classifier
     assert facts is not None
-    new = classifying._classifier(index, "auto")
+    new = classification._classifier(index, "auto")
     facts["temperatures"] = {by: facts["weights"][by][0] for by in ("centroid", "knn", "svm")}
     del facts["weights"], facts["chosen"]
-    old = classifying._classifier(index, "auto")
+    old = classification._classifier(index, "auto")
     counts = index.vocabulary.count(records[0]["text"].split())
     text = (counts.indices, index.weighting.weigh_query(counts.indices, counts.counts))
     assert old.shares([text])[0] == pytest.approx(new.shares([text], "centroid")[0])
     with pytest.raises(ClassifierNotFound, match="has no map-svm"):
-        classifying._classifier(index, "map-svm")
+        classification._classifier(index, "map-svm")
 
 
 def test_none_of_these(indexed: Path, records: list[dict[str, Any]]) -> None:

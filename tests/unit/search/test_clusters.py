@@ -7,13 +7,13 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
-from lpisearch.compute import k_means
-from lpisearch.compute.agreement import normalised_information, purity
-from lpisearch.compute.packed_rows import PackedRows
-from lpisearch.compute.rows import divided_by_lengths
-from lpisearch.indexes.postings import Postings
-from lpisearch.search import clusters
-from lpisearch.search.clusters import NO_TOPIC, Clusters
+from lpisearch.index.postings import Postings
+from lpisearch.numeric import kmeans
+from lpisearch.numeric.kmeans import normalised_information, purity
+from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.numeric.rows import divided_by_lengths
+from lpisearch.search import topics
+from lpisearch.search.topics import NO_TOPIC, Clusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ def _planted(sizes: list[int], dims: int = 6, noise: float = 0.15) -> tuple[Any,
 def test_planted_clusters_are_found() -> None:
     """Documents around a few directions are put together, the largest cluster first."""
     vectors, truth = _planted([30, 50, 10, 20])
-    found = clusters.cluster(PackedRows(vectors), 4, 6, seed=0)
+    found = topics.cluster(PackedRows(vectors), 4, 6, seed=0)
     assert found.sizes.tolist() == [50, 30, 20, 10]
     assert found.assignments.tolist() == np.array([1, 0, 3, 2])[truth].tolist()
 
@@ -38,7 +38,7 @@ def test_planted_clusters_are_found() -> None:
 def test_the_same_seed_gives_the_same_clusters() -> None:
     """Every random choice comes from the seed."""
     vectors, _ = _planted([60, 60, 60], noise=1.0)
-    first, second = (clusters.cluster(PackedRows(vectors), 5, 4, seed=7) for _ in range(2))
+    first, second = (topics.cluster(PackedRows(vectors), 5, 4, seed=7) for _ in range(2))
     assert first.assignments.tolist() == second.assignments.tolist()
 
 
@@ -51,7 +51,7 @@ def test_the_objective_is_as_good_as_that_of_a_peer() -> None:
             float(np.linalg.norm(points[labels == each].sum(axis=0))) for each in np.unique(labels)
         )
 
-    ours = objective(clusters.cluster(PackedRows(points), 12, 8, seed=0).assignments)
+    ours = objective(topics.cluster(PackedRows(points), 12, 8, seed=0).assignments)
     theirs = objective(KMeans(12, n_init=10, random_state=0).fit_predict(points))
     assert ours > 0.99 * theirs
 
@@ -60,16 +60,16 @@ def test_rows_of_zeros_are_set_apart() -> None:
     """A document without a known word is in no cluster."""
     vectors, _ = _planted([10, 10])
     vectors[[3, 7]] = 0
-    found = clusters.cluster(PackedRows(vectors), 2, 6, seed=0)
+    found = topics.cluster(PackedRows(vectors), 2, 6, seed=0)
     assert np.flatnonzero(found.assignments == NO_TOPIC).tolist() == [3, 7]
-    assert found.sizes.sum() == 18 == clusters.count_placed(PackedRows(vectors))
+    assert found.sizes.sum() == 18 == topics.count_placed(PackedRows(vectors))
 
 
 def test_only_leading_dimensions_take_part() -> None:
     """What lies beyond them makes no difference."""
     vectors, truth = _planted([40, 40])
     noise = np.random.default_rng(5).normal(size=(80, 30)).astype(np.float32)
-    found = clusters.cluster(
+    found = topics.cluster(
         PackedRows(divided_by_lengths(np.hstack([vectors, 3 * noise]))), 2, 6, seed=0
     )
     assert len(set(zip(found.assignments, truth, strict=True))) == 2
@@ -78,21 +78,21 @@ def test_only_leading_dimensions_take_part() -> None:
 def test_more_clusters_than_different_documents() -> None:
     """Equal documents cannot be told apart: there are fewer clusters, and none is empty."""
     vectors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)
-    found = clusters.cluster(PackedRows(vectors), 8, 3, seed=0)
+    found = topics.cluster(PackedRows(vectors), 8, 3, seed=0)
     assert found.sizes.tolist() == [4, 4, 4]
 
 
 def test_one_cluster() -> None:
     """A single cluster holds all."""
     vectors, _ = _planted([5, 5])
-    assert clusters.cluster(PackedRows(vectors), 1, 2, seed=0).sizes.tolist() == [10]
+    assert topics.cluster(PackedRows(vectors), 1, 2, seed=0).sizes.tolist() == [10]
 
 
 def test_starts_are_sought_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many documents a sample finds the starts, and all are assigned."""
-    monkeypatch.setattr(k_means, "SAMPLE", 40)
+    monkeypatch.setattr(kmeans, "SAMPLE", 40)
     vectors, truth = _planted([300, 200, 100])
-    found = clusters.cluster(PackedRows(vectors), 3, 6, seed=0)
+    found = topics.cluster(PackedRows(vectors), 3, 6, seed=0)
     assert found.sizes.tolist() == [300, 200, 100]
     assert found.assignments.tolist() == truth.tolist()
 
@@ -103,7 +103,7 @@ def test_typical_documents() -> None:
         np.float32
     )
     found = Clusters(np.array([0, 0, 0, 1]), np.array([3, 1]))
-    nearest = clusters.typical_documents(PackedRows(vectors), found, 2)
+    nearest = topics.typical_documents(PackedRows(vectors), found, 2)
     assert [[place for place, _ in own] for own in nearest] == [[1, 0], [3]]
     centre = divided_by_lengths(vectors[:3].sum(axis=0, keepdims=True))[0]
     assert nearest[0][0][1] == pytest.approx(float(centre @ vectors[1]))
@@ -120,14 +120,14 @@ def _spectrum(gap_after: int, length: int = 60) -> NDArray[Any]:
 @pytest.mark.parametrize("number", [5, 8, 11, 19])
 def test_the_number_is_read_off_the_widest_gap(number: int) -> None:
     """K clusters show as K - 1 eigenvalues before a gap."""
-    assert clusters.choose_number(_spectrum(number - 1), 1000) == number
+    assert topics.choose_number(_spectrum(number - 1), 1000) == number
 
 
 def test_gaps_beyond_the_range_do_not_count() -> None:
     """For 1,000 documents there are from 5 to 20 topics."""
     early, late = (
-        clusters.choose_number(_spectrum(1), 1000),
-        clusters.choose_number(_spectrum(40), 1000),
+        topics.choose_number(_spectrum(1), 1000),
+        topics.choose_number(_spectrum(40), 1000),
     )
     assert 5 <= early <= 20
     assert 5 <= late <= 20
@@ -140,7 +140,7 @@ def test_gaps_beyond_the_range_do_not_count() -> None:
 def test_the_number_for_odd_sizes(n_eigenvalues: int, n_documents: int, number: int) -> None:
     """Very small and very large libraries have a number too, never more than documents."""
     values = np.linspace(0.9, 0.1, n_eigenvalues) ** 2
-    assert clusters.choose_number(values, n_documents) == number
+    assert topics.choose_number(values, n_documents) == number
 
 
 @pytest.mark.parametrize("entries", [1, 7, 4_000_000])
@@ -148,7 +148,7 @@ def test_documents_of_terms(monkeypatch: pytest.MonkeyPatch, entries: int) -> No
     """Counts over postings, read a stretch at a time, equal those of a dense table."""
     from scipy.sparse import csr_array
 
-    monkeypatch.setattr(clusters, "_ENTRIES", entries)
+    monkeypatch.setattr(topics, "_ENTRIES", entries)
     rng = np.random.default_rng(6)
     table = rng.integers(0, 3, size=(20, 9)) * (rng.random((20, 9)) < 0.4)
     names = [f"t{number}" for number in range(9)]
@@ -161,20 +161,20 @@ def test_documents_of_terms(monkeypatch: pytest.MonkeyPatch, entries: int) -> No
         [np.count_nonzero(table[assignments == each, 6 - column]) for each in range(3)]
         for column in range(7)
     ]
-    assert clusters.document_counts(postings, found, 7).tolist() == expected
+    assert topics.document_counts(postings, found, 7).tolist() == expected
 
 
 def test_characteristic_terms() -> None:
     """A term that its cluster has and others lack comes first; one that all have never does."""
     found = Clusters(np.repeat([0, 1], 10), np.array([10, 10]))
     counts = np.array([[10, 10], [9, 0], [4, 0], [1, 0], [1, 8]])
-    assert clusters.characteristic_terms(counts, found, 3) == [[1, 2], [4]]
+    assert topics.characteristic_terms(counts, found, 3) == [[1, 2], [4]]
 
 
 def test_terms_of_a_single_document() -> None:
     """A cluster of one document is described by its words all the same."""
     found = Clusters(np.array([0, 0, 1]), np.array([2, 1]))
-    assert clusters.characteristic_terms(np.array([[2, 0], [0, 1]]), found, 5) == [[0], [1]]
+    assert topics.characteristic_terms(np.array([[2, 0], [0, 1]]), found, 5) == [[0], [1]]
 
 
 def test_agreement_with_labels() -> None:
@@ -202,4 +202,4 @@ def test_perfect_and_trivial_agreement() -> None:
 )
 def test_the_number_without_a_spectrum(n_documents: int, number: int) -> None:
     """It is the cube root of the number of documents, from 2 to 50, never more than documents."""
-    assert clusters.usual_number(n_documents) == number
+    assert topics.usual_number(n_documents) == number

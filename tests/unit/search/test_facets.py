@@ -6,8 +6,8 @@ import pytest
 
 import lpisearch
 from lpisearch import Filter
-from lpisearch.records.wire import answer_record
-from lpisearch.search.periods import MOST_BARS, by_period
+from lpisearch.model.codec import answer_record
+from lpisearch.search.facets import MOST_BARS, by_period
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,8 +9,8 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import BadOption, DocumentNotFound
-from lpisearch.search.mapping import PROJECTIONS
-from lpisearch.settings import SearchOptions
+from lpisearch.options import SearchOptions
+from lpisearch.search.document_map import PROJECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

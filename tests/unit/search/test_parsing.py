@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.search.parsing import AnyOf, ParsedQuery, Phrase, parse_plain, parse_query
-from lpisearch.terms.tokeniser import Tokeniser, TokeniserSettings
+from lpisearch.search.parser import AnyOf, ParsedQuery, Phrase, parse_plain, parse_query
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.tokeniser import Tokeniser
 
 ENGLISH = Tokeniser()
 Tokens = tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
-from lpisearch.settings import SearchOptions
+from lpisearch.options import SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.search.placed import MOST_STRETCHES, placed_snippet
-from lpisearch.search.snippets import CUT
-from lpisearch.terms.tokeniser import Tokeniser
+from lpisearch.search.snippets import CUT, MOST_STRETCHES, placed_snippet
+from lpisearch.text.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.indexes.index import SubspaceIndex
+    from lpisearch.index.subspace import SubspaceIndex
 
 PLAIN = Tokeniser()
 SEA, BREAD = "ship fish wave sea " * 15, "bread yeast oven bake " * 15
@@ -28,7 +27,7 @@ def index(subspace: Callable[..., SubspaceIndex]) -> SubspaceIndex:
 
 def vector(index: SubspaceIndex, words: str) -> Any:
     """Place a query."""
-    from lpisearch.projections.rows import SparseRows
+    from lpisearch.numeric.rows import SparseRows
 
     counts = index.vocabulary.count(PLAIN.tokens(words))
     weights = index.weighting.weigh_query(counts.indices, counts.counts)

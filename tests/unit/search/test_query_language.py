@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.indexes.build import build_index
+from lpisearch.index.build import build_index
 from lpisearch.library import Library
-from lpisearch.search import demands
-from lpisearch.settings import IndexOptions, SearchOptions
+from lpisearch.options import IndexOptions, SearchOptions
+from lpisearch.search import query as search_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.records import Answer, IngestReport
+    from lpisearch.model.answers import Answer
+    from lpisearch.model.documents import IngestReport
 
     Ask = Callable[..., set[str]]
 
@@ -295,7 +296,7 @@ def test_the_texts_that_are_read_are_bounded(
     answer: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where too many may have a phrase, those that its words rank first are read."""
-    monkeypatch.setattr(demands, "MOST_READ", 1)
+    monkeypatch.setattr(search_query, "MOST_READ", 1)
     told = answer('"account"')
     assert [hit.id for hit in told.hits] == ["bank"]
     assert any(

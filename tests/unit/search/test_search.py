@@ -11,12 +11,13 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import BadOption, DocumentNotFound, IndexNotFound
-from lpisearch.indexes.build import build_index
-from lpisearch.indexes.index import SubspaceIndex
-from lpisearch.indexes.scoring.calibration import SAFE_WEIGHT
-from lpisearch.indexes.scoring.engine import Engine
-from lpisearch.records import Document, Filter
-from lpisearch.settings import IndexOptions, SearchOptions, index_folder
+from lpisearch.index.build import build_index
+from lpisearch.index.fusion import SAFE_WEIGHT
+from lpisearch.index.subspace import SubspaceIndex
+from lpisearch.location import index_folder
+from lpisearch.model.documents import Document, Filter
+from lpisearch.options import IndexOptions, SearchOptions
+from lpisearch.search.engine import Engine
 from tests.indexing import open_index
 from tests.searching import run_batch, run_feedback, run_search, run_similar
 

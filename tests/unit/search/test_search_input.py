@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lpisearch
-from lpisearch.settings import SearchOptions
+from lpisearch.options import SearchOptions
 from tests.searching import run_search
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.records import Passage
+from lpisearch.model.answers import Passage
 from lpisearch.search.snippets import CUT, snippet
-from lpisearch.terms.forms import MOST_CHARACTERS
-from lpisearch.terms.tokeniser import Tokeniser, TokeniserSettings
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser
 
 ENGLISH = Tokeniser()
 FILLER = "plain filler stands here and there. "

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.compute.agreement import normalised_information, purity
-from lpisearch.compute.packed_rows import PackedRows
 from lpisearch.errors import BadOption, IndexNotFound
-from lpisearch.indexes.build import build_index
-from lpisearch.records import TopicReport
-from lpisearch.settings import IndexOptions, TopicOptions
+from lpisearch.index.build import build_index
+from lpisearch.model.answers import TopicReport
+from lpisearch.numeric.kmeans import normalised_information, purity
+from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.options import IndexOptions, TopicOptions
 from tests.searching import find_topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.records import IngestReport
+    from lpisearch.model.documents import IngestReport
 
 
 def test_planted_topics(indexed: Path) -> None:
@@ -210,16 +210,16 @@ def test_tdt2(data: Path) -> None:
     """On tdt2, 30 clusters in RLPI's leading 29 dimensions agree with the 30 classes."""
     from scipy.sparse import csr_array
 
-    from lpisearch.compute.rows import unit_rows
-    from lpisearch.projections.rlpi import RLPI
-    from lpisearch.search import clusters
+    from lpisearch.methods.rlpi import RLPI
+    from lpisearch.numeric.rows import unit_rows
+    from lpisearch.search import topics
 
     stored = np.load(data / "tdt2" / "tdt2.npz")
     parts = (stored["data"].astype(np.float32), stored["indices"], stored["indptr"])
     X = unit_rows(csr_array(parts, shape=tuple(stored["shape"])))
     vectors = RLPI(60, n_neighbors=7, alpha=0.1).fit(X).embed(X).astype(np.float32)
     labels = np.unique(stored["label"].ravel(), return_inverse=True)[1]
-    found = clusters.cluster(PackedRows(vectors), 30, 29, seed=0)
+    found = topics.cluster(PackedRows(vectors), 30, 29, seed=0)
     table = np.zeros((30, 30))
     np.add.at(table, (found.assignments, labels), 1)
     pure, information = purity(table), normalised_information(table)

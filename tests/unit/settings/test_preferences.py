@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.errors import BadOption, BadPreference, PreferencesUnwritable
-from lpisearch.library import default_path
-from lpisearch.settings.preference_files import set_preference, unset_preference
-from lpisearch.settings.preferences import (
+from lpisearch.config import (
     KEYS,
     file_beside,
     own_file,
     read_preferences,
+    set_preference,
     standing_library,
+    unset_preference,
 )
+from lpisearch.errors import BadOption, BadPreference, PreferencesUnwritable
+from lpisearch.library import default_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.storage.globs import glob_of
+from lpisearch.storage.dialects import glob_of
 
 LONG = 100_000
 

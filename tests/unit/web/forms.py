@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lpisearch.web.api.schemas import schemas
+from lpisearch.web.api.openapi import schemas
 
 _KINDS: dict[str, Any] = {
     "string": str,

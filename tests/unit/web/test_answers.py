@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lpisearch.web.answers import KeptAnswers, SharedLook
+from lpisearch.web.state import KeptAnswers, SharedLook
 
 
 def test_who_asks_the_same_waits_for_one() -> None:

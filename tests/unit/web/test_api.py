@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch import errors
-from lpisearch.records.wire import answer_record
-from lpisearch.settings import SearchOptions
+from lpisearch.model.codec import answer_record
+from lpisearch.options import SearchOptions
 from lpisearch.web.api import ENDPOINTS, described
 from lpisearch.web.problems import status_of
 from tests.unit.web.forms import differences
@@ -191,7 +191,7 @@ def test_a_library_that_is_not_there_yet(tmp_path: Any) -> None:
     from starlette.testclient import TestClient as Client
 
     import lpisearch
-    from lpisearch.web.app import create_app
+    from lpisearch.web.server import create_app
 
     with (
         lpisearch.open(tmp_path / "new.db") as library,

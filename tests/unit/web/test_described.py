@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import lpisearch
-from lpisearch.settings.serving import ServeSettings
+from lpisearch.options import ServeSettings
 from lpisearch.web.api import described
-from lpisearch.web.app import create_app
+from lpisearch.web.server import create_app
 from tests.unit.web.forms import differences
 
 if TYPE_CHECKING:

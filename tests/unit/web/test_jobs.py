@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import NothingToIndex
-from lpisearch.web.jobs.job import DONE, FAILED, INTERRUPTED, STOPPED, WAITING, Job
-from lpisearch.web.jobs.kept import jobs_file
-from lpisearch.web.jobs.running import MOST_WAITING, Jobs
+from lpisearch.web.jobs import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    MOST_WAITING,
+    STOPPED,
+    WAITING,
+    Job,
+    Jobs,
+    jobs_file,
+)
 from lpisearch.web.problems import Refused
 
 if TYPE_CHECKING:

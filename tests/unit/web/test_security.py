@@ -13,11 +13,10 @@ from urllib.parse import quote
 import pytest
 
 import lpisearch
-from lpisearch.settings.serving import ServeLimits, ServeSettings
-from lpisearch.web import server
+from lpisearch.options import ServeLimits, ServeSettings
+from lpisearch.web import security, server
 from lpisearch.web.api import ENDPOINTS
-from lpisearch.web.security import tokens
-from lpisearch.web.security.limits import Load
+from lpisearch.web.security import Load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +101,7 @@ def test_no_other_page_writes(
 
 def _token_of(client: TestClient) -> str:
     """Return the token of the visitor that a client is, as a page has it."""
-    from lpisearch.web.security.csrf import VISITOR, _signed
+    from lpisearch.web.security import VISITOR, _signed
 
     state: Any = client.app.state.lpisearch  # type: ignore[attr-defined]
     return _signed(state, client.cookies[VISITOR])
@@ -216,7 +215,7 @@ def test_a_login_leads_nowhere_else(serve: Callable[..., TestClient], wanted: st
 
 def test_tokens_are_compared_in_constant_time() -> None:
     """Neither a token nor a session is compared in a way that ends at the first difference."""
-    for function in (tokens.is_token, tokens.is_session):
+    for function in (security.is_token, security.is_session):
         source = inspect.getsource(function)
         assert "compare_digest" in source
         assert "==" not in source

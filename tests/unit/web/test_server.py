@@ -8,10 +8,10 @@ import socket
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from lpisearch.settings.serving import ServeSettings
+from lpisearch.options import ServeSettings
 from lpisearch.web import server
-from lpisearch.web.app import create_app
-from lpisearch.web.pages.rendering import asset
+from lpisearch.web.pages.templates import asset
+from lpisearch.web.server import create_app
 
 if TYPE_CHECKING:
     import pytest

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import lpisearch
 from lpisearch.search.facets import FacetColumns
-from lpisearch.web.warming import warm_up
+from lpisearch.web.server import warm_up
 
 if TYPE_CHECKING:
     from pathlib import Path

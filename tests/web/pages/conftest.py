@@ -14,8 +14,8 @@ pytest.importorskip("httpx2", reason="Starlette's test client needs httpx2")
 from starlette.testclient import TestClient
 
 import lpisearch
-from lpisearch.settings.serving import ServeSettings
-from lpisearch.web.app import create_app
+from lpisearch.options import ServeSettings
+from lpisearch.web.server import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,10 +6,10 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from lpisearch.records import Mark
-from lpisearch.settings import shipped_folder
-from lpisearch.web.pages.documents import PART, paragraphs, part_starts, spots
-from lpisearch.web.pages.pieces import folders, histogram, pages, pieces, shares
+from lpisearch.location import shipped_folder
+from lpisearch.model.answers import Mark
+from lpisearch.web.pages.document import PART, paragraphs, part_starts, spots
+from lpisearch.web.pages.templates import folders, histogram, pages, pieces, shares
 from tests.web.pages.conftest import LONG, token_of
 
 if TYPE_CHECKING:

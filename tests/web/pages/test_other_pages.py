@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpisearch.web.pages.kept import Kept
+from lpisearch.web.pages.templates import Kept
 from tests.web.pages.conftest import token_of
 
 if TYPE_CHECKING:

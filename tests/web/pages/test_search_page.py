@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from starlette.datastructures import QueryParams
 
-from lpisearch.web.pages.choices import Choices
+from lpisearch.web.pages.results import Choices
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from lpisearch.evaluation.experiments.collection import Collection
-from lpisearch.evaluation.experiments.sources import EvaluationInput
-from lpisearch.indexes.session import Session
-from lpisearch.terms.vocabulary import VocabularyLimits
+from lpisearch.evaluation.collection import Collection, EvaluationInput
+from lpisearch.index.session import Session
+from lpisearch.text.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

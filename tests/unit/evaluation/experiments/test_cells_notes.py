@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.projections.base import NotConverged
+from lpisearch.evaluation.cache import Cells
+from lpisearch.methods.base import NotConverged
 
 if TYPE_CHECKING:
     from pathlib import Path

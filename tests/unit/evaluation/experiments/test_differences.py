@@ -6,25 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.evaluation import paired_test
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.evaluation.experiments.classify import evaluate_classify
-from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-from lpisearch.evaluation.experiments.differences import Measured, with_differences
-from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.records import Table
-from lpisearch.settings import (
-    CategoriesOptions,
-    ClusterOptions,
-    EvaluateOptions,
-    SimilarityOptions,
-)
+from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.categorisation import evaluate_classify
+from lpisearch.evaluation.clustering import evaluate_cluster
+from lpisearch.evaluation.significance import Measured, paired_test, with_differences
+from lpisearch.evaluation.similarity import evaluate_similarity
+from lpisearch.model.reports import Table
+from lpisearch.options import CategoriesOptions, ClusterOptions, EvaluateOptions, SimilarityOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.evaluation.experiments.sources import EvaluationInput
-    from lpisearch.records import Report
+    from lpisearch.evaluation.collection import EvaluationInput
+    from lpisearch.model.reports import Report
 
     Make = Callable[..., EvaluationInput]
 

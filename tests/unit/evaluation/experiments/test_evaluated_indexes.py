@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from lpisearch.errors import BadOption, IndexDamaged, IndexNotFound, LibraryError, NothingToEvaluate
-from lpisearch.evaluation.experiments.sources import library_state
-from lpisearch.indexes.session import Session
+from lpisearch.evaluation.collection import library_state
+from lpisearch.index.session import Session
 from lpisearch.library import Library
-from lpisearch.records import Filter
-from lpisearch.settings import (
+from lpisearch.location import index_folder
+from lpisearch.model.documents import Filter
+from lpisearch.options import (
     CategoriesOptions,
     EvaluateOptions,
     IndexOptions,
     RetrievalOptions,
     SimilarityOptions,
-    index_folder,
 )
 from tests.indexing import open_index
 

@@ -9,16 +9,12 @@ import pytest
 import pytrec_eval
 
 from lpisearch.errors import BadOption, LpiSearchError, NothingToEvaluate
-from lpisearch.indexes.scoring.engine import WAYS
 from lpisearch.library import Library
+from lpisearch.location import shipped_folder
+from lpisearch.model.reports import as_field, run_lines
+from lpisearch.options import EvaluateOptions, RetrievalOptions, SearchOptions
 from lpisearch.readers.judgements import read_judgements
-from lpisearch.records.trec import as_field, run_lines
-from lpisearch.settings import (
-    EvaluateOptions,
-    RetrievalOptions,
-    SearchOptions,
-    shipped_folder,
-)
+from lpisearch.search.engine import WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.evaluation.experiments.cells import Cells, cache_folder, kept_cells
-from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-from lpisearch.settings import ClusterOptions, EvaluateOptions
+from lpisearch.evaluation.cache import Cells, cache_folder, kept_cells
+from lpisearch.evaluation.clustering import evaluate_cluster
+from lpisearch.options import ClusterOptions, EvaluateOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.evaluation.experiments.sources import EvaluationInput
+    from lpisearch.evaluation.collection import EvaluationInput
 
 _SIGNATURE = {"kind": "test"}
 _OPTIONS = EvaluateOptions(methods=("terms", "lsi"))
@@ -164,8 +164,8 @@ def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_shares_that_look_alike_are_different_parts(source: Callable[..., EvaluationInput]) -> None:
     """5 % and 5.4 % of the documents are told apart, as are their cells."""
-    from lpisearch.evaluation.experiments.classify import evaluate_classify
-    from lpisearch.settings import CategoriesOptions
+    from lpisearch.evaluation.categorisation import evaluate_classify
+    from lpisearch.options import CategoriesOptions
 
     cells = Cells()
     wanted = CategoriesOptions(train=(0.5, 0.5000001, 0.8), repeats=1, classifiers=("centroid",))

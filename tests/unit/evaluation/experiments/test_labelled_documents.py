@@ -8,23 +8,18 @@ import pytest
 from scipy.sparse import csr_array
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.evaluation.experiments.classify import evaluate_classify
-from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.splits import make_splits
-from lpisearch.settings import (
-    CategoriesOptions,
-    ClusterOptions,
-    EvaluateOptions,
-    SimilarityOptions,
-)
+from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.categorisation import evaluate_classify
+from lpisearch.evaluation.clustering import evaluate_cluster
+from lpisearch.evaluation.similarity import evaluate_similarity
+from lpisearch.evaluation.splits import make_splits
+from lpisearch.options import CategoriesOptions, ClusterOptions, EvaluateOptions, SimilarityOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpisearch.evaluation.experiments.sources import EvaluationInput
-    from lpisearch.records import Table
+    from lpisearch.evaluation.collection import EvaluationInput
+    from lpisearch.model.reports import Table
 
     Make = Callable[..., EvaluationInput]
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-from lpisearch.evaluation.experiments.collection import matrix_collection
-from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import EvaluationInput
-from lpisearch.indexes.session import Session
+from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.clustering import evaluate_cluster
+from lpisearch.evaluation.collection import EvaluationInput, matrix_collection
+from lpisearch.evaluation.similarity import evaluate_similarity
+from lpisearch.index.session import Session
+from lpisearch.options import ClusterOptions, EvaluateOptions, SimilarityOptions
 from lpisearch.readers.matrices import MatrixUnreadable
-from lpisearch.settings import ClusterOptions, EvaluateOptions, SimilarityOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

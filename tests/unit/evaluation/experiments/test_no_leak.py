@@ -9,20 +9,18 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, vstack
 
-from lpisearch.evaluation.experiments import classify
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.evaluation.experiments.classifiers import judge
-from lpisearch.evaluation.experiments.classify import evaluate_classify
-from lpisearch.evaluation.experiments.representations import PAPERS, TermWeights, represent
-from lpisearch.indexes.session import Session
-from lpisearch.settings import CategoriesOptions, EvaluateOptions
+from lpisearch.evaluation import categorisation
+from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.categorisation import evaluate_classify, judge
+from lpisearch.evaluation.representations import PAPERS, TermWeights, represent
+from lpisearch.index.session import Session
+from lpisearch.options import CategoriesOptions, EvaluateOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.evaluation.experiments.collection import Collection
-    from lpisearch.evaluation.experiments.sources import EvaluationInput
+    from lpisearch.evaluation.collection import Collection, EvaluationInput
 
 _SPLITS = ["test" if row % 3 == 0 else "train" for row in range(36)]
 _TEST = [row for row in range(36) if row % 3 == 0]
@@ -65,8 +63,8 @@ class _Watch:
             return found
 
         monkeypatch.setattr(TermWeights, "learn", staticmethod(learn))
-        monkeypatch.setattr(classify, "represent", watch_represent)
-        monkeypatch.setattr(classify, "judge", watch_judge)
+        monkeypatch.setattr(categorisation, "represent", watch_represent)
+        monkeypatch.setattr(categorisation, "judge", watch_judge)
 
 
 def _run(watch: _Watch, source: EvaluationInput) -> tuple[list[Any], list[Any]]:
@@ -147,7 +145,7 @@ def test_a_library_without_its_test_documents_teaches_the_same(
     library: Path, records: list[dict[str, Any]], put: Callable[..., Any]
 ) -> None:
     """In a library too, what test documents say changes not a bit of what is learned."""
-    from lpisearch.evaluation.experiments.collection import library_collection, single_labelled
+    from lpisearch.evaluation.collection import library_collection, single_labelled
 
     judged = []
     for text in ("", "ship bread star violin " * 3):

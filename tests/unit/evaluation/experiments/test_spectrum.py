@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.evaluation.experiments import spectrum
-from lpisearch.evaluation.experiments.collection import library_collection
-from lpisearch.evaluation.experiments.representations import TermWeights
-from lpisearch.indexes.session import Session
-from lpisearch.projections.olpi import OLPI
+from lpisearch.evaluation import dimensions
+from lpisearch.evaluation.collection import library_collection
+from lpisearch.evaluation.representations import TermWeights
+from lpisearch.index.session import Session
+from lpisearch.methods.olpi import OLPI
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def test_bounds_of_a_large_collection_are_of_a_sample(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond a few thousand documents a sample is taken, and it is said."""
-    monkeypatch.setattr(spectrum, "MOST_DOCUMENTS", 20)
+    monkeypatch.setattr(dimensions, "MOST_DOCUMENTS", 20)
     done = cli("evaluate", "spectrum", "--dims", "3")
     assert done.exit_code == 0
     assert "20 of 40 documents" in done.stderr

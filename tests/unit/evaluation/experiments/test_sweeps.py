@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.evaluation.experiments.classify import evaluate_classify
-from lpisearch.evaluation.experiments.cluster import evaluate_cluster
-from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import EvaluationInput
-from lpisearch.evaluation.experiments.sweep import MeasureOptions, evaluate_sweep
-from lpisearch.indexes.session import Session
-from lpisearch.settings import (
+from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.categorisation import evaluate_classify
+from lpisearch.evaluation.clustering import evaluate_cluster
+from lpisearch.evaluation.collection import EvaluationInput
+from lpisearch.evaluation.similarity import evaluate_similarity
+from lpisearch.evaluation.sweep import MeasureOptions, evaluate_sweep
+from lpisearch.index.session import Session
+from lpisearch.location import shipped_folder
+from lpisearch.options import (
     CategoriesOptions,
     ClusterOptions,
     EvaluateOptions,
     RetrievalOptions,
     SimilarityOptions,
     SweepOptions,
-    shipped_folder,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from lpisearch.records import Cell, Report
+    from lpisearch.model.reports import Cell, Report
 
 _OPTIONS = EvaluateOptions(methods=("terms", "lsi", "rlpi"))
 _CATEGORIES = CategoriesOptions("field", classifiers=("centroid",))
@@ -101,7 +101,7 @@ def test_a_parameter_reaches_the_method(
         told.append(getattr(options, over))
         return evaluate_cluster(source, options, *rest)
 
-    monkeypatch.setattr("lpisearch.evaluation.experiments.sweep.evaluate_cluster", watch)
+    monkeypatch.setattr("lpisearch.evaluation.sweep.evaluate_cluster", watch)
     _sweep(shelf, "cluster", over, values, methods=("rlpi",))
     assert told == list(values)
 

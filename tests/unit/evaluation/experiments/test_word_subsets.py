@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.experiments.cells import Cells
-from lpisearch.evaluation.experiments.collection import library_collection
-from lpisearch.evaluation.experiments.similarity import evaluate_similarity
-from lpisearch.evaluation.experiments.sources import EvaluationInput
-from lpisearch.evaluation.experiments.subsets import word_subsets
-from lpisearch.indexes.session import Session
-from lpisearch.settings import EvaluateOptions, SimilarityOptions
+from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.collection import EvaluationInput, library_collection
+from lpisearch.evaluation.similarity import evaluate_similarity
+from lpisearch.evaluation.subsets import word_subsets
+from lpisearch.index.session import Session
+from lpisearch.options import EvaluateOptions, SimilarityOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.records import Report
+    from lpisearch.model.reports import Report
 
     Make = Callable[..., EvaluationInput]
 

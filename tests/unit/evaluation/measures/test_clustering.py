@@ -12,7 +12,11 @@ from scipy.stats import entropy
 from sklearn.cluster import KMeans
 from sklearn.metrics import mutual_info_score
 
-from lpisearch.evaluation import cluster_documents, clustering_accuracy, mutual_information
+from lpisearch.evaluation.clustering import (
+    cluster_documents,
+    clustering_accuracy,
+    mutual_information,
+)
 
 _PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 

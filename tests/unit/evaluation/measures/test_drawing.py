@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpisearch.evaluation import draw_classes, split_by_share
+from lpisearch.evaluation.splits import draw_classes, split_by_share
 
 _LABELS = [name for name, size in {"a": 10, "b": 5, "c": 3, "d": 2, "e": 1}.items()
            for _ in range(size)]  # fmt: skip

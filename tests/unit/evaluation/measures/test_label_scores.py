@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
-from lpisearch.evaluation import accuracy, confusion, macro_f1, worst_pairs
-from lpisearch.evaluation.measures.classification import Confused
+from lpisearch.evaluation.label_measures import Confused, accuracy, confusion, macro_f1, worst_pairs
 
 _GIVEN = list("aaaabbbc")
 _GUESS = list("aabbbbac")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation import Measure, parse_measures, query_coverage, score_run
+from lpisearch.evaluation.retrieval import Measure, parse_measures, query_coverage, score_run
 
 _ORACLE = {
     "AP": "map",

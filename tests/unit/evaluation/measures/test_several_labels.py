@@ -8,7 +8,7 @@ from hypothesis import example, given
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from lpisearch.evaluation import set_f1
+from lpisearch.evaluation.label_measures import set_f1
 
 _LABELS = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 
-from lpisearch.evaluation import average_accuracy, pair_precision
+from lpisearch.evaluation.similarity import average_accuracy, pair_precision
 
 _FOUR = np.array([[1.0, 0], [2, 0], [1, 1], [0, 1]])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.evaluation import frequent_terms, word_subsets
+from lpisearch.evaluation.subsets import frequent_terms, term_subsets
 
 _COUNTS = sparse.csr_array(
     np.array([[1, 0, 2, 0, 1], [0, 0, 1, 0, 1], [3, 1, 0, 0, 1], [0, 1, 7, 0, 1]])
@@ -13,21 +13,21 @@ _COUNTS = sparse.csr_array(
 
 def test_documents_of_words_are_found() -> None:
     """In the order that was asked for; words in too few documents are left out."""
-    found = word_subsets(_COUNTS, [2, 3, 1, 0], least=2)
+    found = term_subsets(_COUNTS, [2, 3, 1, 0], least=2)
     assert {column: rows.tolist() for column, rows in found.items()} == {
         2: [0, 1, 3],
         1: [2, 3],
         0: [0, 2],
     }
     assert list(found) == [2, 1, 0]
-    assert list(word_subsets(_COUNTS, [2, 1], least=3)) == [2]
+    assert list(term_subsets(_COUNTS, [2, 1], least=3)) == [2]
 
 
 def test_stored_zeros_contain_nothing() -> None:
     """An entry that is stored as 0 is no word, and an entry stored twice is one."""
     parts = (np.array([0, 1, 2, 1, 1]), (np.array([0, 1, 1, 2, 0]), np.array([0, 0, 0, 0, 1])))
     counts = sparse.csr_array(sparse.coo_array(parts, shape=(3, 2)))
-    assert word_subsets(counts, [0], least=1)[0].tolist() == [1, 2]
+    assert term_subsets(counts, [0], least=1)[0].tolist() == [1, 2]
     assert frequent_terms(counts, 5, least=1) == [0, 1]
 
 
@@ -38,7 +38,7 @@ def test_subsets_equal_a_count_by_hand() -> None:
     picked = frequent_terms(sparse.csr_array(counts), 6, 8, 12)
     within = [column for column in range(25) if 8 <= frequency[column] <= 12]
     assert picked == sorted(within, key=lambda column: -frequency[column])[:6]
-    for column, rows in word_subsets(sparse.csr_array(counts), picked).items():
+    for column, rows in term_subsets(sparse.csr_array(counts), picked).items():
         assert rows.tolist() == np.flatnonzero(counts[:, column]).tolist()
 
 
@@ -52,8 +52,8 @@ def test_frequent_terms_keep_within_bounds() -> None:
 def test_columns_and_numbers_that_cannot_be_are_refused() -> None:
     """The message names the column."""
     with pytest.raises(ValueError, match="no column 5: there are 5 terms"):
-        word_subsets(_COUNTS, [1, 5])
+        term_subsets(_COUNTS, [1, 5])
     with pytest.raises(ValueError, match="no column -1"):
-        word_subsets(_COUNTS, [-1])
+        term_subsets(_COUNTS, [-1])
     with pytest.raises(ValueError, match="number must be a whole number"):
         frequent_terms(_COUNTS, 0)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
+from lpisearch.admin.listing import library_status
+from lpisearch.admin.maintenance import back_up_library
 from lpisearch.errors import BadOption, LibraryUnwritable
-from lpisearch.indexes.session import Session
-from lpisearch.maintenance.copies import back_up_library
-from lpisearch.maintenance.status import library_status
-from lpisearch.storage.sqlite.backup import back_up
-from lpisearch.storage.sqlite.schema import create_library
+from lpisearch.index.session import Session
+from lpisearch.storage.sqlite.schema import back_up, create_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

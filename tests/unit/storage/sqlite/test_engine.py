@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import text
 
 from lpisearch.errors import LibraryDamaged, LibraryUnwritable, LpiSearchError, NotALibrary
-from lpisearch.storage.sqlite.connecting import BUSY_SECONDS
+from lpisearch.storage.sqlite.database import BUSY_SECONDS
 from lpisearch.storage.sqlite.schema import create_library, open_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.storage.sqlite.engine import Database
+    from lpisearch.storage.sqlite.database import Database
 
 
 def _pragma(database: Database, name: str) -> Any:
@@ -129,7 +129,7 @@ def test_a_lock_of_another_program_is_stated(
 ) -> None:
     """A library locked by another program is waited for, then reported as being written."""
     create_library(library).close()
-    monkeypatch.setattr("lpisearch.storage.sqlite.connecting.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("lpisearch.storage.sqlite.database.BUSY_SECONDS", 0.1)
     context = multiprocessing.get_context("spawn")
     ready, done = context.Event(), context.Event()
     holder = context.Process(target=_hold, args=(str(library), ready, done))

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpisearch.storage import open_store
-from lpisearch.storage.sqlite import lexical
-from lpisearch.storage.sqlite.lexical import match_expression
+from lpisearch.storage.sqlite import fulltext
+from lpisearch.storage.sqlite.fulltext import match_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from lpisearch.storage import Snapshot
+    from lpisearch.storage.store import Snapshot
 
 SIGNS = "\"'*^:+-(){}.,\\\0 \n\ud800\udfff\u00e9\u0301\U0001f600aAbB1"
 any_text = st.text(st.one_of(st.sampled_from(SIGNS), st.characters(codec=None)), max_size=8)
@@ -95,7 +95,7 @@ def test_bm25_adds_up(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> No
     """Tokens spread over several expressions give the scores of one."""
     tokens = ["bread", "garden", "bread", "letter", "tide"]
     together = snapshot.lexical.bm25(tokens)
-    monkeypatch.setattr(lexical, "_EXPRESSION_TOKENS", 2)
+    monkeypatch.setattr(fulltext, "_EXPRESSION_TOKENS", 2)
     apart = snapshot.lexical.bm25(tokens)
     assert [key for key, _ in apart] == [key for key, _ in together]
     assert dict(apart) == pytest.approx(dict(together))

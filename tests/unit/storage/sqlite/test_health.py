@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.maintenance.doctor import examine
+from lpisearch.admin.maintenance import examine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.records import Finding
+    from lpisearch.model.documents import Finding
 
 _CONTENT = """
 SELECT external_id, text, tokens, name FROM documents d

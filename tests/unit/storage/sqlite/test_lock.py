@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import LibraryLocked, LibraryUnwritable
-from lpisearch.settings import index_folder
+from lpisearch.location import index_folder
 from lpisearch.storage import open_store, writer_lock
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import create_engine, delete, select, update
 from sqlalchemy.dialects import sqlite
 
-from lpisearch.storage.sql.filters import among
-from lpisearch.storage.sql.tables import DOCUMENTS, METADATA, TOKENS
+from lpisearch.storage.filters import among
+from lpisearch.storage.tables import DOCUMENTS, METADATA, TOKENS
 
 if TYPE_CHECKING:
     from sqlalchemy import Delete, Select, Update

@@ -1,0 +1,497 @@
+"""Training, held-out folds, SVM, limits.
+
+One problem in which the score of a document's class must be above those of all others, in place
+of one problem for each class against the rest: as accurate, and several times faster where there
+are many classes (docs/classification.md).
+
+In goes the weighted matrix of the library (documents as ROWS; the papers write them as columns)
+with labels and splits; out come arrays for the index. No database and no files.
+
+Every classifier is fitted to all training documents. How its scores become shares, and which one
+is the best, comes from documents that it had not seen: it is fitted again without them. That is
+done on a sample where there are many.
+
+Near-duplicates of a document are held out with it: judged by copies of what it has learned, the
+classifier that remembers would seem the best, and all would seem surer than they are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lpisearch.classifiers.classifier import (
+    CLASSIFIERS,
+    Classifier,
+    LabelledSubspace,
+    Machine,
+    Members,
+    as_shares,
+    best_weights,
+    class_centres,
+    further_share,
+    neighbour_votes,
+    surprise,
+    weighted,
+)
+from lpisearch.errors import BadOption
+from lpisearch.graphs.neighbours import near_duplicate_groups
+from lpisearch.numeric.rows import divided_by_lengths
+from lpisearch.numeric.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.options import IndexSpec
+
+    Arrays = dict[str, NDArray[Any]]
+    Floats = NDArray[np.floating[Any]]
+    Rows = NDArray[np.integer[Any]]
+
+
+# Half the time of a third of it, at an accuracy that differs by less than a fifth of a point.
+TOLERANCE = 0.3
+# The score of a class that has no document.
+_ABSENT = -1
+
+
+def fit_machine(X: Any, members: Members, n_classes: int, seed: int) -> Machine:
+    """Fit a machine; a document with m labels counts for each of them by 1 / m.
+
+    Parameters
+    ----------
+    X
+        Documents as rows at unit length, sparse or dense.
+    members
+        Their classes, of which at least two have a document.
+    """
+    from sklearn.svm import LinearSVC
+
+    rows = np.repeat(np.arange(len(members.sizes)), members.sizes)
+    several = len(rows) > len(members.sizes)
+    machine = LinearSVC(multi_class="crammer_singer", tol=TOLERANCE, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one that stops early is good enough
+        machine.fit(
+            X[rows] if several else X,
+            members.classes,
+            sample_weight=1 / members.sizes[rows] if several else None,
+        )
+    coefficients, intercepts = machine.coef_, machine.intercept_
+    if len(machine.classes_) == 2:  # noqa: PLR2004 (scikit-learn gives two classes one row)
+        coefficients = np.concatenate([-coefficients, coefficients]) / 2
+        intercepts = np.concatenate([-intercepts, intercepts]) / 2
+    weights = np.zeros((X.shape[1], n_classes), np.float32)
+    weights[:, machine.classes_] = coefficients.T
+    all_intercepts = np.full(n_classes, _ABSENT, np.float32)
+    all_intercepts[machine.classes_] = intercepts
+    return Machine(weights, all_intercepts)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLimits:
+    """What bounds the time and the size of classifiers.
+
+    Attributes
+    ----------
+    classes
+        The largest classes are learned; the others are left out.
+    cells
+        Training documents times classes; beyond that, all learn from a sample.
+    documents
+        The same bound as a number of documents, where memory sets one.
+    svm_weights
+        Entries of the matrix; the SVM on terms learns from a sample of more.
+    svm_cells
+        Terms times classes; beyond that, no SVM on terms is learned: it would be too large to
+        store.
+    map_documents
+        The SVM on the map learns from a sample of more: it has few weights to learn.
+    judged, seen
+        Of large collections one part is held out, and a sample takes part: so many documents
+        judge, so many teach. The time is linear in neither.
+    """
+
+    classes: int = 500
+    cells: int = 40_000_000
+    documents: int | None = None
+    svm_weights: int = 10_000_000
+    svm_cells: int = 25_000_000
+    map_documents: int = 20_000
+    judged: int = 4000
+    seen: int = 16_000
+
+    def most(self, classes: int) -> int:
+        """Return how many documents all learn from at most."""
+        by_cells = self.cells // max(min(classes, self.classes), 1)
+        return by_cells if self.documents is None else min(by_cells, self.documents)
+
+
+LIMITS = TrainingLimits()
+
+
+ALL, NONE, AUTO = "all", "none", "auto"
+LEAST_DOCUMENTS = 2
+"""A class with fewer is left out: nothing could be held out to calibrate it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A classifier: its arrays for the index, and what is to be said of it.
+
+    Attributes
+    ----------
+    arrays
+        Empty where none could be learned.
+    facts
+        None without labels; {"reason": …} where the labels do not do; else labels, documents,
+        left_out (classes with too few documents), and those of `fit_classifiers`.
+    """
+
+    arrays: Arrays
+    facts: dict[str, Any] | None
+
+
+def check_train(train: str, splits: Collection[str]) -> None:
+    """Refuse a split that no document is in.
+
+    Raises
+    ------
+    BadOption
+    """
+    if train not in {AUTO, ALL, NONE, *splits}:
+        known = sorted(set(splits) - {""})
+        raise BadOption(
+            "train", f"no document is in the split “{train}”", [AUTO, ALL, NONE, *known]
+        )
+
+
+def learn_classifier(
+    X: csr_array,
+    labels: Sequence[Sequence[str]],
+    splits: Sequence[str],
+    options: IndexSpec,
+    stage: Callable[[str], AbstractContextManager[None]],
+    *,
+    limits: TrainingLimits = LIMITS,
+) -> Learned:
+    """Learn to tell the labels apart, and calibrate on documents that were held out.
+
+    Parameters
+    ----------
+    X
+        Weighted documents at unit length.
+    labels, splits
+        Of each document.
+    options
+        `train` says which documents to learn from, `seed` settles every random choice.
+    stage
+        Times and announces a stage of the work by its name.
+    limits
+        How much to learn from.
+    """
+    if options.train == NONE or not any(labels):
+        return Learned({}, None)
+    with stage("training classifiers"):
+        chosen = _training_documents(X, labels, splits, options, limits)
+        if isinstance(chosen, str):
+            return Learned({}, {"reason": chosen})
+        try:
+            classifier, facts = fit_classifiers(
+                X[chosen.rows], chosen.members, chosen.names, options.seed, limits
+            )
+        except ValueError as error:  # such as labels that always come together
+            return Learned({}, {"reason": f"the labels cannot be distinguished ({error})"})
+    facts |= {
+        "labels": len(chosen.names),
+        "documents": len(chosen.rows),
+        "left_out": chosen.left_out,
+    }
+    return Learned(classifier.arrays(), facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Training:
+    rows: NDArray[np.int64]
+    names: list[str]
+    members: Members
+    left_out: int
+
+
+def _training_documents(
+    X: csr_array,
+    labels: Sequence[Sequence[str]],
+    splits: Sequence[str],
+    options: IndexSpec,
+    limits: TrainingLimits,
+) -> _Training | str:
+    """Choose documents and classes, or say why there are none to learn from."""
+    wanted = options.train
+    if wanted == AUTO:
+        wanted = "train" if _has_labelled(labels, splits, "train") else ALL
+    words = np.diff(X.indptr) > 0
+    rows = [
+        row for row, own in enumerate(labels) if own and words[row] and wanted in {ALL, splits[row]}
+    ]
+    sizes = Counter(name for row in rows for name in labels[row])
+    usable = [name for name, size in sizes.items() if size >= LEAST_DOCUMENTS]
+    if len(usable) < 2:  # noqa: PLR2004 (to tell apart takes two)
+        return _too_few(sizes)
+    largest = sorted(usable, key=lambda name: (-sizes[name], name))[: limits.classes]
+    numbers = {name: number for number, name in enumerate(sorted(largest))}
+    rows = [row for row in rows if any(map(numbers.__contains__, labels[row]))]
+    rows = _sample(rows, limits.most(len(numbers)), options.seed)
+    own_classes = [[numbers[name] for name in labels[row] if name in numbers] for row in rows]
+    starts = np.cumsum([0, *map(len, own_classes)], dtype=np.int64)
+    classes = np.array([one for own in own_classes for one in own], np.int32)
+    members = Members(starts, classes)
+    return _Training(np.array(rows, np.int64), list(numbers), members, len(sizes) - len(numbers))
+
+
+def _has_labelled(labels: Sequence[Sequence[str]], splits: Sequence[str], split: str) -> bool:
+    return any(own and each == split for own, each in zip(labels, splits, strict=True))
+
+
+def _too_few(sizes: Counter[str]) -> str:
+    if not sizes:
+        return "that split contains no labelled document with known words"
+    if len(sizes) == 1:
+        return f"all labelled documents have the same label, “{next(iter(sizes))}”"
+    return f"fewer than two of the {len(sizes)} labels have {LEAST_DOCUMENTS} documents or more"
+
+
+def _sample(rows: list[int], most: int, seed: int) -> list[int]:
+    if len(rows) <= most:
+        return rows
+    rng = np.random.default_rng(seed)
+    return sorted(rng.choice(rows, most, replace=False).tolist())
+
+
+# A classifier is clearly worse than the best if it is so by two standard errors of the difference.
+CLEAR = 2.0
+
+
+def fit_classifiers(
+    X: csr_array,
+    members: Members,
+    labels: Sequence[str],
+    seed: int,
+    limits: TrainingLimits = LIMITS,
+) -> tuple[Classifier, dict[str, Any]]:
+    """Fit the classifiers, calibrate them, and choose one.
+
+    Parameters
+    ----------
+    X
+        Weighted training documents as rows, each with a known term.
+    members
+        Their classes, numbered from 0 without a gap.
+    labels
+        The names of the classes.
+    seed
+        Of every random choice.
+    limits
+        How much to learn from.
+
+    Returns
+    -------
+    tuple
+        The classifiers, and what is to be said of them: alpha, judged (how many documents were
+        held out), weights, accuracy and further share of each classifier, chosen.
+
+    Raises
+    ------
+    ValueError
+        No direction tells the classes apart.
+    """
+    # Machines are fitted in a lane of their own beside the rest, one after the other: they share
+    # a random generator, and the arrays must be the same bits each time. The limit on BLAS is
+    # here because limits that are set in two threads would not be lifted in order.
+    with one_blas_thread(), ThreadPoolExecutor(1) as lane:
+        folds = held_out_folds(X, members, seed, limits)
+        fitting = _Fitting(X, members, len(labels), seed, limits, lane)
+        whole = fitting.fit("auto")
+        parts = [fitting.fit(whole.alpha, fold.seen) for fold in folds]
+        scores = [
+            part.scores(X[fold.judged], len(labels))
+            for fold, part in zip(folds, parts, strict=True)
+        ]
+        machines = {name: machine.result() for name, machine in whole.machines.items()}
+    facts = _calibrated(scores, members, folds, len(labels))
+    found = Classifier(
+        tuple(labels),
+        whole.subspace,
+        members,
+        machines,
+        facts["weights"],
+        facts["chosen"],
+        facts["further"],
+    )
+    return found, {"alpha": whole.alpha, **facts}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """The map of some documents with what was learned on it, and the machines to come."""
+
+    alpha: float
+    members: Members
+    subspace: LabelledSubspace
+    machines: Mapping[str, Future[Machine]]
+
+    def scores(self, X: csr_array, n_classes: int) -> dict[str, Floats]:
+        """Score documents by each part."""
+        points = divided_by_lengths(X @ self.subspace.loadings)
+        scores = {
+            "centroid": points @ self.subspace.centroids.T,
+            "knn": neighbour_votes(points, self.subspace.vectors, self.members, n_classes),
+        }
+        for name, machine in self.machines.items():
+            scores[name] = machine.result().scores(X if name == "svm" else points)
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    X: csr_array
+    members: Members
+    n_classes: int
+    seed: int
+    limits: TrainingLimits
+    lane: ThreadPoolExecutor
+
+    def fit(self, alpha: float | str, rows: NDArray[np.integer[Any]] | None = None) -> _Fitted:
+        """Fit supervised RLPI and all that lies on it, to all documents or to some."""
+        from lpisearch.methods.rlpi import RLPI
+
+        X = self.X if rows is None else self.X[rows]
+        members = self.members if rows is None else self.members.of(rows)
+        machines: dict[str, Future[Machine]] = {}
+        if X.shape[1] * self.n_classes <= self.limits.svm_cells:
+            machines["svm"] = self.lane.submit(self._machine_on_terms, X, members)
+        labels = [classes.tolist() for classes in np.split(members.classes, members.starts[1:-1])]
+        rlpi = RLPI(self.n_classes, alpha=alpha, random_state=self.seed).fit(X, labels)
+        loadings = np.ascontiguousarray(rlpi.components_.T, np.float32)
+        vectors = divided_by_lengths(X @ loadings)
+        centroids = class_centres(vectors, members, self.n_classes)
+        machines["map-svm"] = self.lane.submit(
+            self._machine, vectors, members, self.limits.map_documents
+        )
+        subspace = LabelledSubspace(loadings, vectors, centroids)
+        return _Fitted(rlpi.alpha_, members, subspace, machines)
+
+    def _machine_on_terms(self, X: csr_array, members: Members) -> Machine:
+        most = int(self.limits.svm_weights * len(members.sizes) / max(X.nnz, 1))
+        return self._machine(X, members, most)
+
+    def _machine(self, X: Any, members: Members, most: int) -> Machine:
+        if most < len(members.sizes):
+            rng = np.random.default_rng(self.seed)
+            rows = np.sort(rng.permutation(len(members.sizes))[:most])
+            X, members = X[rows], members.of(rows)
+        return fit_machine(X, members, self.n_classes, self.seed)
+
+
+def _calibrated(
+    scores: list[dict[str, Floats]], members: Members, folds: list[Fold], n_classes: int
+) -> dict[str, Any]:
+    """Find the weights of each classifier, how much of what was held out it has right, the best.
+
+    Of those that are not clearly worse than the one with the most right, it is the one that gave
+    the true labels the most.
+    """
+    if not folds:
+        weights = {by: [1.0] * len(parts) for by, parts in CLASSIFIERS.items()}
+        none: dict[str, Any] = {"accuracy": {}, "further": {}}
+        return {"judged": 0, "weights": weights, "chosen": "centroid", **none}
+    together = {name: np.concatenate([each[name] for each in scores]) for name in scores[0]}
+    truth = members.of(np.concatenate([fold.judged for fold in folds])).shares(n_classes)
+    weights, right, surprises, further = {}, {}, {}, {}
+    for by, parts in CLASSIFIERS.items():
+        if not together.keys() >= set(parts):
+            continue
+        part_scores = [together[part] for part in parts]
+        weights[by] = best_weights(part_scores, truth)
+        shares = as_shares(weighted(part_scores, weights[by]))
+        right[by] = truth[np.arange(len(truth)), shares.argmax(axis=1)] > 0
+        surprises[by] = surprise(shares, truth)
+        further[by] = further_share(shares, truth > 0)
+    most = max(right.values(), key=np.mean)
+    good = [by for by, hits in right.items() if not _clearly_worse(hits, most)]
+    return {
+        "judged": len(truth),
+        "weights": weights,
+        "accuracy": {by: round(float(hits.mean()), 4) for by, hits in right.items()},
+        "chosen": min(good, key=surprises.__getitem__),
+        "further": further,
+    }
+
+
+def _clearly_worse(right: NDArray[np.bool_], most: NDArray[np.bool_]) -> bool:
+    losses = most.astype(np.float64) - right
+    return bool(losses.mean() > CLEAR * losses.std() / np.sqrt(len(losses)))
+
+
+FOLDS = 5
+ALL_FOLDS_UP_TO = 2000
+
+
+class Fold(NamedTuple):
+    """Rows that are learned from, and rows that are judged."""
+
+    seen: Rows
+    judged: Rows
+
+
+def held_out_folds(
+    X: csr_array, members: Members, seed: int, limits: TrainingLimits = LIMITS
+) -> list[Fold]:
+    """Cut documents into fifths by whole groups; of more than 2,000, hold out one part only.
+
+    Classes are in proportion, by the first document of each group. A part is left out if what
+    remains would have fewer than two classes.
+    """
+    rng = np.random.default_rng(seed)
+    count = len(members.sizes)
+    sample = np.sort(rng.permutation(count)[: limits.judged + limits.seen])
+    groups = _split_single_groups(near_duplicate_groups(X[sample]), members.of(sample))
+    firsts = np.unique(groups, return_index=True)[1]
+    first_classes = members.classes[members.starts[sample[firsts]]]
+    order = rng.permutation(len(firsts))
+    by_class = order[np.argsort(first_classes[order], kind="stable")]
+    parts = FOLDS
+    if count > ALL_FOLDS_UP_TO:
+        parts = max(FOLDS, -(-len(sample) // limits.judged))
+    part_of_group = np.empty(len(firsts), np.intp)
+    part_of_group[by_class] = np.arange(len(firsts)) % parts
+    judged_parts = range(parts) if count <= ALL_FOLDS_UP_TO else range(1)
+    part_of_row = part_of_group[groups]
+    folds = [
+        Fold(sample[part_of_row != part], sample[part_of_row == part]) for part in judged_parts
+    ]
+    return [fold for fold in folds if len(fold.judged) and _n_classes(members, fold.seen) > 1]
+
+
+def _split_single_groups(groups: Rows, members: Members) -> Rows:
+    """Take the only group of a class apart: held out as a whole it would leave nothing of it."""
+    rows = np.repeat(np.arange(len(groups)), members.sizes)
+    pairs = np.unique(np.stack([members.classes, groups[rows]]), axis=1)
+    single = np.bincount(pairs[0]) == 1
+    apart = np.unique(rows[single[members.classes]])
+    split = groups.copy()
+    split[apart] = groups.max(initial=0) + 1 + np.arange(len(apart))
+    return np.asarray(np.unique(split, return_inverse=True)[1])
+
+
+def _n_classes(members: Members, rows: Rows) -> int:
+    return len(np.unique(members.of(rows).classes))

@@ -1,0 +1,194 @@
+"""Db, status, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lpisearch.cli.commands import VerbCommand, VerbGroup
+from lpisearch.cli.output import (
+    Json,
+    note,
+    print_json,
+    print_pairs,
+    print_table,
+    say,
+    semantic_weight,
+    size,
+)
+from lpisearch.cli.progress import stage_line
+from lpisearch.messages import Message
+from lpisearch.model.codec import findings_record, status_record
+
+app = typer.Typer(
+    cls=VerbGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Upgrade, check and back up the library.",
+)
+
+
+@app.command(cls=VerbCommand)
+def upgrade(context: typer.Context, json: Json = False) -> None:
+    """Upgrade an older library to the current schema (any other command does this too)."""
+    done = context.obj.library.upgrade()
+    if json:
+        print_json(done)
+        return
+    say(f"{done['library']} is at schema {done['schema']}.")
+    if done["copy"]:
+        say(f"A copy of the old library is in {done['copy']}.")
+
+
+@app.command(cls=VerbCommand)
+def check(context: typer.Context, json: Json = False) -> None:
+    """Compare the database tables with the expected schema."""
+    differences = context.obj.library.schema_differences()
+    if json:
+        print_json({"ok": not differences, "differences": differences})
+    elif not differences:
+        say("The tables match the expected schema.")
+    else:
+        say("\n".join(differences))
+    if differences:
+        raise typer.Exit(1)
+
+
+@app.command(cls=VerbCommand)
+def backup(
+    context: typer.Context,
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="Backup file (default: a dated name next to the library)."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Back up the library, even while it is in use."""
+    copy = context.obj.library.back_up(target)
+    if json:
+        print_json({"copy": str(copy)})
+    else:
+        say(f"Copied to {copy}.")
+
+
+@app.command(cls=VerbCommand)
+def vector(
+    context: typer.Context,
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="A query, as for `lpisearch query`.")
+    ],
+    index: Annotated[str, typer.Option(metavar="NAME", help="Index to use.")] = "default",
+    json: Json = False,
+) -> None:
+    """Print the vector of a query in pgvector syntax."""
+    found = [
+        round(float(each), 7) for each in context.obj.library.vector(" ".join(text), index=index)
+    ]
+    if json:
+        print_json({"vector": found})
+    else:
+        say(f"[{','.join(map(str, found))}]")
+
+
+@app.command(cls=VerbCommand)
+def retokenise(
+    context: typer.Context,
+    language: Annotated[
+        str, typer.Option(metavar="auto|NAME", help="New language (default: the current one).")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Split all documents into words again, for example in another language."""
+    number = context.obj.library.retokenise(language)
+    if json:
+        print_json({"documents": number})
+    else:
+        say(f"Documents split into words again: {number:,}.")
+
+
+def status(context: typer.Context, json: Json = False) -> None:
+    """Show the contents and state of the library."""
+    found = context.obj.library.status()
+    if json:
+        print_json(status_record(found))
+        return
+    pairs: list[tuple[str, object]] = [
+        ("library", found["library"]),
+        ("documents", found["documents"]),
+        ("sources", found["sources"]),
+        ("labels", len(found["labels"])),
+        ("splits", ", ".join(f"{name} {n:,}" for name, n in found["splits"].items()) or "none"),
+        ("language", found["language"] or "not set"),
+        ("size", size(found["size_bytes"])),
+    ]
+    if found["unfinished"]:
+        pairs.append(("unfinished", f"{len(found['unfinished'])} files; ingest them again"))
+    print_pairs(pairs)
+    if found["indexes"]:
+        say()
+        columns = ("index", "method", "dims", "documents", "state", "classifier")
+        print_table(columns, _index_rows(found))
+    for index in found["indexes"]:
+        if "calibration" in index:
+            say(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
+        if index["note"]:
+            note(index["note"])
+    if not found["indexes"] and found["documents"]:
+        note("No index yet. Next: lpisearch index")
+    predicted = found["predicted"]
+    if found["labels"] or predicted:
+        names = dict.fromkeys((*found["labels"], *predicted))
+        rows = [(name, found["labels"].get(name, 0), predicted.get(name, "")) for name in names]
+        say()
+        heads = ("label", "documents", "predicted")
+        shown = len(heads) if predicted else 2
+        print_table(heads[:shown], [row[:shown] for row in rows])
+
+
+def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [
+        (
+            index["name"],
+            index["method"],
+            index.get("dims", "?"),
+            index.get("documents", "?"),
+            index["state"],
+            _classifier(index.get("classifier")),
+        )
+        for index in found["indexes"]
+    ]
+
+
+def _classifier(facts: dict[str, Any] | None) -> str:
+    """Name the classifier that was chosen, and how much it had right of what was held out."""
+    if not facts or "chosen" not in facts:
+        return "none"
+    right = facts["accuracy"].get(facts["chosen"])
+    return facts["chosen"] if right is None else f"{facts['chosen']} ({right:.1%} accurate)"
+
+
+def doctor(
+    context: typer.Context,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair what can be rebuilt from the documents.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Check the library for damage and suggest repairs."""
+    with stage_line() as line:
+        findings = context.obj.library.examine(repair=repair, on_stage=line.stage)
+    sound = all(finding.ok for finding in findings)
+    if json:
+        print_json(findings_record(findings))
+    else:
+        rows = [("ok" if one.ok else "BAD", one.check, one.detail) for one in findings]
+        print_table(("", "check", "result"), rows)
+        for finding in findings:
+            if finding.next_step:
+                note(Message(f"{finding.check}. Next: ", finding.next_step))
+    if not sound:
+        raise typer.Exit(1)

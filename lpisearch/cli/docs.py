@@ -1,0 +1,261 @@
+"""Docs, label."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lpisearch.cli import arguments
+from lpisearch.cli.arguments import (
+    Labels,
+    PathGlob,
+    Predicted,
+    Since,
+    Split,
+    Until,
+    Where,
+    filter_of,
+)
+from lpisearch.cli.commands import ExclusionsAsText, VerbCommand, VerbGroup
+from lpisearch.cli.output import (
+    Json,
+    note,
+    predicted_labels,
+    print_json,
+    print_pairs,
+    print_prose,
+    print_table,
+    say,
+)
+from lpisearch.cli.progress import stage_line
+from lpisearch.messages import Message, call, counted
+from lpisearch.model.codec import document_record, entry_record, label_record
+
+if TYPE_CHECKING:
+    from lpisearch.model.documents import Document, Entry
+
+
+app = typer.Typer(
+    cls=VerbGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="List, show, delete and export documents.",
+)
+
+
+@app.command("list", cls=VerbCommand)
+def list_(
+    context: typer.Context,
+    label: Labels = None,
+    predicted: Predicted = None,
+    path: PathGlob = "",
+    split: Split = "",
+    limit: Annotated[
+        int,
+        typer.Option(
+            "-n", "--limit", metavar="N", min=0, help="Number of documents to list (0: all)."
+        ),
+    ] = 0,
+    offset: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Skip the first N documents.")
+    ] = 0,
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="added|date|oldest|title|path|id", help="Sort order (date: newest first)."
+        ),
+    ] = "added",
+    json: Json = False,
+    fail_if_none: Annotated[
+        bool, typer.Option("--fail-if-none", help="Exit with status 1 if no documents match.")
+    ] = False,
+) -> None:
+    """List documents."""
+    wanted = filter_of(label, path, split, predicted=predicted)
+    entries, total = context.obj.library.listing(
+        wanted, limit=limit or -1, offset=offset, sort=sort
+    )
+    if json:
+        print_json([entry_record(entry) for entry in entries])
+    else:
+        _print_entries(entries, total)
+    if fail_if_none and not total:
+        raise typer.Exit(1)
+
+
+def _print_entries(entries: list[Entry], total: int) -> None:
+    rows = [
+        (one.id, one.title, ", ".join(one.labels), one.split, predicted_labels(one.predicted))
+        for one in entries
+    ]
+    print_table(("id", "title", "labels", "split", "predicted"), rows)
+    note(f"{len(entries):,} of {total:,} documents")
+
+
+@app.command(cls=VerbCommand)
+def show(
+    context: typer.Context,
+    document: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Document id or file path.",
+            autocompletion=arguments.documents,
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Show one document."""
+    library = context.obj.library
+    found = library.document(document)
+    if json:
+        print_json(document_record(found))
+        return
+    pairs = [
+        ("id", found.id or ""),
+        ("title", found.title),
+        ("labels", ", ".join(found.labels)),
+        ("predicted", predicted_labels(library.predicted(document))),
+        ("split", found.split),
+        ("date", found.date),
+        ("path", found.path),
+        ("sections", section_counts(found)),
+        *found.metadata.items(),
+    ]
+    print_pairs([(name, value) for name, value in pairs if value])
+    print_prose(f"\n{found.text}")
+
+
+@app.command(cls=VerbCommand)
+def delete(
+    context: typer.Context,
+    documents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Document ids or file paths.",
+            autocompletion=arguments.documents,
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Remove documents from the library. Files stay on disk; changed files are added again."""
+    number = context.obj.library.delete(*documents)
+    if json:
+        print_json({"removed": number})
+    else:
+        say(f"Documents removed: {number:,}.")
+
+
+@app.command(cls=VerbCommand)
+def export(
+    context: typer.Context,
+    target: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Output file (.jsonl); - writes to standard output."),
+    ] = "-",
+    label: Labels = None,
+    path: PathGlob = "",
+    split: Split = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the file even if it is not an export.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Export documents as JSON Lines; ingesting the file recreates the library."""
+    library = context.obj.library
+    wanted = filter_of(label, path, split)
+    if target != "-":
+        with stage_line() as line:
+            number = library.export(Path(target), wanted, force=force, on_stage=line.stage)
+        if json:
+            print_json({"documents": number, "file": target})
+        else:
+            note(f"{number:,} documents")
+    elif json:
+        lines = StringIO()
+        library.export(lines, wanted)
+        say(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
+    else:
+        note(f"{library.export(sys.stdout, wanted):,} documents")
+
+
+def section_counts(document: Document) -> str:
+    """Say how many sections of each kind a document has: "36 pages, 1 chapter"."""
+    kinds = Counter(section.kind for section in document.sections)
+    return ", ".join(f"{n:,} {kind}{'' if n == 1 else 's'}" for kind, n in kinds.items())
+
+
+_IDS = "lpisearch.ids"
+
+
+class LabelsAsText(ExclusionsAsText):
+    """Takes -label for a label to take away."""
+
+    words = "documents"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, and keep what stands after --: ids, however they begin."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_IDS] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+
+def label(
+    context: typer.Context,
+    documents: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DOCUMENT… +LABEL -LABEL",
+            autocompletion=arguments.labelled,
+            help="Document ids or paths; +LABEL adds a label, -LABEL removes one. After "
+            "--, all are ids.",
+        ),
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option("--add", metavar="LABEL", help="The same as +LABEL (repeatable)."),
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option("--remove", metavar="LABEL", help="The same as -LABEL (repeatable)."),
+    ] = None,
+    having: Labels = None,
+    predicted: Predicted = None,
+    path: PathGlob = "",
+    split: Split = "",
+    since: Since = "",
+    until: Until = "",
+    where: Where = None,
+    json: Json = False,
+) -> None:
+    """Add or remove labels by hand. These changes override labels from files, now and later.
+
+    +LABEL accepts a predicted label; -LABEL rejects it.
+    """
+    words = documents or []
+    came = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
+    went = [*(remove or ()), *(word[1:] for word in words if word.startswith("-"))]
+    names = [word for word in words if not word.startswith(("+", "-"))] + context.meta[_IDS]
+    wanted = filter_of(having, path, split, since, until, where, predicted)
+    report = context.obj.library.label(*names, add=came, remove=went, where=wanted)
+    if json:
+        print_json(label_record(report))
+        return
+    changes = [
+        f"{counted(number, 'label')} {done}"
+        for number, done in ((report.added, "added"), (report.removed, "removed"))
+        if number
+    ]
+    say(f"{counted(report.documents, 'document')}: {', '.join(changes) or 'no labels changed'}.")
+    if report.added or report.removed:
+        note(Message("Next: ", call("index"), "  (to learn from the new labels)"))
+
+
+label_app = typer.Typer(add_completion=False)
+label_app.command("label", cls=LabelsAsText)(label)

@@ -1,1 +1,0 @@
-"""`lpisearch evaluate` and its subcommands: measure search and classification."""

@@ -1,0 +1,304 @@
+"""Text, JSON, CSV, tables, notes, links.
+
+Results go to stdout; on a terminal as tables, in a pipe as lines of tab-separated values. All
+else goes to stderr. Nothing is printed past this module, so that every text is made harmless by
+`printable` on its way. Rich is imported only where something is drawn.
+
+Below this room an error names the field "dims" and the call `library.index(dims=5)` as data
+(`lpisearch.messages`); here alone they become what is typed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import textwrap
+from dataclasses import is_dataclass
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from lpisearch.messages import Call, Message, Option, as_options, printable
+from lpisearch.model.codec import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from lpisearch.model.documents import PredictedLabel
+
+
+Cell = TypeVar("Cell")
+_NARROWEST = 20
+OUTPUT = "Output"
+"""The heading of the options that say how a result is printed."""
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON only.", rich_help_panel=OUTPUT),
+]
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value on stdout."""
+    typer.echo(json_text(spoken_value(value), indent=2))
+
+
+def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = False) -> None:
+    """Print a text with its lines; with `aside` on stderr, as all that is not the result."""
+    if aside:
+        sys.stdout.flush()  # what is said of a result comes after it
+    shown = printable(spoken(text), lines=True)
+    typer.echo(typer.style(shown, bold=bold, dim=dim) if bold or dim else shown, err=aside)
+
+
+def pass_on(recorded: str) -> None:
+    """Print what the functions here printed into a record, as it is."""
+    sys.stdout.write(recorded)
+    sys.stdout.flush()
+
+
+def note(message: str) -> None:
+    """Say something beside the result; on a terminal lines are broken between words."""
+    say(_wrapped(spoken(message)) if sys.stderr.isatty() else message, aside=True)
+
+
+def print_prose(text: str) -> None:
+    """Print the text of a document: on a terminal broken between words, in a pipe as it is."""
+    say(_wrapped(text) if sys.stdout.isatty() else text)
+
+
+def _wrapped(text: str, indent: int = 0) -> str:
+    """Break long lines between words, where the terminal ends; what is indented stays so."""
+    width = max(get_terminal_size().columns - 1, _NARROWEST + indent)
+    lines = []
+    for line in text.splitlines():
+        begins = " " * max(indent, len(line) - len(line.lstrip()))
+        broken = textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=begins,
+            break_long_words=False,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+        )
+        lines += broken if len(line) > width else [line]
+    return "\n".join(lines)
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print comma-separated values that no spreadsheet takes for formulas."""
+    from lpisearch.model.report_text import csv_line
+
+    for row in (columns, *rows):
+        typer.echo(csv_line(row), nl=False)
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    title: str = "",
+    aside: bool = False,
+    numeric: Collection[str] = (),
+) -> None:
+    """Print rows: a table on a terminal, tab-separated lines with a header in a pipe.
+
+    With `aside` it goes to stderr, as all that is not the result. Columns of numbers are aligned
+    to the right, and so are those named `numeric`.
+    """
+    stream = sys.stderr if aside else sys.stdout
+    if not stream.isatty():
+        for row in (columns, *rows):
+            say("\t".join(_one_line(cell) for cell in row), aside=aside)
+        return
+    if not rows:
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    used = [at for at, column in enumerate(columns) if any(str(row[at]) for row in rows)]
+    columns, rows = _at(columns, used), [_at(row, used) for row in rows]
+    table = Table(
+        title=Text(printable(title)) if title else None,
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+        right = column in numeric or all(isinstance(cell, (int, float)) for cell in cells)
+        table.add_column(
+            Text(printable(column, lines=True)),
+            justify="right" if right else "left",
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*(Text(_shown(cell, lines=True)) for cell in row))
+    Console(stderr=aside).print(table)
+
+
+def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
+    """Print names and values, one pair a line."""
+    if not sys.stdout.isatty():
+        for name, value in pairs:
+            say(f"{_one_line(name)}\t{_one_line(value)}")
+        return
+    named = [(printable(name), value) for name, value in pairs]
+    width = max(len(name) for name, _ in named) + 2
+    for name, value in named:
+        lines = _wrapped(f"{name.ljust(width)}{_shown(value)}", width)
+        typer.echo(typer.style(lines[:width], dim=True) + lines[width:])
+
+
+def semantic_weight(calibration: dict[str, Any]) -> str:
+    """Say how much the subspace counts beside the words."""
+    if not calibration or calibration["safe"]:
+        return "1 (default: too few documents to learn it)"
+    lengths = sorted(calibration["weights"].items(), key=lambda pair: int(pair[0]))
+    shown = {length: f"{weight:.2g}" for length, weight in lengths}
+    weights = [f"{weight} at {length}" for length, weight in shown.items()]
+    said = f"{', '.join(weights)} words" if len({*shown.values()}) > 1 else min(shown.values())
+    return f"{said}, learned from {calibration['documents']:,} documents"
+
+
+def predicted_labels(predicted: Sequence[PredictedLabel]) -> str:
+    """Say what was predicted, marked by a question mark: "sailing? 83%"."""
+    return ", ".join(f"{each.label}? {each.confidence:.0%}" for each in predicted)
+
+
+def size(number: float) -> str:
+    """Return a number of bytes as people read it."""
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:  # noqa: PLR2004 (the step between units)
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def _at(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:
+    return [cells[place] for place in places]
+
+
+def _shown(cell: object, *, lines: bool = False) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else printable(_text(cell), lines=lines)
+
+
+def _text(cell: object) -> str:
+    return spoken(cell) if isinstance(cell, str) else str(cell)
+
+
+def _one_line(cell: object) -> str:
+    return " ".join(printable(_text(cell)).split())
+
+
+# A field is its option with dashes, but for these.
+_FLAGS = {
+    "k": "-k",
+    "number": "-n",
+    "wait_seconds": "--wait",
+    "max_document_bytes": "--max-size",
+    "measure": "MEASURE",
+    "settings": "--set",
+    "target": "FILE",
+    "key": "KEY",
+    "value": "VALUE",
+}
+_RANGES = {"subset_size"}  # written 50..500
+_VERBS = {
+    "entries": "docs list",
+    "delete": "docs delete",
+    "examine": "doctor",
+    "back_up": "db backup",
+    "retokenise": "db retokenise",
+    "vector": "db vector",
+}
+
+
+def spoken(text: str) -> str:
+    """Return a text as the command line says it."""
+    return text.said(_word) if isinstance(text, Message) else text
+
+
+def spoken_value(value: Any) -> Any:
+    """Return a JSON value with every text in it as the command line says it."""
+    if isinstance(value, str):
+        return spoken(value)
+    if isinstance(value, dict):
+        return {name: spoken_value(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [spoken_value(each) for each in value]
+    return value
+
+
+def flag(field: str) -> str:
+    """Return what is typed for a field: "subset_size" is --subset-size."""
+    return _FLAGS.get(field, f"--{field.replace('_', '-')}")
+
+
+def _word(part: Option | Call) -> str:
+    return shlex.join(_option(part)) if isinstance(part, Option) else _command(part)
+
+
+def _command(asked: Call) -> str:
+    if asked.verb == "open":
+        return f"lpisearch --db {' '.join(asked.arguments)} …"
+    if asked.verb == "settings":
+        return f"lpisearch config set {' '.join(asked.arguments)}"
+    if asked.verb == "help":
+        return " ".join(["lpisearch", *asked.arguments, "--help"])
+    options = [word for option in asked.options for word in _option(option)]
+    verb = _VERBS.get(asked.verb, asked.verb).split()
+    return shlex.join(["lpisearch", *verb, *asked.arguments, *options])
+
+
+def _option(option: Option) -> list[str]:
+    from lpisearch.model.documents import Filter, as_conditions
+
+    name, value = flag(option.name), option.value
+    if isinstance(value, Filter):
+        return [word for condition in as_conditions(value) for word in (name, condition)]
+    if isinstance(value, dict):
+        return [word for key, each in value.items() for word in (name, f"{key}={_plain(each)}")]
+    if is_dataclass(value):
+        return [word for each in as_options(value) for word in _option(each)]
+    if isinstance(value, tuple):
+        value = (".." if option.name in _RANGES else ",").join(map(str, value))
+    return [name] if value is None or value is True else [name, str(value)]
+
+
+def _plain(value: Any) -> str:
+    """Write a setting as it is typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
+_WITHOUT = ("dumb", "linux", "vt", "eterm", "emacs")
+_FIRST_VTE = 5000  # GNOME's terminals before 0.50 showed such links as rubbish
+
+
+def can_link() -> bool:
+    """Tell whether the terminal takes links: nearly all do, or pass over them.
+
+    `FORCE_HYPERLINK` set to 1 or 0 decides, as in other programs.
+    """
+    forced = os.environ.get("FORCE_HYPERLINK")
+    if forced is not None:
+        return forced != "0"
+    terminal = os.environ.get("TERM", "dumb").lower()
+    if not sys.stdout.isatty() or terminal.startswith(_WITHOUT):
+        return False
+    version = os.environ.get("VTE_VERSION", "")
+    return not version.isdecimal() or int(version) >= _FIRST_VTE
+
+
+def link_to(path: str, page: str = "") -> str:
+    """Return the address of a file, and of a page in it; "" where there is none to follow."""
+    file = Path(path) if path else None
+    if file is None or not file.is_absolute() or not can_link():
+        return ""
+    address = file.as_uri()
+    is_pdf = file.suffix.lower() == ".pdf" and page.isdecimal()
+    return f"{address}#page={page}" if is_pdf else address

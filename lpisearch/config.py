@@ -1,0 +1,387 @@
+"""Preference files: read, check, write, where found.
+
+What stands beside the library goes before the person's own; what is said in a call goes before
+both. Reading gives each value with the file and the line that it is from.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import BadOption, BadPreference, LpiSearchError, PreferencesUnwritable
+from lpisearch.files import whole_file
+from lpisearch.location import FILE_BESIDE, Address, place_of
+from lpisearch.messages import nearest, system_reason
+from lpisearch.options import IndexOptions, SearchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tomlkit import TOMLDocument
+
+    from lpisearch.location import Place
+
+
+_OWN_FILE = "config.toml"
+_PROGRAM = "lpisearch"
+_WHOLE, _NUMBER, _TEXT, _PATH, _LIST = "a whole number", "a number", "a text", "a path", "a list"
+_AUTO = "auto"
+_TABLE = re.compile(r"\s*\[([^\]]*)\]\s*(#.*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be set.
+
+    Attributes
+    ----------
+    kind
+        What its value is.
+    default
+        What holds where it is not set, as it would be written.
+    help
+        What it is, in a few words.
+    auto
+        Whether it may be "auto".
+    choices
+        All that it may be; any, if empty.
+    own
+        Whether it holds for the person alone, and not for whoever opens a library: a path or a
+        command that came with somebody's library must not be followed.
+    """
+
+    kind: str
+    default: Any
+    help: str
+    auto: bool = False
+    choices: tuple[str, ...] = ()
+    own: bool = False
+
+
+_SEARCH, _INDEX = SearchOptions(), IndexOptions()
+KEYS: Mapping[str, Key] = {
+    "library": Key(_PATH, "lpisearch.db", "Default library.", own=True),
+    "opener": Key(
+        _TEXT, "", "Command that opens a result; {file} and {page} are filled in.", own=True
+    ),
+    "k": Key(_WHOLE, _SEARCH.k, "Number of results."),
+    "by": Key(_TEXT, _SEARCH.by, "Ranking mode.", choices=("hybrid", "semantic", "lexical")),
+    "exclude": Key(_LIST, [], "Files never to ingest, in .gitignore syntax."),
+    "index.method": Key(_TEXT, _INDEX.method, "Index method."),
+    "index.dims": Key(_WHOLE, _AUTO, "Number of dimensions.", auto=True),
+    "index.alpha": Key(_NUMBER, _AUTO, "Ridge regularisation strength.", auto=True),
+    "index.weighting": Key(_TEXT, _INDEX.weighting, "Term weighting."),
+    "index.neighbours": Key(
+        _WHOLE, _INDEX.neighbours, "Number of nearest neighbours per document."
+    ),
+    "index.graph": Key(_TEXT, _INDEX.graph, "How neighbours are chosen."),
+    "index.radius": Key(_NUMBER, None, "Maximum distance between neighbours."),
+    "index.labels": Key(
+        _TEXT, _INDEX.labels, "Whether documents with the same label are neighbours."
+    ),
+    "index.train": Key(_TEXT, _INDEX.train, "Documents to train `classify` on."),
+    "index.seed": Key(_WHOLE, _INDEX.seed, "Random seed."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A value, and where it was set."""
+
+    value: Any
+    file: Path
+    line: int | None = None
+
+    @property
+    def origin(self) -> str:
+        """Name the file, and the line if it is known."""
+        return f"{self.file}, line {self.line}" if self.line else str(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What holds: by key, what each file says of it, the person's own first."""
+
+    said: Mapping[str, tuple[Preference, ...]] = field(default_factory=dict)
+
+    def get(self, key: str) -> Preference | None:
+        """Return what goes before all else that is said of a key; None if nothing is."""
+        return self.said[key][-1] if key in self.said else None
+
+    def below(self, table: str) -> dict[str, Preference]:
+        """Return what holds of the keys of a table, by their last name."""
+        names = {key: key.removeprefix(f"{table}.") for key in self.said if key != table}
+        return {name: self.said[key][-1] for key, name in names.items() if name != key}
+
+    def all_of(self, key: str) -> list[Any]:
+        """Return the members of a list, of every file that has them."""
+        return [member for one in self.said.get(key, ()) for member in one.value]
+
+
+def own_file() -> Path:
+    """Return where the person's own file is, or would be."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_PROGRAM, appauthor=False) / _OWN_FILE
+
+
+def file_beside(library: Place) -> Path:
+    """Return where the file beside a library is, or would be.
+
+    Raises
+    ------
+    LpiSearchError
+        Nothing lies beside a library of a server.
+    """
+    if isinstance(library, Address):
+        raise LpiSearchError(
+            f"{library} has no folder for a settings file.", "set it in your user config file"
+        )
+    return library.parent / FILE_BESIDE
+
+
+def read_preferences(library: Place | None = None) -> Preferences:
+    """Read the person's own file, and the one beside a library.
+
+    Raises
+    ------
+    BadPreference
+        A file cannot be read, or something in it means nothing.
+    """
+    said: dict[str, tuple[Preference, ...]] = {}
+    files = [(own_file(), True)]
+    if library is not None and not isinstance(library, Address):
+        files.append((file_beside(library), False))
+    for path, own in files:
+        for key, preference in _read(path, own=own):
+            said[key] = (*said.get(key, ()), preference)
+    return Preferences(said)
+
+
+def standing_library() -> Preference | None:
+    """Return the library that the person wants from any folder; None if none was set.
+
+    Raises
+    ------
+    BadPreference
+    """
+    found = read_preferences().get("library")
+    if found is None:
+        return None
+    place = place_of(found.value)
+    if isinstance(place, Path):
+        place = found.file.parent / place.expanduser()
+    return Preference(place, found.file, found.line)
+
+
+def check_value(
+    key: str, value: Any, file: Path, line: int | None = None, *, own: bool = True
+) -> None:
+    """Refuse a key that is not known, or a value that it cannot have.
+
+    Parameters
+    ----------
+    key, value
+        What is set.
+    file, line
+        Where.
+    own
+        Whether that is the person's own file.
+
+    Raises
+    ------
+    BadPreference
+    """
+    known = KEYS.get(key)
+    if known is None:
+        raise BadPreference(file, line, f"unknown setting “{key}”{nearest(key, KEYS)}", KEYS)
+    if known.own and not own:
+        reason = f"“{key}” is a user setting; put it in {own_file()}"
+        raise BadPreference(file, line, reason)
+    if (known.auto and value == _AUTO) or _is_a(known.kind, value):
+        if known.choices and value not in known.choices:
+            raise BadPreference(file, line, f"invalid value “{value}” for “{key}”", known.choices)
+        return
+    wanted = f"{_AUTO} or {known.kind}" if known.auto else known.kind
+    raise BadPreference(file, line, f"“{key}” must be {wanted}, not {value!r}")
+
+
+def _is_a(kind: str, value: Any) -> bool:
+    if kind == _LIST:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind in {_TEXT, _PATH}:
+        return isinstance(value, str) and bool(value)
+    if isinstance(value, bool):
+        return False
+    if kind == _WHOLE:
+        return isinstance(value, int) and value >= 0
+    return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
+
+
+def _read(path: Path, *, own: bool) -> Iterator[tuple[str, Preference]]:
+    try:
+        text = path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise BadPreference(path, None, system_reason(error)) from error
+    except UnicodeDecodeError as error:
+        raise BadPreference(path, None, "not valid UTF-8") from error
+    for key, value in _flat(_parsed(path, text)):
+        line = _line_of(key, text)
+        check_value(key, value, path, line, own=own)
+        yield key, Preference(value, path, line)
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadPreference(path, None, f"not valid TOML: {error}") from error
+
+
+def _flat(values: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and f"{table}{name}" not in KEYS:
+            yield from _flat(value, f"{table}{name}.")
+        else:
+            yield f"{table}{name}", value
+
+
+def _line_of(key: str, text: str) -> int | None:
+    """Return the line that sets a key; None where it is written in a way that is not looked for."""
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if heading := _TABLE.match(line):
+            table = f"{heading[1].strip()}."
+        name = line.partition("=")[0].strip().replace('"', "")
+        if name and table + name == key:
+            return number
+    return None
+
+
+_HEAD = "# lpisearch settings\n\n"
+
+
+def set_preference(file: Path, key: str, words: Sequence[str], *, own: bool = True) -> Any:
+    """Set a key to what was typed; return it as it was written.
+
+    Parameters
+    ----------
+    file
+        Of settings; made if there is none.
+    key, words
+        What is set, and to what.
+    own
+        Whether the file is the person's own.
+
+    Raises
+    ------
+    BadOption
+        There is no such key, or it cannot have the value.
+    BadPreference, PreferencesUnwritable
+        The file cannot be understood, or written.
+    """
+    value = _typed(key, words, own=own)
+    document = _opened(file)
+    *tables, name = key.split(".")
+    table: Any = document
+    for each in tables:
+        table = table.setdefault(each, {})
+    table[name] = value
+    _write(file, document)
+    return value
+
+
+def unset_preference(file: Path, key: str) -> bool:
+    """Remove a key; tell whether it was there.
+
+    Raises
+    ------
+    BadOption, BadPreference, PreferencesUnwritable
+    """
+    _check_key(key)
+    document = _opened(file)
+    *tables, name = key.split(".")
+    table: Any = document
+    for each in tables:
+        table = table.get(each, {})
+    if name not in table:
+        return False
+    del table[name]
+    if tables and not table:
+        del document[tables[0]]
+    _write(file, document)
+    return True
+
+
+def _check_key(key: str) -> None:
+    if key not in KEYS:
+        raise BadOption("key", f"unknown setting “{key}”{nearest(key, KEYS)}", KEYS)
+
+
+def _typed(key: str, words: Sequence[str], *, own: bool) -> Any:
+    """Return the value that words mean for a key.
+
+    Raises
+    ------
+    BadOption
+    """
+    _check_key(key)
+    value = list(words) if isinstance(KEYS[key].default, list) else _single(key, words)
+    try:
+        check_value(key, value, Path(), own=own)
+    except BadPreference as error:
+        reason = error.what.partition(": ")[2].removesuffix(".")
+        raise BadOption("value", reason, KEYS[key].choices) from None
+    return value
+
+
+def _single(key: str, words: Sequence[str]) -> Any:
+    if len(words) != 1:
+        raise BadOption("value", f"“{key}” takes one value")
+    text = words[0]
+    if KEYS[key].kind == "a path":
+        place = place_of(text)
+        if isinstance(place, Path):  # it is meant from any folder
+            return os.path.abspath(place.expanduser())  # noqa: PTH100 (links stay)
+        if place.secrets:
+            raise BadOption("value", "do not store passwords in a config file; use ~/.pgpass")
+    for kind in (int, float):
+        if "number" in KEYS[key].kind:
+            with suppress(ValueError):
+                return kind(text)
+    return text
+
+
+def _opened(file: Path) -> TOMLDocument:
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    try:
+        return tomlkit.parse(file.read_bytes().decode())
+    except FileNotFoundError:
+        return tomlkit.parse(_HEAD)
+    except (ParseError, UnicodeDecodeError) as error:
+        raise BadPreference(file, None, f"not valid TOML: {error}") from error
+    except OSError as error:
+        raise PreferencesUnwritable(file, system_reason(error)) from error
+
+
+def _write(file: Path, document: TOMLDocument) -> None:
+    """Write the file whole or not at all; a link to it stays a link."""
+    target = Path(os.path.realpath(file))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(target) as stream:
+            stream.write(document.as_string().encode())
+    except OSError as error:
+        raise PreferencesUnwritable(file, system_reason(error)) from error

@@ -1,0 +1,436 @@
+"""Labelled collections and where they come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lpisearch.errors import NothingToEvaluate
+from lpisearch.index.projection import AUTO
+from lpisearch.index.snapshot import entry_named
+from lpisearch.index.status import rebuild_command
+from lpisearch.messages import Message, are, call, have, quoted
+from lpisearch.model.documents import Filter
+from lpisearch.readers.matrices import read_matrix
+from lpisearch.storage.integrity import fingerprint
+from lpisearch.storage.metadata import TOKENISER
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.vocabulary import VocabularyLimits
+from lpisearch.text.weighting import DEFAULT_WEIGHTING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.index.session import Session
+    from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.options import EvaluateOptions
+    from lpisearch.storage.metadata import IndexEntry
+    from lpisearch.storage.store import Snapshot
+
+    Rows = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Collection:
+    """Documents as counts of terms (rows; the papers write them as columns), with their labels.
+
+    Attributes
+    ----------
+    name
+        For people.
+    counts
+        Documents x all terms. Which of them are used is chosen by those who learn.
+    labels, splits
+        Of each document; either may be empty.
+    terms
+        The name of each column, or () where the source has none.
+    keys
+        Of the documents in the library, or () for a file.
+    weighting
+        What is used unless another is asked for.
+    limits
+        Which terms are kept by those who learn.
+    fingerprint
+        Equal for equal documents and labels.
+    tokeniser
+        The settings that cut the words, where there are words.
+    notes
+        What was left out on the way.
+    """
+
+    name: str
+    counts: csr_array
+    labels: tuple[tuple[str, ...], ...]
+    splits: tuple[str, ...]
+    terms: tuple[str, ...]
+    keys: tuple[int, ...]
+    weighting: str
+    limits: VocabularyLimits
+    fingerprint: str
+    tokeniser: TokeniserSettings | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def single_labels(self) -> list[str]:
+        """The first label of each document, "" without one."""
+        return [own[0] if own else "" for own in self.labels]
+
+    def of(self, rows: Sequence[int] | Rows) -> Collection:
+        """Return some of the documents."""
+        places = np.asarray(rows, np.int64)
+        chosen = places.tolist()
+        return replace(
+            self,
+            counts=self.counts[places],
+            labels=tuple(self.labels[row] for row in chosen),
+            splits=tuple(self.splits[row] for row in chosen),
+            keys=tuple(self.keys[row] for row in chosen) if self.keys else (),
+        )
+
+
+def library_collection(session: Session) -> Collection:
+    """Count the terms of all documents of a library.
+
+    Raises
+    ------
+    LibraryError, NothingToEvaluate
+    """
+    from lpisearch.text.vocabulary import count_all_terms
+
+    keys: list[int] = []
+    hashes: list[bytes] = []
+
+    def shards(snapshot: Snapshot) -> Iterator[list[str]]:
+        for shard in snapshot.corpus.shards(Filter()):
+            keys.extend(shard.keys)
+            hashes.extend(shard.hashes)
+            yield shard.tokens
+
+    with session.reading() as snapshot:
+        terms, counted = count_all_terms(shards(snapshot))
+        named = snapshot.labels.by_key(Filter())
+        split = snapshot.labels.splits_by_key(Filter())
+        stored = snapshot.settings.get(TOKENISER) or {}
+    if not keys:
+        raise NothingToEvaluate("The library has no documents.", call("ingest", "PATH"))
+    terms, counts = _in_order(terms, counted.matrix)
+    labels = tuple(tuple(named.get(key, ())) for key in keys)
+    splits = tuple(split.get(key, "") for key in keys)
+    return Collection(
+        name=session.path.name,
+        counts=counts,
+        labels=labels,
+        splits=splits,
+        terms=terms,
+        keys=tuple(keys),
+        weighting=DEFAULT_WEIGHTING,
+        limits=VocabularyLimits(),
+        fingerprint=_digest(hashes, labels, splits),
+        tokeniser=TokeniserSettings.from_dict(stored),
+    )
+
+
+def _in_order(terms: Sequence[str], counts: csr_array) -> tuple[tuple[str, ...], csr_array]:
+    """Order terms by the alphabet, so that no document has a say in the order of the others'."""
+    from scipy.sparse import csr_array
+
+    order = sorted(range(len(terms)), key=terms.__getitem__)
+    places = np.empty(len(terms), counts.indices.dtype)
+    places[order] = np.arange(len(terms))
+    ordered = csr_array((counts.data, places[counts.indices], counts.indptr), shape=counts.shape)
+    ordered.sort_indices()
+    return tuple(terms[column] for column in order), ordered
+
+
+def labelled(collection: Collection) -> Collection:
+    """Keep the documents that have a label and a word.
+
+    Raises
+    ------
+    NothingToEvaluate
+        None has, or all have the same one.
+    """
+    sizes = np.diff(collection.counts.indptr)
+    rows = [row for row, own in enumerate(collection.labels) if own and sizes[row]]
+    without = sum(not own for own in collection.labels)
+    notes = list(collection.notes)
+    if without:
+        notes.append(f"{have(without, 'document')} no label (skipped).")
+    if wordless := len(collection) - len(rows) - without:
+        notes.append(f"{have(wordless, 'document')} no words (skipped).")
+    names = {name for row in rows for name in collection.labels[row]}
+    if not names and without < len(collection):
+        raise NothingToEvaluate(
+            "No labelled document contains any words.",
+            Message(call("entries"), "  (lists the documents)"),
+        )
+    if not names:
+        raise NothingToEvaluate(
+            "No document has a label to compare with.",
+            Message("add labels to the documents: ", call("ingest", "PATH", labels="folder")),
+        )
+    if len(names) == 1:
+        raise NothingToEvaluate(
+            f"All labelled documents have the same label, {quoted([*names])}; at least "
+            "two labels are needed.",
+            Message("add documents with another label: ", call("ingest", "PATH")),
+        )
+    return replace(collection.of(rows), notes=tuple(notes))
+
+
+def single_labelled(collection: Collection, largest: int | None = None) -> Collection:
+    """Keep the documents with just one label, as the papers do, and the largest classes.
+
+    Raises
+    ------
+    NothingToEvaluate
+    """
+    known = labelled(collection)
+    rows = [row for row, own in enumerate(known.labels) if len(own) == 1]
+    notes = list(known.notes)
+    if len(rows) < len(known):
+        several = len(known) - len(rows)
+        notes.append(f"{have(several, 'document')} more than one label (skipped).")
+    sizes = Counter(known.labels[row][0] for row in rows)
+    if largest is not None and largest < len(sizes):
+        kept = set(sorted(sizes, key=lambda name: (-sizes[name], name))[:largest])
+        rows = [row for row in rows if known.labels[row][0] in kept]
+        notes.append(f"Using only the {largest:,} largest of {len(sizes):,} classes.")
+    if len({known.labels[row][0] for row in rows}) < 2:  # noqa: PLR2004 (to tell apart takes two)
+        raise NothingToEvaluate(
+            "Fewer than two classes have documents with just one label.",
+            Message(call("status"), "  (lists the labels)"),
+        )
+    return replace(known.of(rows), notes=tuple(notes))
+
+
+def has_several(collection: Collection) -> bool:
+    """Tell whether a document has more than one label."""
+    return any(len(own) > 1 for own in collection.labels)
+
+
+def matrix_collection(path: Path) -> Collection:
+    """Read the collection of a file of a matrix.
+
+    Raises
+    ------
+    MatrixUnreadable
+    """
+    matrix = read_matrix(path)
+    counts = matrix.counts
+    names = ["\x1f".join(own).encode() for own in matrix.labels]
+    parts = (counts.data, counts.indices, counts.indptr)
+    return Collection(
+        name=path.name,
+        counts=counts,
+        labels=matrix.labels,
+        splits=("",) * len(names),
+        terms=(),
+        keys=(),
+        weighting="tf",  # published matrices are used as they are, at unit length
+        limits=VocabularyLimits(min_df=1, max_terms=None),
+        fingerprint=digest_of([*(part.tobytes() for part in parts), *names]),
+    )
+
+
+def digest_of(parts: Sequence[bytes]) -> str:
+    """Return a digest of some bytes."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _digest(hashes: Sequence[bytes], labels: Sequence[Sequence[str]], splits: Sequence[str]) -> str:
+    said = ("\x1f".join([*own, split]).encode() for own, split in zip(labels, splits, strict=True))
+    return digest_of([*hashes, *said])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StoredVectors:
+    """The documents as an index in use has them.
+
+    Attributes
+    ----------
+    method, dims
+        Of the index.
+    vectors
+        Documents as rows at unit length.
+    places
+        The row of each document, by its key in the library.
+    notes
+        What is to be known of them.
+    """
+
+    method: str
+    dims: int
+    vectors: NDArray[np.float32]
+    places: dict[int, int]
+    notes: tuple[str, ...]
+
+    def of(self, keys: Sequence[int]) -> NDArray[np.float32]:
+        """Return the vectors of documents."""
+        return np.asarray(self.vectors[[self.places[key] for key in keys]])
+
+    def known(self, collection: Collection) -> Collection:
+        """Keep the documents that the index has."""
+        rows = [row for row, key in enumerate(collection.keys) if key in self.places]
+        missing = len(collection) - len(rows)
+        if not missing:
+            return collection
+        if not rows:
+            raise NothingToEvaluate(
+                "None of the labelled documents is in the index.", call("index")
+            )
+        said = f"{are(missing, 'document')} not in the index (skipped)."
+        return replace(collection.of(rows), notes=(*collection.notes, said))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EvaluationInput:
+    """A library or a file, read once.
+
+    Attributes
+    ----------
+    session
+        The library.
+    collection
+        Its documents, or those of the file.
+    has_index
+        Whether it is a library: a file has no index.
+    """
+
+    session: Session
+    collection: Collection
+    has_index: bool
+
+    @classmethod
+    def open(cls, session: Session, options: EvaluateOptions) -> EvaluationInput:
+        """Read the documents.
+
+        Raises
+        ------
+        LibraryError, MatrixUnreadable, NothingToEvaluate
+        """
+        if options.matrix is not None:
+            return cls(session, matrix_collection(options.matrix), has_index=False)
+        return cls(session, library_collection(session), has_index=True)
+
+    def entry(self, name: str) -> IndexEntry | None:
+        """Return what the library says of an index; None if it has no default one.
+
+        Raises
+        ------
+        IndexNotFound
+        """
+        if not self.has_index:
+            return None
+        with self.session.reading() as snapshot:
+            return entry_named(snapshot, name)
+
+    def stored_vectors(self, name: str) -> StoredVectors | None:
+        """Open the vectors of an index; None if there is none.
+
+        Raises
+        ------
+        IndexNotFound, IndexDamaged, IndexTooNew
+        """
+        found = index_in_use(self.session, name) if self.has_index else None
+        if found is None:
+            return None
+        index, notes = found.opened, list(found.notes)
+        if found.entry.spec.labels == "use":
+            notes.append("The index was trained on the labels it is compared with here.")
+        rows: list[int] = index.document_rows.tolist()
+        places = {key: place for place, key in enumerate(rows)}
+        vectors = index.vectors
+        return StoredVectors(index.manifest.method, vectors.shape[1], vectors, places, tuple(notes))
+
+
+class InUse(NamedTuple):
+    """An index of a library, what the library says of it, and what is to be known of it."""
+
+    opened: SubspaceIndex
+    entry: IndexEntry
+    notes: tuple[str, ...]
+
+
+def index_in_use(session: Session, name: str) -> InUse | None:
+    """Open an index of a library; None if it has no default one.
+
+    Raises
+    ------
+    IndexNotFound, IndexDamaged, IndexTooNew
+    """
+    with session.indexes.reading(name) as reading:
+        if reading.trouble is not None:
+            raise reading.trouble
+        if reading.opened is None:
+            return None
+        index, entry = reading.opened.index, reading.opened.entry
+        hashes = reading.snapshot.corpus.content_hashes(entry.spec.where)
+    notes: tuple[str, ...] = ()
+    if fingerprint(hashes) != entry.fingerprint:
+        command = rebuild_command(entry.spec)
+        notes = (
+            Message(
+                "The index is out of date: documents were added, changed or removed. Next: ",
+                command,
+            ),
+        )
+    return InUse(index, entry, notes)
+
+
+def library_state(session: Session) -> str:
+    """Return a digest of all that an evaluation reads from a library.
+
+    Raises
+    ------
+    LibraryError
+    """
+    with session.reading() as snapshot:
+        parts: list[object] = [
+            sorted(snapshot.documents.ids().items()),
+            sorted(snapshot.corpus.content_hashes(Filter()).items()),
+            sorted(snapshot.labels.by_key(Filter()).items()),
+            sorted(snapshot.labels.splits_by_key(Filter()).items()),
+            snapshot.settings.get(TOKENISER),
+            [(entry.name, entry.folder) for entry in snapshot.indexes.entries()],
+        ]
+    return digest_of([repr(part).encode() for part in parts])
+
+
+def index_options(source: EvaluationInput, options: EvaluateOptions) -> tuple[EvaluateOptions, str]:
+    """Take what an index was built with where nothing else is asked for; name its method.
+
+    Returns
+    -------
+    tuple
+        The options, and the method: "rlpi" if there is no index.
+    """
+    entry = None if options.methods else source.entry(options.index)
+    if entry is None:
+        return options, "rlpi"
+    asked = entry.spec
+    return replace(
+        options,
+        alpha=options.alpha if options.alpha is not None else asked.alpha,
+        weighting=options.weighting or asked.weighting,
+        neighbours=asked.neighbours,
+        graph=AUTO if asked.labels == "use" else asked.graph,
+        radius=asked.radius,
+        edge_weights=asked.edge_weights,
+        settings=asked.settings,
+    ), entry.method

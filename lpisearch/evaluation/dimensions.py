@@ -1,0 +1,284 @@
+"""Dimensions of a sparse map; graph spectrum.
+
+The eigenvalues of methods side by side, as figure 1 of olpi-2005 has them: f(a) = 1 - λ is the
+locality preserving function, 0 where neighbours have the same place. And the bounds of theorem 3
+of lpfl-2012: what the best m terms can reach, before they are chosen.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.evaluation.figures import as_report
+from lpisearch.evaluation.representations import (
+    TERMS,
+    TermWeights,
+    check_options,
+    chosen_methods,
+    represent,
+)
+from lpisearch.graphs.base import GRAPHS
+from lpisearch.index.build import fit_index
+from lpisearch.index.checkpoint import Stages
+from lpisearch.index.snapshot import entry_named
+from lpisearch.messages import Message, call
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
+from lpisearch.model.answers import Dimension, DimensionDocument, DimensionReport, DimensionWord
+from lpisearch.model.reports import Figure, Series, Table
+from lpisearch.options import IndexOptions
+from lpisearch.search.passages import written_forms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.evaluation.cache import Cells
+    from lpisearch.evaluation.collection import Collection, EvaluationInput
+    from lpisearch.index.session import Session
+    from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.model.documents import Details
+    from lpisearch.model.reports import Cell, Report
+    from lpisearch.options import DimensionOptions, EvaluateOptions
+    from lpisearch.storage.store import Snapshot
+
+
+# How a stem is written is looked up in so many of its documents, in the beginning of each.
+# So many times as many documents are looked up as are shown: some may have been deleted.
+_SPARE = 10
+
+
+def show_dimensions(
+    session: Session,
+    options: DimensionOptions,
+    on_stage: Callable[[str], None] = lambda _name: None,
+) -> DimensionReport:
+    """Give the dimensions of a sparse map by their words and typical documents.
+
+    An index of that name and method is used as it is. Otherwise the map is learned with the
+    defaults of `lpisearch index --method`, and nothing is stored.
+
+    Raises
+    ------
+    BadOption, NothingToIndex, IndexNotFound, IndexDamaged, LibraryError
+    """
+    _check(options)
+    index, is_stored = _index(session, options, on_stage)
+    count = min(options.dims, index.loadings.shape[1])
+    with session.store.reading() as snapshot:
+        dimensions = [_dimension(index, at, snapshot, options) for at in range(count)]
+    return DimensionReport(
+        method=options.method,
+        index=options.index if is_stored else "",
+        documents=len(index.document_rows),
+        terms=len(index.vocabulary),
+        dimensions=tuple(dimensions),
+    )
+
+
+def _check(options: DimensionOptions) -> None:
+    readable = [name for name, method in CATALOGUE.items() if method.has_few_words]
+    if options.method not in CATALOGUE:
+        raise BadOption("method", f"unknown method “{options.method}”", readable)
+    if options.method not in readable:
+        raise BadOption(
+            "method", f"{options.method} is not a sparse method (few words per dimension)", readable
+        )
+    if options.dims < 1:
+        raise BadOption("dims", f"must be at least 1, not {options.dims}")
+    if options.terms < 0 or options.documents < 0:
+        raise BadOption(("terms", "documents"), "must be 0 or more")
+
+
+def _index(
+    session: Session, options: DimensionOptions, on_stage: Callable[[str], None]
+) -> tuple[SubspaceIndex, bool]:
+    """Open the index if it is of this method, else learn the map; say which it was."""
+    with session.store.reading() as snapshot:
+        entry = entry_named(snapshot, options.index)
+    if entry is not None and entry.method == options.method:
+        return session.index(options.index), True
+    wanted = IndexOptions(method=options.method, seed=options.seed, train="none")
+    return fit_index(session.path, wanted, Stages(on_stage)), False
+
+
+def _dimension(
+    index: SubspaceIndex, at: int, snapshot: Snapshot, options: DimensionOptions
+) -> Dimension:
+    ends = [_End(index, at, sign, snapshot) for sign in (1, -1)]
+    above, below = (end.words(options.terms) for end in ends)
+    spectrum = index.eigenvalues
+    documents_above, documents_below = (end.documents(options.documents) for end in ends)
+    return Dimension(
+        number=at + 1,
+        eigenvalue=0.0 if spectrum is None else float(spectrum[at]),
+        words=int(np.count_nonzero(index.loadings[:, at])),
+        above=above,
+        below=below,
+        documents_above=documents_above,
+        documents_below=documents_below,
+    )
+
+
+class _End:
+    """One end of a dimension: where loadings and cosines have this sign."""
+
+    def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: Snapshot) -> None:
+        self.index, self.sign, self.snapshot = index, sign, snapshot
+        self.loadings = sign * np.asarray(index.loadings[:, at], dtype=np.float64)
+        self.cosines = sign * np.asarray(index.places.column(at), dtype=np.float64)
+
+    def words(self, count: int) -> tuple[DimensionWord, ...]:
+        """Return the strongest words, as the documents write them."""
+        stems = self.index.vocabulary.terms
+        strongest = _largest(self.loadings, count)
+        named = [stems[term] for term in strongest]
+        forms = written_forms(self.index, self.snapshot, named, self.cosines)
+        return tuple(
+            DimensionWord(
+                forms.get(stems[term], stems[term]), self.sign * float(self.loadings[term])
+            )
+            for term in strongest
+        )
+
+    def documents(self, count: int) -> tuple[DimensionDocument, ...]:
+        """Return the documents nearest to the end, those that are still there."""
+        there = self._details(_largest(self.cosines, _SPARE * count), 0)
+        return tuple(
+            DimensionDocument(each.id, each.title, self.sign * float(self.cosines[place]))
+            for place, each in islice(there.items(), count)
+        )
+
+    def _details(self, places: list[int], characters: int) -> dict[int, Details]:
+        """Read documents by their places in the index, leaving out what was deleted."""
+        rows = self.index.document_rows[places].tolist()
+        found = self.snapshot.documents.details(rows, characters)
+        return {place: found[row] for place, row in zip(places, rows, strict=True) if row in found}
+
+
+def _largest(values: NDArray[np.float64], count: int) -> list[int]:
+    """Return the places of the largest values that are above 0."""
+    order = np.argsort(-values, kind="stable")[:count]
+    return [int(place) for place in order if values[place] > 0]
+
+
+METHODS = ("lpi", "olpi")
+# The bounds take all the space of the documents, in time cubic in their number.
+MOST_DOCUMENTS = 3000
+_STEPS = 12
+
+
+def evaluate_spectrum(source: EvaluationInput, options: EvaluateOptions, cells: Cells) -> Report:
+    """Give the eigenvalues of methods side by side, and the bounds on what m terms can reach.
+
+    Raises
+    ------
+    BadOption, NothingToEvaluate, LibraryError
+    """
+    names = _methods(options)
+    check_options(options, names)
+    collection = _with_words(source.collection)
+    cells.total += len(names) + 1
+    X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
+    found = {
+        name: cells.value(f"spectrum, {name}", partial(_values, name, X, options))
+        for name in names
+    }  # fmt: skip
+    rows = _side_by_side(found)
+    title = "Eigenvalues: f = 1 - λ of each dimension (0: neighbours stay together)"
+    table = Table("spectrum", title, tuple(rows), (*collection.notes, *cells.notes))
+    lines = tuple(_line(name, values) for name, values in found.items())
+    figure = Figure("spectrum", "The eigenvalues of the methods", "dimension", "f", lines)
+    bounds = cells.value("spectrum, bounds", partial(_bounds, X, options))
+    return as_report("Spectrum", collection, (options,), [table, _as_table(bounds)], [figure])
+
+
+def _methods(options: EvaluateOptions) -> tuple[str, ...]:
+    names = chosen_methods(options, METHODS)
+    without = [name for name in names if name == TERMS or not CATALOGUE[name].has_graph]
+    if without and options.methods != ("all",):
+        graphs = [name for name in CATALOGUE if CATALOGUE[name].has_graph]
+        raise BadOption("methods", f"{without[0]} has no graph, so it has no eigenvalues", graphs)
+    return tuple(name for name in names if name not in without)
+
+
+def _with_words(collection: Collection) -> Collection:
+    rows = np.flatnonzero(np.diff(collection.counts.indptr))
+    if len(rows) < 2:  # noqa: PLR2004 (the least to compare)
+        raise NothingToEvaluate(
+            "Fewer than two documents have words.", Message(call("ingest", "PATH"))
+        )
+    return collection.of(rows)
+
+
+def _values(name: str, X: Any, options: EvaluateOptions) -> list[float]:
+    dims = min(DIMENSIONS, X.shape[0] - 1)
+    learned = represent(name, X, options, dims=dims)
+    values = None if learned.estimator is None else learned.estimator.eigenvalues_
+    return [] if values is None else np.round(1 - np.asarray(values, float), 6).tolist()
+
+
+def _side_by_side(found: dict[str, list[float]]) -> list[dict[str, Cell]]:
+    longest = max(map(len, found.values()), default=0)
+    return [
+        {"dimension": at + 1}
+        | {name: values[at] if at < len(values) else None for name, values in found.items()}
+        for at in range(longest)
+    ]
+
+
+def _line(name: str, values: Sequence[float]) -> Series:
+    return Series(name, tuple(map(float, range(1, len(values) + 1))), tuple(values))
+
+
+def _bounds(X: Any, options: EvaluateOptions) -> dict[str, Any]:
+    """Bound J, the least sum of f over the dimensions that are kept, with m terms."""
+    from lpisearch.graphs.base import RADIUS, GraphOptions
+    from lpisearch.methods.locality import sufficient_count, term_bounds
+
+    n_documents = X.shape[0]
+    if n_documents > MOST_DOCUMENTS:
+        rng = np.random.default_rng(options.seed)
+        X = X[np.sort(rng.permutation(n_documents)[:MOST_DOCUMENTS])]
+    kept = GraphOptions(options.neighbours, options.radius or RADIUS, options.edge_weights)
+    graph = GRAPHS["nearest" if options.graph == "auto" else options.graph]
+    W = graph.build(X, None, kept)
+    enough = sufficient_count(X.shape[0] - W.n_isolated, X.shape[1])
+    count = min(options.dims or DIMENSIONS, enough - 1)
+    if count < 1:
+        return {"rows": [], "count": 0, "sampled": None}
+    terms = np.unique(np.geomspace(count, enough, _STEPS).round().astype(int)).tolist()
+    try:
+        sums = term_bounds(X, W, count, terms)
+    except ValueError:  # so many dimensions take more documents that do not depend on each other
+        return {"rows": [], "count": 0, "sampled": None}
+    rows = [[m, *each] for m, each in zip(terms, np.round(sums, 4).tolist(), strict=True)]
+    return {
+        "rows": rows,
+        "count": count,
+        "sampled": n_documents if n_documents > MOST_DOCUMENTS else None,
+    }
+
+
+def _as_table(found: dict[str, Any]) -> Table:
+    rows = tuple(
+        {
+            "terms": m,
+            "lower": lower,
+            "upper": upper,
+            "mean_f_at_most": round(upper / found["count"], 6),
+        }
+        for m, lower, upper in found["rows"]
+    )
+    title = f"Bounds on the sum of f over {found['count']} dimensions, with the best m terms"
+    notes = []
+    if not found["count"]:
+        notes.append("No bounds: too few linearly independent documents.")
+    if found["sampled"]:
+        notes.append(f"Bounds computed on {MOST_DOCUMENTS:,} of {found['sampled']:,} documents.")
+    return Table("term_bounds", title, rows, tuple(notes))

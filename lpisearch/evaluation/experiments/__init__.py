@@ -1,1 +1,0 @@
-"""Resumable experiments that compare methods on a collection."""

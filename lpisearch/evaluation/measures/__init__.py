@@ -1,1 +1,0 @@
-"""Pure functions: vectors, labels, runs and judgements in, numbers out."""

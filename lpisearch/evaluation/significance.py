@@ -1,0 +1,337 @@
+"""Paired tests; differences in tables.
+
+Each row has a value for each of the same units: queries, documents, or draws. Each two rows of a
+group are compared by the paired randomisation test over these, and p-values are corrected for all
+pairs of the group by Holm's rule; so it does not matter that the best row was chosen by looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from lpisearch.messages import counted, quoted
+from lpisearch.methods.base import check_count, generator
+from lpisearch.model.reports import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.model.reports import Cell
+
+    Floats = NDArray[np.floating[Any]]
+    Row = Mapping[str, Cell]
+
+
+ALL_SIGNS = 12
+"""Up to so many queries that differ, every choice of signs is tried."""
+NORMAL = 1000
+"""Of more that differ, the distribution over all signs is taken for normal."""
+CONFIDENCE = 0.95
+_BLOCK = 2**20
+# Sums of the same numbers in another order differ by this share of their size at most.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """How much the first of two settings is better than the second.
+
+    Attributes
+    ----------
+    difference
+        Mean of first - second over the queries.
+    p_value
+        How often a difference as large, of either sign, comes about if the settings are alike.
+    low, high
+        95 % interval of the difference; infinite with one query.
+    queries
+        How many there are.
+    """
+
+    difference: float
+    p_value: float
+    low: float
+    high: float
+    queries: int
+
+
+def paired_test(
+    first: Mapping[Any, float] | Sequence[float],
+    second: Mapping[Any, float] | Sequence[float],
+    *,
+    rounds: int = 10_000,
+    random_state: Any = 0,
+) -> PairedTest:
+    """Test two settings on the same queries: the paired randomisation test, two-sided.
+
+    If the settings are alike, the difference of each query could as well have the other sign.
+    The p-value is the share of all choices of signs whose mean is at least as far from 0 as the
+    one found. All are tried where up to 12 queries differ, and counted where all differences are
+    of one size, as those of right and wrong answers are (the sign test, McNemar's exact test). Of
+    more than 1,000 that differ the mean is normally distributed over the choices; else `rounds`
+    are drawn, and the choice that was found is counted as one more, so that the p-value is never
+    0. The interval is Student's t for the mean of the differences.
+
+    Parameters
+    ----------
+    first, second
+        A score for each query: two dictionaries with the same queries, or two sequences in the
+        same order.
+    rounds
+        How many choices of signs are drawn.
+    random_state
+        Of the signs.
+
+    Returns
+    -------
+    PairedTest
+        Difference, p-value and interval.
+
+    Raises
+    ------
+    ValueError
+        If the queries are not the same, or there are none.
+
+    Examples
+    --------
+    >>> from lpisearch.evaluation.significance import paired_test
+    >>> found = paired_test({"q1": 0.5, "q2": 0.75, "q3": 1.0}, {"q1": 0.25, "q2": 0.5, "q3": 0.5})
+    >>> found.queries, found.p_value
+    (3, 0.25)
+    """
+    check_count("rounds", rounds)
+    differences = _differences(first, second)
+    low, high = _interval(differences)
+    return PairedTest(
+        difference=float(differences.mean()),
+        p_value=_p_value(differences[differences != 0], rounds, generator(random_state)),
+        low=low,
+        high=high,
+        queries=len(differences),
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number by Holm's step-down rule.
+
+    Those that stay below a bound are all true with a probability of one minus the bound at least,
+    however the tests depend on each other. The least of m is multiplied by m, the next by m - 1, …,
+    and none becomes smaller than the one before it.
+
+    Parameters
+    ----------
+    p_values
+        One of each test.
+
+    Returns
+    -------
+    list of float
+        In the same order, none above 1.
+
+    References
+    ----------
+    Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics 6 (1979).
+
+    Examples
+    --------
+    >>> from lpisearch.evaluation.significance import holm
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for place, number in enumerate(order):
+        largest = max(largest, min(1.0, p_values[number] * (len(order) - place)))
+        corrected[number] = largest
+    return corrected
+
+
+def _differences(first: Any, second: Any) -> Floats:
+    """Pair the scores by query, or by place."""
+    if isinstance(first, Mapping) != isinstance(second, Mapping):
+        raise ValueError("Scores must be two dictionaries or two sequences.")
+    if isinstance(first, Mapping):
+        if first.keys() != second.keys():
+            alone = len(first.keys() ^ second.keys())
+            raise ValueError(
+                f"The two settings need the same queries, but {alone} are in one only."
+            )
+        second = [second[query] for query in first]
+        first = list(first.values())
+    if len(first) != len(second):
+        raise ValueError(f"There are {len(first)} and {len(second)} scores, not as many of both.")
+    if len(first) == 0:
+        raise ValueError("There are no queries to compare.")
+    found = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("Some scores are not finite.")
+    return found
+
+
+def _p_value(differences: Floats, rounds: int, chance: np.random.Generator) -> float:
+    """Count the choices of signs with a sum at least as large; queries without change drop out."""
+    n = len(differences)
+    least = abs(differences.sum()) - _ROUNDING * np.abs(differences).sum()
+    if n <= ALL_SIGNS:
+        bits = np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1
+        return float(np.mean(np.abs((1 - 2 * bits) @ differences) >= least))
+    sizes = np.abs(differences)
+    if sizes.max() - sizes.min() <= _ROUNDING * sizes.max():
+        return float(stats.binomtest(int(np.count_nonzero(differences > 0)), n).pvalue)
+    if n > NORMAL:
+        spread = float(np.sqrt(np.sum(differences**2)))
+        return float(2 * stats.norm.sf(abs(differences.sum()) / spread))
+    reached, block = 0, max(1, _BLOCK // n)
+    for start in range(0, rounds, block):
+        bits = chance.integers(0, 2, size=(min(block, rounds - start), n), dtype=np.int8)
+        reached += int(np.count_nonzero(np.abs((1 - 2 * bits) @ differences) >= least))
+    return (reached + 1) / (rounds + 1)
+
+
+def _interval(differences: Floats) -> tuple[float, float]:
+    """Student's t for the mean."""
+    n = len(differences)
+    if n == 1:
+        return -np.inf, np.inf
+    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * spread / np.sqrt(n))
+    return mean - reach, mean + reach
+
+
+SIGNIFICANCE = "significance"
+CLEAR = 0.05
+Values = Mapping[Any, float]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Measured:
+    """What is compared.
+
+    Attributes
+    ----------
+    measure
+        Of which the values are.
+    unit
+        What has a value: "query", "document", "draw".
+    values
+        Of each row of the table, by unit; None for a row that is not compared.
+    """
+
+    measure: str
+    unit: str
+    values: Sequence[Values | None]
+
+
+def with_differences(
+    table: Table,
+    measured: Measured,
+    name: Callable[[Row], str],
+    seed: int,
+    group: Callable[[Row], Cell] = lambda _row: None,
+) -> list[Table]:
+    """Return a table with the p of each row against the best, and a table of all pairs.
+
+    Parameters
+    ----------
+    name
+        What a row is called.
+    group
+        Only rows of the same group are compared. The column is empty for the best of each.
+    """
+    groups: dict[Cell, dict[int, Values]] = {}
+    for at, (row, values) in enumerate(zip(table.rows, measured.values, strict=True)):
+        if values:
+            groups.setdefault(group(row), {})[at] = values
+    corrected: dict[int, float] = {}
+    pairs: list[dict[str, Cell]] = []
+    for said, own in groups.items():
+        found, against_best = _compared(own, seed)
+        corrected |= against_best
+        named = {at: name(table.rows[at]) for at in own}
+        beside: dict[str, Cell] = {"at": said} if len(groups) > 1 else {}
+        pairs += [
+            beside | {"first": named[first], "second": named[second]} | cells
+            for (first, second), cells in found.items()
+        ]
+    if not pairs:
+        return [table]
+    rows = tuple(
+        _beside(measured.measure, row, corrected.get(at)) for at, row in enumerate(table.rows)
+    )
+    by_unit = f"{measured.unit} by {measured.unit}"
+    what = f"{table.name.capitalize()}, {measured.measure}"
+    title = f"{what}: first minus second, {by_unit}"
+    method = "(paired randomisation test; p_holm: corrected for all pairs)"
+    notes = _in_words(table, measured, groups, corrected, name)
+    every = Table(SIGNIFICANCE, f"{title} {method}", tuple(pairs), tuple(notes))
+    return [replace(table, rows=rows), every]
+
+
+def _beside(measure: str, row: Row, p: float | None) -> dict[str, Cell]:
+    """Put p directly behind the measure that it is of, and how far that spreads."""
+    found: dict[str, Cell] = {}
+    for name, cell in row.items():
+        if name not in {f"{measure}_sd", measure} and measure in found:
+            found.setdefault("p", p)
+        found[name] = cell
+    return found | {"p": p}
+
+
+def _compared(
+    own: Mapping[int, Values], seed: int
+) -> tuple[dict[tuple[int, int], dict[str, Cell]], dict[int, float]]:
+    """Compare each two rows; return that, and the corrected p of each against the best."""
+    best = max(own, key=lambda at: fmean(own[at].values()))
+    tests = {
+        (first, second): paired_test(own[first], own[second], random_state=seed)
+        for first, second in combinations(own, 2)
+    }
+    adjusted = dict(zip(tests, holm([test.p_value for test in tests.values()]), strict=True))
+    found: dict[tuple[int, int], dict[str, Cell]] = {
+        pair: {
+            "difference": test.difference,
+            "low": test.low,
+            "high": test.high,
+            "p": test.p_value,
+            "p_holm": adjusted[pair],
+        }
+        for pair, test in tests.items()
+    }
+    others = (at for at in own if at != best)
+    return found, {at: adjusted[min(at, best), max(at, best)] for at in others}
+
+
+def _in_words(
+    table: Table,
+    measured: Measured,
+    groups: Mapping[Cell, Mapping[int, Values]],
+    corrected: Mapping[int, float],
+    name: Callable[[Row], str],
+) -> list[str]:
+    """Say which rows the best one is not clearly better than, where there is one group."""
+    if len(groups) > 1:
+        return [
+            (
+                f"p: p-value of the difference in {measured.measure} from the best row of "
+                "the same kind."
+            )
+        ]
+    (own,) = groups.values()
+    best = next(at for at in own if at not in corrected)
+    alike = [name(table.rows[at]) for at in own if corrected.get(at, 0) >= CLEAR]
+    worse = f"but not significantly better than {quoted(alike)}" if alike else "significantly so"
+    pairs = counted(len(own) * (len(own) - 1) // 2, "pair")
+    test = f"paired randomisation test by {measured.unit}, Holm's correction for {pairs}"
+    said = f"{table.name} {measured.measure}: “{name(table.rows[best])}” is best, {worse}"
+    return [f"{said} ({test}, {CLEAR:.0%})."]

@@ -1,0 +1,299 @@
+"""Weight of the subspace, learned from windows.
+
+No labels and no judgements are needed. A window of 4, 8 or 16 words is cut out of a document, and
+asked for; the right answer is the document WITHOUT the window: its BM25 and its place are worked
+out anew without those words. For each weight w of the subspace the mean of 1 / rank of the right
+answer tells how well windows find their documents.
+
+Windows ask for one document in its own words, where people ask for all about a matter in words of
+their own. So windows favour words, and the weight that is best for them is too small. What is
+kept is the largest weight at which they lose no more than an eightieth: as much as the subspace
+may say before it hides what words find. By the length of the query, since long ones have a surer
+place.
+
+Where documents are few the map knows each of them by heart, and windows praise it. So the
+logarithm of w counts n / (n + 200), and the rest is that of the safe weight; below 100 documents
+the safe weight is taken.
+
+A window is some words in a row. The right answer is its document without these words: were they
+left in, every window would find its document by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lpisearch.index.fusion import (
+    LENGTHS,
+    SAFE_WEIGHT,
+    Calibration,
+    known_part,
+    place_certainty,
+    place_scores,
+    standardised,
+)
+from lpisearch.index.postings import NO_COLUMN, Bm25, half_saturation, saturation
+from lpisearch.numeric.packed_rows import let_go
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.index.subspace import SubspaceIndex
+
+    Floats = NDArray[np.float32]
+    Numbers = NDArray[np.int64]
+
+WEIGHTS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+LOSS = 0.0125
+SAMPLE = 500
+LEAST_DOCUMENTS = 100
+LEAST_WINDOWS = 20
+DOUBTED_DOCUMENTS = 200
+LEAST_WEIGHT = 0.1
+
+
+def sample_documents(lengths: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
+    """Choose the documents to cut windows out of: places, in order; none if there are too few."""
+    if len(lengths) < LEAST_DOCUMENTS:
+        return np.empty(0, np.int64)
+    long_enough = np.flatnonzero(lengths >= 2 * LENGTHS[0])
+    rng = np.random.default_rng([seed, len(lengths)])
+    return np.sort(rng.permutation(long_enough)[:SAMPLE])
+
+
+def calibrate(
+    index: SubspaceIndex, places: NDArray[np.int64], tokens: Sequence[str], seed: int
+) -> Calibration:
+    """Learn the weight of the subspace.
+
+    Parameters
+    ----------
+    index
+        Of the library.
+    places
+        Documents from `sample_documents`, as rows of the index's vectors.
+    tokens
+        The joined tokens of each.
+    seed
+        Of where windows begin, and of which documents they are ranked among.
+    """
+    if not len(places) or not index.is_linear:
+        return Calibration.safe()
+    rng = np.random.default_rng([seed, len(places)])
+    contest = Contest.of_index(index, places, rng)
+    documents = contest.numbered(tokens)
+    curves, counts = {}, {}
+    for length in LENGTHS:
+        windows = cut_windows(places, documents, length, rng)
+        if len(windows.places) >= LEAST_WINDOWS:
+            mean = contest.reciprocal_ranks(windows, WEIGHTS).mean(axis=0)
+            curves[length] = mean / mean.max()
+            counts[length] = len(windows.places)
+    if not curves:
+        return Calibration.safe()
+    weights = {
+        length: _less_doubted(largest_harmless_weight(curve), len(index.places))
+        for length, curve in _smoothed(curves).items()
+    }
+    return Calibration(weights, counts, len(places))
+
+
+def largest_harmless_weight(curve: NDArray[np.floating]) -> float:
+    """Return the largest weight that loses no more than an eightieth of what the best finds.
+
+    Parameters
+    ----------
+    curve
+        The mean reciprocal rank at each of `WEIGHTS`; the curve is taken as straight in between.
+    """
+    best = int(np.argmax(curve))
+    least = curve[best] * (1 - LOSS)
+    for low, high in pairwise(range(best, len(WEIGHTS))):
+        if curve[high] < least:
+            share = (curve[low] - least) / (curve[low] - curve[high])
+            return float(WEIGHTS[low] + share * (WEIGHTS[high] - WEIGHTS[low]))
+    return WEIGHTS[-1]
+
+
+def _smoothed(
+    curves: Mapping[int, NDArray[np.floating]],
+) -> dict[int, NDArray[np.floating]]:
+    """Average the curve of each length with those of all: windows are few, and lengths alike."""
+    every = list(curves.values())
+    return {length: np.mean([curve, *every], axis=0) for length, curve in curves.items()}
+
+
+def _less_doubted(weight: float, n_documents: int) -> float:
+    belief = n_documents / (n_documents + DOUBTED_DOCUMENTS)
+    return round(float(max(weight, LEAST_WEIGHT) ** belief * SAFE_WEIGHT ** (1 - belief)), 3)
+
+
+# Windows are ranked among so many documents at most: more would hardly change what is best.
+RIVALS = 20_000
+_BLOCK = 64
+_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Windows:
+    """Windows of one length.
+
+    Attributes
+    ----------
+    places
+        Of the document that each was cut out of.
+    queries, left
+        The words of each window, and those left of its document, as numbers in the postings.
+    """
+
+    places: Numbers
+    queries: list[Numbers]
+    left: list[Numbers]
+
+
+def cut_windows(
+    places: Numbers, documents: Sequence[Numbers], length: int, rng: np.random.Generator
+) -> Windows:
+    """Cut one window out of each document that is at least twice as long."""
+    windows = Windows(places[[len(each) >= 2 * length for each in documents]], [], [])
+    for words in documents:
+        if len(words) >= 2 * length:
+            start = int(rng.integers(len(words) - length + 1))
+            windows.queries.append(words[start : start + length])
+            windows.left.append(np.delete(words, slice(start, start + length)))
+    return windows
+
+
+class Contest:
+    """The documents that windows are ranked among, the right answers with them."""
+
+    def __init__(self, index: SubspaceIndex, rivals: Numbers) -> None:
+        self.index = index
+        self.rivals = rivals
+        self.postings = index.postings
+        distinct = index.document_terms.distinct_terms
+        self.certainty = place_certainty(distinct[rivals])
+        self.vectors: Floats = index.places.at(rivals)
+        let_go(index.places.codes)
+
+    @classmethod
+    def of_index(cls, index: SubspaceIndex, places: Numbers, rng: np.random.Generator) -> Self:
+        """Take all documents, or of very many a sample beside those that are to be found."""
+        n = len(index.places)
+        if n <= RIVALS:
+            return cls(index, np.arange(n))
+        return cls(index, np.union1d(places, rng.permutation(n)[: RIVALS - len(places)]))
+
+    def numbered(self, tokens: Sequence[str]) -> list[Numbers]:
+        """Return joined tokens as numbers in the postings."""
+        numbers = {term: number for number, term in enumerate(self.postings.terms())}
+        return [np.array([numbers[each] for each in text.split()], np.int64) for text in tokens]
+
+    def reciprocal_ranks(self, windows: Windows, weights: Sequence[float]) -> NDArray[np.float64]:
+        """Return 1 / rank of the right answers (rows), for each weight of the subspace."""
+        queries, left = self._counts(windows.queries), self._counts(windows.left)
+        places, _ = self._placed(queries)
+        answers, certainty = self._placed(left)
+        cosines = np.einsum("ij,ij->i", places, answers)
+        bm25 = self._answers_bm25(queries, left)
+        known = self._known(queries)
+        factors = queries.data * self._idf[queries.indices]
+        weighted_queries = csr_array(
+            (factors, queries.indices, queries.indptr), shape=queries.shape
+        )
+        reciprocal = np.empty((len(windows.places), len(weights)))
+        for start in range(0, len(reciprocal), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            right = np.searchsorted(self.rivals, windows.places[block])
+            at = (np.arange(len(right)), right)
+            words = (weighted_queries[block] @ self._weighted).toarray()
+            near = places[block] @ self.vectors.T
+            sure = np.tile(self.certainty, (len(right), 1))
+            words[at], near[at], sure[at] = bm25[block], cosines[block], certainty[block]
+            said = place_scores(near, sure) * known[block, np.newaxis]
+            reciprocal[block] = _reciprocal_ranks(standardised(words), said, right, weights)
+        return reciprocal
+
+    @cached_property
+    def _idf(self) -> Floats:
+        return Bm25(self.postings).idf(np.arange(len(self.postings)))
+
+    @cached_property
+    def _weighted(self) -> csr_array:
+        """The BM25 of each term in each rival, without idf: terms x rivals."""
+        postings, starts = self.postings, self.postings.posting_starts
+        rank = np.full(len(self.index.places), -1, np.int32)
+        rank[self.rivals] = np.arange(len(self.rivals))
+        kept, places, counts = map(np.concatenate, zip(*self._entries(rank), strict=True))
+        weights = Bm25(postings).saturated(counts, places)
+        entries = (weights, rank[places], np.searchsorted(kept, starts))
+        return csr_array(entries, shape=(len(postings), len(self.rivals)))
+
+    def _entries(self, rank: NDArray[np.int32]) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Give the entries of rivals, which have a rank: their numbers, documents and counts.
+
+        All entries may be many times those: some are looked at at a time, and their memory let go.
+        """
+        postings = self.postings
+        every, counts = postings.posting_places, postings.posting_counts
+        for at in range(0, max(len(every), 1), _ENTRIES):
+            kept = at + np.flatnonzero(rank[every[at : at + _ENTRIES]] >= 0)
+            yield kept, every[kept], counts[kept]
+            let_go(every)
+            let_go(counts)
+
+    def _counts(self, documents: Sequence[Numbers]) -> csr_array:
+        rows = np.repeat(np.arange(len(documents)), [len(each) for each in documents])
+        ones = np.ones(len(rows), np.float32)
+        shape = (len(documents), len(self.postings))
+        return csr_array((ones, (rows, np.concatenate(documents))), shape=shape)
+
+    def _placed(self, counts: csr_array) -> tuple[Floats, Floats]:
+        """Return the places of bags of words, and how sure each is."""
+        narrowed = self.index.by_column(counts)
+        return self.index.project(narrowed), place_certainty(np.diff(narrowed.indptr))
+
+    def _answers_bm25(self, queries: csr_array, left: csr_array) -> Floats:
+        lengths = self.postings.document_lengths
+        half = half_saturation(np.asarray(left.sum(axis=1)), float(lengths.mean()))
+        worth = saturation(left.data, np.repeat(half, np.diff(left.indptr)))
+        worth *= self._idf[left.indices]
+        weighted = csr_array((worth, left.indices, left.indptr), shape=left.shape)
+        return np.asarray(weighted.multiply(queries).sum(axis=1), np.float32)
+
+    def _known(self, queries: csr_array) -> Floats:
+        frequencies = np.diff(self.postings.posting_starts)
+        has_column = self.postings.lexicon_columns != NO_COLUMN
+        n = len(self.index.places)
+        parts = np.split(np.arange(queries.nnz), queries.indptr[1:-1])
+        known = [
+            known_part(queries.data[part], frequencies[words], has_column[words], n)
+            for part, words in ((part, queries.indices[part]) for part in parts)
+        ]
+        return np.array(known, np.float32)
+
+
+def _reciprocal_ranks(
+    words: Floats, places: Floats, right: Numbers, weights: Sequence[float]
+) -> NDArray[np.float64]:
+    """Return 1 / rank of the right answer in each row; half of those that tie are before it."""
+    at = (np.arange(len(right)), right)
+    words, places = words - words[at][:, np.newaxis], places - places[at][:, np.newaxis]
+    words[at] = places[at] = -1
+    # What is behind the right answer by words and by place is so at every weight.
+    rows, others = np.nonzero((words >= 0) | (places >= 0))
+    by_words, by_place = words[rows, others], places[rows, others]
+    reciprocal = np.empty((len(right), len(weights)))
+    for number, weight in enumerate(weights):
+        lead = by_words + np.float32(weight) * by_place
+        before = np.bincount(rows, (lead > 0) + 0.5 * (lead == 0), minlength=len(right))
+        reciprocal[:, number] = 1 / (1 + before)
+    return reciprocal

@@ -1,0 +1,223 @@
+"""Where index folders are.
+
+Those of a library in a file lie beside it. Those of a database lie in a folder that its users
+share, or in the database itself: each machine then fetches an index once, compares it with its
+checksums, and keeps it in a cache. The name of a folder holds a digest of all that is in it, so one
+that is there is the one that is meant.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import BadOption, IndexDamaged, IndexUnwritable, SubspaceError
+from lpisearch.files import FOR_ME_ALONE, create, folder_mode, mode_of, sync_folder
+from lpisearch.location import Address, index_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lpisearch.location import Place
+    from lpisearch.storage.metadata import IndexEntry
+    from lpisearch.storage.store import Snapshot, Store, Transaction
+
+
+IN_DATABASE = "db"
+"""What is said for the database itself, in place of a folder."""
+INDEX_STORE = "index_store"
+_VARIABLE = "LPISEARCH_INDEX_STORE"
+_PARTIAL = ".partial-"
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlace:
+    """Where the indexes of a library are on this machine.
+
+    Attributes
+    ----------
+    folder
+        That holds all of them.
+    is_cache
+        Whether they are in the database, and the folder has those that were fetched.
+    mode
+        Of new files.
+    is_of_server
+        Whether other machines put indexes in use.
+    """
+
+    folder: Path
+    is_cache: bool
+    mode: int
+    is_of_server: bool = True
+
+    @classmethod
+    def of(cls, library: Place, snapshot: Snapshot) -> IndexPlace:
+        """Return the place that was chosen for a library; in the database, if none was."""
+        if not isinstance(library, Address):
+            beside = index_folder(library)
+            return cls(beside, is_cache=False, mode=mode_of(library), is_of_server=False)
+        return cls.chosen(library, snapshot.settings.get(INDEX_STORE) or {})
+
+    @classmethod
+    def chosen(cls, library: Address, choice: Mapping[str, Any]) -> IndexPlace:
+        """Return the place that a choice means on this machine."""
+        name = str(choice.get("name") or library.key)
+        if shared := str(choice.get("folder") or ""):
+            shared = os.environ.get(_VARIABLE) or shared  # under which it is seen here
+            return cls(Path(shared) / name, is_cache=False, mode=0o644)
+        from platformdirs import user_cache_path
+
+        cache = user_cache_path("lpisearch", appauthor=False)
+        return cls(cache / "indexes" / name, is_cache=True, mode=FOR_ME_ALONE)
+
+    def local(self, entry: IndexEntry) -> Path:
+        """Return where the folder of an index is, or would be."""
+        return self.folder / entry.folder
+
+    def is_away(self, entry: IndexEntry) -> bool:
+        """Tell whether another machine has put an index in use that is not here yet."""
+        return self.is_of_server and not self.local(entry).is_dir()
+
+    def fetched(self, snapshot: Snapshot, entry: IndexEntry) -> Path:
+        """Return the folder of an index, brought here first if it is in the database.
+
+        Raises
+        ------
+        IndexUnwritable, IndexDamaged
+        """
+        target = self.local(entry)
+        if self.is_cache and not target.is_dir():
+            try:
+                self._fetch(snapshot, entry, target)
+            except OSError as error:
+                raise IndexUnwritable(self.folder, error.strerror or str(error)) from error
+        return target
+
+    def keep(self, transaction: Transaction, folder: Path, used: set[str]) -> None:
+        """Put a folder, just written here, into the database, if that is the place."""
+        files = transaction.index_files
+        if files is not None:
+            if self.is_cache:
+                files.write(folder.name, _files_of(folder))
+            files.sweep(used if self.is_cache else ())
+
+    def take(self, folder: Path) -> Path:
+        """Bring a folder here from another place; return where it is now.
+
+        Raises
+        ------
+        IndexUnwritable, SubspaceError
+        """
+        target = self.folder / folder.name
+        if not target.is_dir():
+            contents = ((path.name, _pieces(path)) for path in _files_of(folder))
+            try:
+                self._bring(target, contents)
+            except OSError as error:
+                raise IndexUnwritable(self.folder, error.strerror or str(error)) from error
+        return target
+
+    def _fetch(self, snapshot: Snapshot, entry: IndexEntry, target: Path) -> None:
+        files = snapshot.index_files
+        names = files.names(entry.folder) if files is not None else []
+        if files is None or not names:
+            raise IndexDamaged(target, "its files are missing from the database")
+        self._bring(target, ((Path(name).name, files.read(entry.folder, name)) for name in names))
+
+    def _bring(self, target: Path, contents: Iterable[tuple[str, Iterable[bytes]]]) -> None:
+        """Write files into a folder that appears when all are as they should be."""
+        from lpisearch.index.format import note_written, open_folder
+
+        self.folder.mkdir(folder_mode(self.mode), parents=True, exist_ok=True)
+        partial = self.folder / f"{_PARTIAL}{secrets.token_hex(6)}"
+        whole = partial / target.name  # the name is compared with what is in it
+        whole.mkdir(folder_mode(self.mode), parents=True)
+        try:
+            for name, pieces in contents:
+                with create(whole / name, self.mode) as stream:
+                    stream.writelines(pieces)
+            open_folder(whole)
+            note_written(whole)
+            if not target.is_dir():  # else another process was quicker
+                whole.rename(target)
+            sync_folder(self.folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def choose_place(library: Place, store: Store, choice: str) -> None:
+    """Choose where the indexes of a library are: a folder, or "db"; those there are move there.
+
+    Whoever asks meanwhile finds them where they were. The caller has the right to write.
+
+    Raises
+    ------
+    BadOption
+        The library is a file, beside which they are.
+    IndexUnwritable
+        Nothing can be written there; all is as it was.
+    """
+    if not isinstance(library, Address):
+        raise BadOption("index_store", "a library in a file keeps its indexes next to it")
+    with store.reading() as snapshot:
+        before = IndexPlace.of(library, snapshot)
+        noted = _choice(library, snapshot, choice)
+        place = IndexPlace.chosen(library, noted)
+        moved = [] if place == before else _moved(snapshot, before, place)
+    with store.writing(durable=True) as transaction:
+        transaction.settings.set(INDEX_STORE, noted)
+        for folder in moved:
+            place.keep(transaction, folder, {each.name for each in moved})
+    for folder in moved:  # where somebody has one open, it stays until it is closed
+        shutil.rmtree(before.folder / folder.name, ignore_errors=True)
+    with suppress(OSError):
+        before.folder.rmdir()
+
+
+def _choice(library: Address, snapshot: Snapshot, choice: str) -> dict[str, Any]:
+    before = snapshot.settings.get(INDEX_STORE) or {}
+    folder = "" if choice == IN_DATABASE else os.path.abspath(Path(choice).expanduser())  # noqa: PTH100 (links stay)
+    # The same name for every machine, however each of them writes the address.
+    name = before.get("name") or f"{library.name}-{secrets.token_hex(4)}"
+    return {"name": name, "folder": folder}
+
+
+def _moved(snapshot: Snapshot, before: IndexPlace, place: IndexPlace) -> list[Path]:
+    from lpisearch.index.format import check_writable
+
+    check_writable(place.folder)
+    try:
+        place.folder.mkdir(folder_mode(place.mode), parents=True, exist_ok=True)
+    except OSError as error:
+        raise IndexUnwritable(place.folder, error.strerror or str(error)) from error
+    moved = []
+    for entry in snapshot.indexes.entries():
+        try:
+            folder = before.fetched(snapshot, entry)
+            if folder.is_dir():  # else it is lost, as where its folder is not mounted
+                moved.append(place.take(folder))
+        except IndexUnwritable:
+            raise
+        except SubspaceError:  # it is damaged there, and no better here
+            continue
+    return moved
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files of an index, without the note that is true of one machine alone."""
+    from lpisearch.index.format import VERIFICATION_FILE as VERIFIED
+
+    return sorted(path for path in folder.iterdir() if path.name != VERIFIED)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while piece := stream.read(_PIECE):
+            yield piece

@@ -1,0 +1,460 @@
+"""Manifest, folder, verification.
+
+A folder is written under a temporary name, brought to disk, and renamed: a reader finds the old
+one or the new one. Arrays are memory-mapped and never unpickled.
+
+The manifest names every array with its type, shape and SHA-256, so that a folder that was cut
+short, changed or written by a later program is refused and never answers wrongly. Its own
+SHA-256 is part of the folder's name.
+
+Hashing every byte before each query would take longer than the query: of a million documents,
+seconds. So who has just written the files and read them back for their checksums notes what the
+system says of each: size, times of the last change of content and of state, and inode. As long as
+these stay, the files are what they were, and none is read when the index is opened. Whoever writes
+to one, or puts another in its place, changes them, and the next opening compares all and notes it
+again: so does the first after an index was copied or restored. What a disk loses without telling
+the system is found by `lpisearch doctor`, which always compares.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpisearch.errors import (
+    IndexDamaged,
+    IndexOutdated,
+    IndexTooNew,
+    IndexUnreadable,
+    IndexUnwritable,
+    SubspaceError,
+)
+from lpisearch.files import ANYONE, create, folder_mode, mode_of, sync_folder, whole_file
+from lpisearch.messages import system_reason
+from lpisearch.methods.placement import PLACEMENTS
+from lpisearch.model.reports import BuiltIndex
+from lpisearch.options import IndexSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    digest = sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_READ_AT_ONCE):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+_READ_AT_ONCE = 1 << 20
+
+
+_PARTIAL = ".partial-"
+# The folder may hold what others put there: only what is named as we name it is ours to remove.
+_OURS = re.compile(r".+-[0-9a-f]{12}")
+
+
+def check_writable(parent: Path) -> None:
+    """Refuse a folder that cannot be written, before an index is worked out for it.
+
+    Raises
+    ------
+    IndexUnwritable
+    """
+    if parent.exists() and not parent.is_dir():
+        raise IndexUnwritable(parent, "it is not a folder")
+    nearest = next((each for each in (parent, *parent.absolute().parents) if each.exists()), parent)
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise IndexUnwritable(parent, os.strerror(errno.EACCES))
+
+
+def publish(
+    parent: Path,
+    manifest: Manifest,
+    arrays: Mapping[str, Array],
+    unchanged: Mapping[str, Path] | None = None,
+    mode: int = ANYONE,
+) -> Path:
+    """Write an index as a new folder.
+
+    Parameters
+    ----------
+    parent
+        The folder that holds all indexes of a library.
+    manifest
+        Without its `arrays`, which are filled in here.
+    arrays
+        What to write, by name.
+    unchanged
+        Files of an earlier version that stay as they are, by name: linked, not copied.
+    mode
+        Of the files, before the user's umask: that of the library.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, whole and on disk.
+
+    Raises
+    ------
+    IndexUnwritable
+    """
+    try:
+        parent.mkdir(folder_mode(mode), parents=True, exist_ok=True)
+        partial = parent / f"{_PARTIAL}{secrets.token_hex(6)}"
+        partial.mkdir(folder_mode(mode))
+    except OSError as error:
+        raise IndexUnwritable(parent, error.strerror or str(error)) from error
+    try:
+        facts = {
+            name: _write(partial / f"{name}.npy", array, mode) for name, array in arrays.items()
+        }
+        for name, path in (unchanged or {}).items():
+            facts[name] = _link(path, partial / f"{name}.npy")
+        text = replace(manifest, arrays=facts).as_text().encode()
+        _write_bytes(partial / MANIFEST_FILE, text, mode)
+        sync_folder(partial)
+        target = parent / folder_name(manifest.name, text)
+        if not _is_sound(target):  # else it may be in use, and is what would be written
+            shutil.rmtree(target, ignore_errors=True)
+            partial.rename(target)
+        sync_folder(parent)
+    except OSError as error:
+        raise IndexUnwritable(parent, error.strerror or str(error)) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[str, Array]]:
+    """Map the arrays of an index folder into memory.
+
+    Parameters
+    ----------
+    folder
+        As `publish` returned it.
+    verify
+        Whether each file's SHA-256 is compared with the manifest.
+
+    Raises
+    ------
+    IndexDamaged, IndexTooNew
+    """
+    manifest = Manifest.read(folder)
+    check_sizes(folder, manifest)
+    arrays = {}
+    for name, facts in manifest.arrays.items():
+        path = folder / f"{name}.npy"
+        try:
+            changed = verify and file_digest(path) != facts.sha256
+        except OSError as error:
+            raise unreadable(folder, path.name, error) from error
+        if changed:
+            raise IndexDamaged(folder, f"{path.name} is corrupt")
+        arrays[name] = _map(path, facts, folder)
+    return manifest, arrays
+
+
+def sweep(parent: Path, keep: set[str]) -> None:
+    """Remove folders that no index refers to: superseded ones, and remains of a kill."""
+    with suppress(OSError):  # what cannot be removed now is removed another time
+        for path in parent.iterdir():
+            if path.name not in keep and _OURS.fullmatch(path.name) and path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_sound(folder: Path) -> bool:
+    try:
+        open_folder(folder)
+    except IndexUnreadable:  # nothing is known of it, and it may be in use
+        raise
+    except SubspaceError:
+        return False
+    return True
+
+
+def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
+    try:
+        array: Array = np.lib.format.open_memmap(path, mode="r")  # never unpickles
+    except Exception as error:  # NumPy's parser of headers raises whatever Python's does
+        raise unreadable(folder, path.name, error) from error
+    if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
+        raise IndexDamaged(folder, f"{path.name} has the wrong type or shape")
+    return array
+
+
+def _write(path: Path, array: Array, mode: int) -> ArrayFacts:
+    with create(path, mode) as stream:
+        np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return _facts(path)
+
+
+def _link(source: Path, target: Path) -> ArrayFacts:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copyfile(source, target)
+    with target.open("rb+") as stream:  # one that a build has just written is not on disk yet
+        os.fsync(stream.fileno())
+    return _facts(target)
+
+
+def _facts(path: Path) -> ArrayFacts:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return ArrayFacts(array.dtype.str, array.shape, path.stat().st_size, file_digest(path))
+
+
+def _write_bytes(path: Path, data: bytes, mode: int) -> None:
+    with create(path, mode) as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+FORMAT = 2
+# Written is the first format that can say it: an earlier program can then read it.
+_LINEAR_FORMAT = 1
+_SHARD_FORMAT = 3  # of one part of a library: such indexes are no longer read
+MANIFEST_FILE = "manifest.json"
+PLACEMENT = "placement_"
+_NAME_DIGITS = 12
+# What the system says of a file that may be as it was written.
+_NO_DAMAGE = frozenset({errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFacts:
+    """One array file: its NumPy type, its shape, and the bytes and SHA-256 of the whole file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything of an index but its arrays.
+
+    Attributes
+    ----------
+    spec
+        What the index was asked for.
+    tokeniser, weighting
+        How a text becomes a row of weights; the weighting's idf is an array.
+    result
+        What came out.
+    folded
+        Documents folded in after the build that are still there: how many, their tokens, and how
+        many of those are unknown.
+    fingerprint
+        Of the documents that the index was built from.
+    versions
+        Of the libraries that computed the arrays.
+    created
+        When it was built.
+    arrays
+        The files, by name without suffix.
+    placement
+        Where no linear map places the documents: the name of the rule that does, in
+        `lpisearch.methods.placement`. Its arrays have names that begin with `PLACEMENT`.
+    calibration
+        How much the subspace counts beside the words (`indexes.scoring.calibration`). Nothing in
+        an index of an earlier program.
+    passages
+        How many passages long documents have; None in an index of an earlier program, which has
+        documents as wholes alone.
+    """
+
+    spec: IndexSpec
+    tokeniser: dict[str, Any]
+    weighting: dict[str, Any]
+    result: BuiltIndex
+    folded: dict[str, int]
+    fingerprint: str
+    versions: dict[str, str]
+    created: str
+    arrays: dict[str, ArrayFacts] = field(default_factory=dict)
+    placement: str = ""
+    calibration: dict[str, Any] = field(default_factory=dict)
+    passages: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the index is called."""
+        return self.spec.name
+
+    @property
+    def method(self) -> str:
+        """The projection that made it."""
+        return self.spec.method
+
+    @property
+    def format(self) -> int:
+        """Of the folder: 2 has a placement, 1 does not know of any."""
+        return FORMAT if self.placement else _LINEAR_FORMAT
+
+    def as_text(self) -> str:
+        """Return the JSON text of the file."""
+        values = asdict(self) | {"format": self.format, "parameters": self.spec.as_dict()}
+        values |= {"name": self.name, "method": self.method}
+        del values["spec"]
+        if not self.placement:
+            del values["placement"]
+        return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read the manifest of an index folder.
+
+        Raises
+        ------
+        IndexDamaged, IndexTooNew, IndexOutdated
+        """
+        try:
+            text = (folder / MANIFEST_FILE).read_bytes()
+            values = json.loads(text)
+        except FileNotFoundError as error:
+            lost = f"{MANIFEST_FILE} is missing" if folder.is_dir() else "the folder is missing"
+            raise IndexDamaged(folder, lost) from error
+        except (OSError, ValueError, RecursionError) as error:
+            raise unreadable(folder, MANIFEST_FILE, error) from error
+        number = values.get("format") if isinstance(values, dict) else None
+        if number == _SHARD_FORMAT:
+            raise IndexOutdated(str(values.get("name")), ["the documents of other shards"])
+        if isinstance(number, int) and (
+            number > FORMAT or values.get("placement", "") not in ["", *PLACEMENTS]
+        ):
+            raise IndexTooNew(folder, number)
+        if not folder.name.endswith(_digits(text)):
+            raise IndexDamaged(folder, f"{MANIFEST_FILE} is corrupt")
+        return cls._of(values, folder)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any], folder: Path) -> Manifest:
+        try:
+            named = {"name": values["name"], "method": values["method"]}
+            spec = IndexSpec.from_dict(values["parameters"] | named)
+            written = {
+                "placement": "",
+                "calibration": {},
+                "passages": None,
+                **values,
+                "spec": spec,
+                "result": BuiltIndex.from_dict(values["result"]),
+            }
+            known = {each.name: written[each.name] for each in fields(cls)}
+            known["arrays"] = {
+                name: ArrayFacts(**facts | {"shape": tuple(facts["shape"])})
+                for name, facts in known["arrays"].items()
+            }
+        except (KeyError, TypeError, AttributeError) as error:
+            raise IndexDamaged(folder, f"{MANIFEST_FILE} lacks {error}") from error
+        return cls(**known)
+
+
+def unreadable(folder: Path, name: str, error: Exception) -> SubspaceError:
+    """Return the error to raise where a file cannot be read: damage, or a system that refuses."""
+    if isinstance(error, OSError) and error.errno in _NO_DAMAGE:
+        return IndexUnreadable(folder, f"{name}: {system_reason(error)}")
+    return IndexDamaged(folder, f"{name} cannot be read ({error})")
+
+
+def check_sizes(folder: Path, manifest: Manifest) -> None:
+    """Look for arrays that are missing or cut short, without reading them.
+
+    Raises
+    ------
+    IndexDamaged
+    """
+    for name, facts in manifest.arrays.items():
+        path = folder / f"{name}.npy"
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError as error:
+            raise IndexDamaged(folder, f"{path.name} is missing") from error
+        except OSError as error:
+            raise unreadable(folder, path.name, error) from error
+        if size != facts.size:
+            raise IndexDamaged(folder, f"{path.name} is corrupt")
+
+
+def folder_name(index: str, manifest: bytes) -> str:
+    """Name a folder after its index and its content: equal indexes have equal names."""
+    return f"{index}-{_digits(manifest)}"
+
+
+def _digits(manifest: bytes) -> str:
+    return sha256(manifest).hexdigest()[:_NAME_DIGITS]
+
+
+VERIFICATION_FILE = "verified.json"
+
+
+def open_verified(folder: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
+    """Open an index folder, comparing checksums unless the files are as they were last time.
+
+    Raises
+    ------
+    IndexDamaged, IndexTooNew
+    """
+    before = _state(folder)
+    known = before is not None and before == _remembered(folder)
+    opened = open_folder(folder, verify=not known)
+    if not known and before is not None:
+        _remember(folder, before)
+    return opened
+
+
+def note_written(folder: Path) -> None:
+    """Note that the files of an index are as its manifest says: who calls it has just seen that."""
+    state = _state(folder)
+    if state is not None:
+        _remember(folder, state)
+
+
+def _state(folder: Path) -> dict[str, list[int]] | None:
+    """Return what the system says of the files, or None if it cannot say."""
+    try:
+        return {path.name: _verified_facts(path.stat()) for path in sorted(folder.glob("*.npy"))}
+    except OSError:
+        return None
+
+
+def _verified_facts(status: os.stat_result) -> list[int]:
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+
+
+def _remembered(folder: Path) -> object:
+    try:
+        return json.loads((folder / VERIFICATION_FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _remember(folder: Path, state: dict[str, list[int]]) -> None:
+    """Write the note whole or not at all; where it cannot be written, all is compared again."""
+    with (
+        suppress(OSError),
+        whole_file(folder / VERIFICATION_FILE, mode_of(folder / MANIFEST_FILE)) as stream,
+    ):
+        stream.write(json.dumps(state).encode())

@@ -1,0 +1,455 @@
+"""Postings, BM25, strongest terms.
+
+All terms are here, also those too rare for a column of the subspace, and those that later
+documents brought. Terms are sorted, so that one is found by bisection in the mapped file; a
+term's documents are ascending places (rows of the index's `vectors`).
+
+With f the count of a term in a document, n the number of documents and d of those that have it:
+
+    f (k1 + 1) / (f + k1 (1 - b + b · length / mean length)) · log(1 + (n - d + ½) / (d + ½))
+
+summed over the words of the query. The logarithm is never below zero, unlike that of FTS5, so a
+word that is in most documents cannot count against them. k1 and b are what FTS5 has, too.
+
+Feedback needs the telling terms of the documents that come first, and the score of a place needs
+to know from how many terms it was made. Twenty terms a document are kept: 120 bytes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from lpisearch.numeric.threads import STRETCH, over_stretches, stretches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csc_array, csr_array
+
+
+MOST = np.iinfo(np.uint16).max
+NO_COLUMN = -1
+LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
+NEW = -1  # the place of a document that the postings do not have yet
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """The documents of each term.
+
+    Attributes
+    ----------
+    lexicon, lexicon_starts
+        The terms in UTF-8, sorted, a line each; where each begins, and where all end.
+    lexicon_columns
+        The column of each term in the subspace, or -1.
+    posting_starts
+        Where each term's entries begin in the next two, and where all end.
+    posting_places, posting_counts
+        A document, and how often the term is in it (65,535 at most).
+    document_lengths
+        The number of tokens of each document.
+    """
+
+    lexicon: NDArray[np.uint8]
+    lexicon_starts: NDArray[np.int64]
+    lexicon_columns: NDArray[np.int32]
+    posting_starts: NDArray[np.int64]
+    posting_places: NDArray[np.int32]
+    posting_counts: NDArray[np.uint16]
+    document_lengths: NDArray[np.int32]
+
+    @classmethod
+    def array_names(cls) -> tuple[str, ...]:
+        """Return the names of its arrays in an index."""
+        return tuple(each.name for each in fields(cls))
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
+        """Take the arrays of an index that are named after the attributes."""
+        # A plain view: slicing a memory-mapped array costs ten times as much.
+        own: dict[str, Any] = {name: arrays[name].view(np.ndarray) for name in cls.array_names()}
+        return cls(**own)
+
+    @property
+    def n_documents(self) -> int:
+        """Of how many documents the frequencies are."""
+        return len(self.document_lengths)
+
+    @property
+    def mean_length(self) -> float:
+        """How many tokens a document usually has."""
+        return float(self.document_lengths.mean()) if len(self.document_lengths) else 0.0
+
+    def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
+        """Return in how many documents terms are, given by their numbers; all if none are given."""
+        starts = self.posting_starts
+        return np.asarray(np.diff(starts) if words is None else starts[words + 1] - starts[words])
+
+    @classmethod
+    def build(
+        cls,
+        terms: Sequence[str],
+        counts: csr_array,
+        lengths: NDArray[np.int32],
+        columns: Mapping[str, int],
+    ) -> Postings:
+        """Turn counts around.
+
+        Parameters
+        ----------
+        terms
+            Of the columns of `counts`, in any order; those in no document are left out.
+        counts
+            Documents as rows (the papers write them as columns).
+        lengths
+            The number of tokens of each document.
+        columns
+            Term → column in the subspace.
+        """
+        by_term = counts.tocsc()
+        present = np.flatnonzero(np.diff(by_term.indptr)).tolist()
+        order = sorted(present, key=terms.__getitem__)
+        by_term = by_term[:, order]
+        names = [terms[column] for column in order]
+        own: dict[str, Any] = lexicon_arrays(names, columns) | _entries(by_term, lengths)
+        return cls(**own)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be stored, by name."""
+        return {name: getattr(self, name) for name in self.array_names()}
+
+    def with_rows(self, counts: csr_array, lengths: NDArray[np.int32]) -> Postings:
+        """Return the postings of something else by the same terms, such as parts of documents.
+
+        Parameters
+        ----------
+        counts
+            Its rows; the columns are the terms in their order.
+        lengths
+            The number of tokens of each row.
+        """
+        return replace(self, **_entries(counts.tocsc(), lengths))
+
+    def counts(self) -> csr_array:
+        """Return how often each term is in each document: documents as rows, terms as columns."""
+        from scipy.sparse import csc_array, csr_array
+
+        shape = (len(self.document_lengths), len(self))
+        entries = (self.posting_counts, self.posting_places, self.posting_starts)
+        by_row = csc_array(entries, shape=shape).tocsr()
+        counted = (by_row.data.astype(np.float32), by_row.indices, by_row.indptr)
+        counts: csr_array = csr_array(counted, shape=shape)
+        return counts
+
+    def numbers(self, terms: Iterable[str]) -> NDArray[np.int64]:
+        """Return the numbers of terms, -1 for those that are not here."""
+        number = {term: at for at, term in enumerate(self.terms())}
+        return np.array([number.get(term, -1) for term in terms], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.lexicon_columns)
+
+    def terms(self) -> tuple[str, ...]:
+        """Return all terms in their order."""
+        return tuple(self.lexicon.tobytes().decode().split())
+
+    def term(self, number: int) -> str:
+        """Return a term by its number."""
+        return self._line(number).decode().rstrip("\n")
+
+    def find(self, term: str) -> int:
+        """Return the number of a term, or -1."""
+        line = f"{term}\n".encode("utf-8", "surrogatepass")
+        number = bisect_left(range(len(self)), line, key=self._line)
+        return number if number < len(self) and self._line(number) == line else -1
+
+    def _line(self, number: int) -> bytes:
+        starts = self._starts
+        return self._bytes[starts[number] : starts[number + 1]].tobytes()
+
+    @cached_property
+    def _bytes(self) -> memoryview:
+        return self.lexicon.data
+
+    @cached_property
+    def _starts(self) -> memoryview:
+        return self.lexicon_starts.data
+
+
+def lexicon_arrays(names: Sequence[str], columns: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+    """Return what is stored of the terms themselves, which are sorted."""
+    lines = [f"{name}\n".encode() for name in names]
+    return {
+        "lexicon": np.frombuffer(b"".join(lines), np.uint8),
+        "lexicon_starts": _running_total([len(line) for line in lines]),
+        "lexicon_columns": np.array([columns.get(name, NO_COLUMN) for name in names], np.int32),
+    }
+
+
+def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    by_term.sort_indices()
+    return {
+        "posting_starts": by_term.indptr.astype(np.int64),
+        "posting_places": by_term.indices.astype(np.int32),
+        "posting_counts": np.minimum(by_term.data, MOST).astype(np.uint16),
+        "document_lengths": np.asarray(lengths, np.int32),
+    }
+
+
+def _running_total(sizes: Sequence[int]) -> NDArray[np.int64]:
+    totals = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=totals[1:])
+    return totals
+
+
+K1 = 1.2
+B = 0.75
+
+
+class WeightedWords(Protocol):
+    """Words by their numbers in the postings, and how much each counts."""
+
+    @property
+    def words(self) -> NDArray[np.int64]:
+        """Numbers of terms."""
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """How often each is asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bm25:
+    """BM25 over postings.
+
+    Attributes
+    ----------
+    postings
+        Of an index.
+    k1, b
+        How soon a repeated word saturates, and how much a document's length counts.
+    weights
+        Of every entry, without idf; worked out for each query if not given.
+    among
+        The documents that say how rare a word is and how long a text usually is: those of the
+        postings if not given. The passages of documents are scored among whole documents, as
+        short ones would be.
+    """
+
+    postings: Postings
+    k1: float = K1
+    b: float = B
+    weights: NDArray[np.float32] | None = None
+    among: Postings | None = None
+
+    def scores(self, question: WeightedWords) -> NDArray[np.float32]:
+        """Return the score of each document; 0 where no word of the query is."""
+        scores = np.zeros(len(self._half), np.float32)
+        factors = question.weights * self.idf(question.words)
+        bounds = self._bounds(question.words)
+
+        def add(at: int) -> None:
+            for factor, edges in zip(factors, bounds, strict=True):
+                start, end = edges[at], edges[at + 1]
+                places = self.postings.posting_places[start:end]
+                scores[places] += factor * self._saturated(start, end, places)
+
+        # A stretch of the scores stays in the cache while the entries of all words are added.
+        over_stretches(len(scores), lambda part: add(part.start // STRETCH))
+        return scores
+
+    def _bounds(self, words: NDArray[np.int64]) -> list[list[int]]:
+        """Return for each word where its entries begin in each stretch of the documents."""
+        inner = [part.start for part in stretches(len(self._half))][1:]
+        bounds = []
+        for number in words.tolist():
+            start, end = self.postings.posting_starts[number : number + 2].tolist()
+            places = self.postings.posting_places[start:end]
+            between = (start + np.searchsorted(places, inner)).tolist() if inner else []
+            bounds.append([start, *between, end])
+        return bounds
+
+    def weighed(self) -> Bm25:
+        """Return the same with the weight of every entry worked out, for many queries."""
+        return replace(self, weights=self.worth())
+
+    def worth(self) -> NDArray[np.float32]:
+        """Return the weight of every entry of the postings, without idf."""
+        return self.saturated(self.postings.posting_counts, self.postings.posting_places)
+
+    def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return how rare words are."""
+        among = self.among or self.postings
+        return inverse_frequency(among.frequencies(words), among.n_documents)
+
+    def saturated(
+        self, counts: NDArray[np.integer], documents: NDArray[np.integer]
+    ) -> NDArray[np.float32]:
+        """Return what counts of a word in documents are worth, without idf."""
+        return saturation(counts, self._half[documents], self.k1)
+
+    def _saturated(self, start: int, end: int, places: NDArray[np.int32]) -> NDArray[np.float32]:
+        if self.weights is not None:
+            return self.weights[start:end]
+        return self.saturated(self.postings.posting_counts[start:end], places)
+
+    @cached_property
+    def _half(self) -> NDArray[np.float32]:
+        mean = (self.among or self.postings).mean_length
+        return half_saturation(self.postings.document_lengths, mean, k1=self.k1, b=self.b)
+
+
+def inverse_frequency(frequencies: NDArray[np.integer], n_documents: int) -> NDArray[np.float32]:
+    """Return the idf of words that are in so many of n documents."""
+    others = n_documents - frequencies
+    return np.log1p((others + 0.5) / (frequencies + 0.5)).astype(np.float32)
+
+
+def half_saturation(
+    lengths: NDArray[np.integer],
+    mean_length: float | None = None,
+    *,
+    k1: float = K1,
+    b: float = B,
+) -> NDArray[np.float32]:
+    """Return for documents of these lengths the count at which a word has half its full weight."""
+    if mean_length is None:
+        mean_length = float(lengths.mean()) if len(lengths) else 0.0
+    return (k1 * (1 - b + b * (lengths / (mean_length or 1.0)))).astype(np.float32)
+
+
+def saturation(
+    counts: NDArray[np.generic], half: NDArray[np.float32], k1: float = K1
+) -> NDArray[np.float32]:
+    """Return what counts are worth: less and less for each further one, k1 + 1 at most."""
+    values = counts.astype(np.float32)
+    return np.asarray(values * np.float32(k1 + 1) / (values + half), np.float32)
+
+
+STRONGEST = 20
+NO_TERM = -1
+_BLOCK = 50_000
+_MANY = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DocumentTerms:
+    """The terms of documents.
+
+    Attributes
+    ----------
+    distinct_terms
+        Of how many terms of the subspace each document's place was made.
+    strongest_terms, strongest_counts
+        For each document the numbers (in the postings) of the terms with the largest BM25, in
+        falling order, and how often each is in it; `NO_TERM` where it has fewer.
+    """
+
+    distinct_terms: NDArray[np.int32]
+    strongest_terms: NDArray[np.int32]
+    strongest_counts: NDArray[np.uint16]
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_documents: int) -> DocumentTerms:
+        """Take the arrays of an index that are named after the attributes.
+
+        An index of an earlier program has none: every place is sure, and no term is strong.
+        """
+        names = [each.name for each in fields(cls)]
+        if all(name in arrays for name in names):
+            return cls(*(arrays[name].view(np.ndarray) for name in names))
+        nothing = np.empty((n_documents, 0), np.int32)
+        return cls(np.full(n_documents, _MANY, np.int32), nothing, nothing.astype(np.uint16))
+
+    @classmethod
+    def of_postings(cls, postings: Postings) -> DocumentTerms:
+        """Turn postings around."""
+        counts = postings.counts()
+        n = counts.shape[0]
+        half = half_saturation(postings.document_lengths, postings.mean_length)
+        idf = inverse_frequency(postings.frequencies(), postings.n_documents)
+        terms = np.empty((n, STRONGEST), np.int32)
+        times = np.empty((n, STRONGEST), np.uint16)
+        for start in range(0, n, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            terms[rows], times[rows] = strongest_of_rows(counts[rows], half[rows], idf)
+        has_column = postings.lexicon_columns != NO_COLUMN
+        kept = np.repeat(has_column, np.diff(postings.posting_starts))
+        distinct = np.bincount(postings.posting_places[kept], minlength=n)
+        return cls(distinct.astype(np.int32), terms, times)
+
+    def with_documents(
+        self, places: NDArray[np.int64], numbers: NDArray[np.int64], fresh: csr_array, now: Postings
+    ) -> DocumentTerms:
+        """Return those of other documents. Of documents that stay the strongest terms stay, too.
+
+        Parameters
+        ----------
+        places
+            For each document in its new order its place before, below zero for a new one.
+        numbers
+            The number that each term has now, by the one that it had.
+        fresh
+            How often each term, by its number now, is in each new document.
+        now
+            The postings of all documents as they are now.
+        """
+        is_new, stays = places < 0, places[places >= 0]
+        n, width = len(places), self.strongest_terms.shape[1]
+        distinct = np.empty(n, np.int32)
+        terms = np.full((n, width), NO_TERM, np.int32)
+        times = np.zeros((n, width), np.uint16)
+        distinct[~is_new] = self.distinct_terms[stays]
+        times[~is_new] = self.strongest_counts[stays]
+        before = self.strongest_terms[stays]
+        filled = before != NO_TERM
+        renumbered = np.full(before.shape, NO_TERM, np.int32)
+        renumbered[filled] = numbers[before[filled]]
+        terms[~is_new] = renumbered
+        known = now.lexicon_columns[fresh.indices] != NO_COLUMN
+        rows = np.repeat(np.arange(fresh.shape[0]), np.diff(fresh.indptr))
+        distinct[is_new] = np.bincount(rows[known], minlength=fresh.shape[0])
+        if width:
+            half = half_saturation(now.document_lengths)[is_new]
+            idf = inverse_frequency(np.diff(now.posting_starts), n)
+            terms[is_new], times[is_new] = strongest_of_rows(fresh, half, idf)
+        return DocumentTerms(distinct, terms, times)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be stored, by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def strongest_of_rows(
+    counts: csr_array, half: NDArray[np.float32], idf: NDArray[np.float32]
+) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    """Return the terms with the largest BM25 of each row, in falling order, and their counts.
+
+    Parameters
+    ----------
+    counts
+        Documents as rows, terms by their numbers in the postings, ascending in each row.
+    half
+        Of each row: see `half_saturation`.
+    idf
+        Of each term.
+    """
+    terms = np.full((counts.shape[0], STRONGEST), NO_TERM, np.int32)
+    times = np.zeros((counts.shape[0], STRONGEST), np.uint16)
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    strengths = saturation(counts.data, half[rows]) * idf[counts.indices]
+    # Row and strength in one number: one sort brings the strongest of each row to its front.
+    keys = rows - strengths / (2 * max(float(strengths.max(initial=0)), 1e-9))
+    order = np.argsort(keys, kind="stable")
+    ranks = np.arange(len(order)) - counts.indptr[rows]
+    first = ranks < STRONGEST
+    terms[rows[first], ranks[first]] = counts.indices[order[first]]
+    times[rows[first], ranks[first]] = counts.data[order[first]]
+    return terms, times

@@ -1,0 +1,181 @@
+"""State, due rebuild."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import IndexUnreadable, SubspaceError
+from lpisearch.index.directory import IndexPlace
+from lpisearch.messages import Message, call
+from lpisearch.model.documents import Finding
+from lpisearch.options import IndexSpec
+from lpisearch.storage.metadata import TOKENISER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from lpisearch.index.format import Manifest
+    from lpisearch.location import Place
+    from lpisearch.storage.metadata import IndexEntry
+    from lpisearch.storage.store import Snapshot
+
+
+def index_summaries(library: Place, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
+    return [_summary(library, snapshot, entry) for entry in snapshot.indexes.entries()]
+
+
+def index_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
+    """Check that the arrays of each index are as they were written."""
+    from lpisearch.index.format import open_folder
+
+    findings = []
+    for entry in snapshot.indexes.entries():
+        check = f"index “{entry.name}”"
+        try:
+            folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
+            manifest, _ = open_folder(folder)
+        except SubspaceError as error:
+            # What the system does not let us read may be whole: to build it anew is no help.
+            refused = isinstance(error, IndexUnreadable)
+            step = error.next_step if refused else rebuild_command(entry.spec)
+            findings.append(Finding(check, ok=False, detail=error.what, next_step=step))
+            continue
+        finding = Finding(check, ok=True, detail=f"{manifest.method}, intact")
+        if not _is_current(snapshot, entry):
+            finding = Finding(
+                check, ok=True, detail="out of date", next_step=call("ingest", "PATH")
+            )
+        findings.append(finding)
+    return findings
+
+
+def _summary(library: Place, snapshot: Snapshot, entry: IndexEntry) -> dict[str, Any]:
+    from lpisearch.index.format import Manifest, check_sizes
+
+    place = IndexPlace.of(library, snapshot)
+    folder = place.local(entry)
+    summary: dict[str, Any] = {
+        "name": entry.name,
+        "method": entry.method,
+        "created": entry.created_at,
+        "folder": str(folder),
+        "rebuild_command": rebuild_command(entry.spec),
+    }
+    if place.is_cache and not folder.is_dir():
+        said = f"“{entry.name}” is in the database; the first search downloads it"
+        return summary | {"state": "not here yet", "rebuild": "", "note": said}
+    try:
+        manifest = Manifest.read(folder)
+        check_sizes(folder, manifest)  # `doctor` compares every byte
+    except IndexUnreadable as error:
+        return summary | {"state": "unreadable", "rebuild": "", "note": error.message}
+    except SubspaceError as error:
+        damage = rebuild_note(entry.name, error.what, summary["rebuild_command"])
+        return summary | {"state": "damaged", "rebuild": error.what, "note": damage}
+    due = due_for_rebuild(manifest, snapshot.settings.get(TOKENISER) or {})
+    due = due or _why_passages(manifest, folder)
+    state, note = _state(entry, due, is_current=_is_current(snapshot, entry))
+    facts = {
+        "documents": manifest.arrays["document_rows"].shape[0],
+        "built_from": manifest.result.documents,
+        "folded_in": manifest.folded,
+        "calibration": manifest.calibration,
+        "passages": manifest.passages,
+    }
+    state_facts = {"state": state, "rebuild": due, "note": note}
+    return summary | state_facts | manifest.result.as_dict() | facts
+
+
+def _state(entry: IndexEntry, due: str, *, is_current: bool) -> tuple[str, str]:
+    """Return a word for the state of an index, and what to do about it."""
+    if due:
+        return "rebuild due", rebuild_note(entry.name, due, rebuild_command(entry.spec))
+    if is_current:
+        return "ready", ""
+    said = f"“{entry.name}” is out of date; the next ingest updates it: "
+    return "behind", Message(said, call("ingest", "PATH"))
+
+
+def _why_passages(manifest: Manifest, folder: Path) -> str:
+    """Say what a rebuild brings to an index of an earlier program, or ""."""
+    if manifest.passages is not None:
+        return ""
+    import numpy as np
+
+    from lpisearch.text.spans import LONG_DOCUMENT
+
+    try:
+        lengths = np.load(folder / "document_lengths.npy", mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):
+        return ""  # of a program so old that it cannot be opened anyway
+    long = int(np.count_nonzero(lengths >= LONG_DOCUMENT))
+    if not long:
+        return ""
+    return f"it cannot search within long documents ({long:,}) by page or section"
+
+
+def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:
+    """Whether the index covers the documents exactly as they are."""
+    return snapshot.corpus.fingerprint(entry.spec.where) == entry.fingerprint
+
+
+# A rebuild is due when a fifth of the documents, or a tenth more of the words, are new to the map.
+_DUE_SHARE = 0.2
+_DUE_UNKNOWN = 0.1
+_DUE_DOCUMENTS = 20
+
+
+def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
+    """Say why an index should be built anew, or "".
+
+    Parameters
+    ----------
+    manifest
+        Of the index.
+    tokeniser
+        Which now makes the tokens of the library.
+    """
+    if not same_tokens(manifest, tokeniser):
+        return (
+            "it was built with different word rules or another language than the library uses now"
+        )
+    folded, built = manifest.folded, manifest.result
+    documents = folded["documents"]
+    if documents >= max(_DUE_DOCUMENTS, _DUE_SHARE * built.documents):
+        return (
+            f"{documents:,} documents were added or changed since it was built from "
+            f"{built.documents:,}"
+        )
+    unknown = folded["unknown"] / max(folded["words"], 1)
+    if documents >= _DUE_DOCUMENTS and unknown >= built.unknown_rate + _DUE_UNKNOWN:
+        return f"{unknown:.0%} of the words in newer documents are not in it"
+    return ""
+
+
+def rebuild_note(name: str, reason: str, command: Message) -> Message:
+    """Return what an ingest and a look at the library say of an index that is due."""
+    return Message(
+        f"The index “{name}” should be rebuilt: {reason.removesuffix('.')}. Next: ", command
+    )
+
+
+def same_tokens(manifest: Manifest, tokeniser: Mapping[str, Any]) -> bool:
+    """Tell whether the tokens of the library are still made as when an index was built."""
+    return manifest.tokeniser == dict(tokeniser)
+
+
+def rebuild_command(spec: IndexSpec) -> Message:
+    """Return the call that builds an index as it was asked for.
+
+    What is as it is without being asked for is left out.
+    """
+    usual = IndexSpec()
+    names = [one.name for one in fields(IndexSpec) if one.name != "where"]
+    chosen = {name: getattr(spec, name) for name in (*names, "where")}
+    asked = {name: value for name, value in chosen.items() if value != getattr(usual, name)}
+    if "pairs" in asked:
+        asked["pairs"] = "FILE"
+    return call("index", **asked)

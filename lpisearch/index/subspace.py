@@ -1,0 +1,448 @@
+"""SubspaceIndex, passages.
+
+Rows of `vectors` are documents, at unit length with each dimension scaled, so that the inner
+product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the
+transpose of a projection's `components_`, so that a query reads only the rows of its words.
+A method without a linear map has no loadings: the manifest names the rule that places documents,
+and what the rule needs is kept in arrays of its own.
+
+They are placed by the map that was learned from whole documents, and their postings have the terms
+of the documents' postings. A library without a long document has none, and pays nothing for them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lpisearch.index.format import PLACEMENT
+from lpisearch.index.fusion import Moments
+from lpisearch.index.postings import LEXICON, NO_COLUMN, DocumentTerms, Postings
+from lpisearch.methods.placement import placement_rule
+from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.numeric.rows import SparseRows
+from lpisearch.text.spans import LONG_DOCUMENT
+from lpisearch.text.vocabulary import Vocabulary
+from lpisearch.text.weighting import Weighting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.index.format import Manifest
+    from lpisearch.storage.store import Snapshot
+    from lpisearch.text.spans import Span
+    from lpisearch.text.tokeniser import Tokeniser
+
+
+HASH_BYTES = 16
+PACKED_FROM = 50_000
+"""From so many documents on a place has two bytes a number: docs/scale.md says why not one."""
+# Of a document that came after the build: 1, its tokens, and how many of them are unknown.
+TAKEN_IN = ("documents", "words", "unknown")
+_DOCUMENT_ARRAYS = ("vectors", "document_rows", "content_hashes", "taken_in")
+_ARRAYS = ("terms", "document_frequencies", "idf", "scales", *_DOCUMENT_ARRAYS)
+
+
+@dataclass(frozen=True)
+class SubspaceIndex:
+    """An index that is built or opened.
+
+    Attributes
+    ----------
+    manifest
+        Everything but the arrays.
+    arrays
+        By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims)
+        or those of a placement, eigenvalues (where the method has any), scales, vectors
+        (documents x dims; with vector_steps, vector_scales and vector_moments if packed, as
+        `lpisearch.numeric.packed_rows` has it), document_rows, content_hashes, and taken_in
+        (documents x `TAKEN_IN`; zeros for the documents of the build). Those of `passages` if a
+        document is long.
+    """
+
+    manifest: Manifest
+    arrays: dict[str, NDArray[Any]]
+
+    def missing(self) -> list[str]:
+        """Return the names of arrays that it should have, but has not."""
+        needed = {*_ARRAYS, *Postings.array_names()}
+        if self.is_linear:
+            needed.add("loadings")
+        return sorted(needed - self.arrays.keys())
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The terms of the subspace."""
+        return Vocabulary.from_bytes(
+            self.arrays["terms"].tobytes(),
+            self.arrays["document_frequencies"],
+            self.manifest.result.documents,
+        )
+
+    @cached_property
+    def weighting(self) -> Weighting:
+        """How counts become weights."""
+        return Weighting(idf=self.arrays["idf"], **self.manifest.weighting)
+
+    @property
+    def term_factors(self) -> NDArray[np.float32]:
+        """What the weight of each term was multiplied by: below 1 for boilerplate."""
+        every = self.arrays.get("term_factors")
+        return np.ones(self.n_terms, np.float32) if every is None else every
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms have a column in the subspace."""
+        return len(self.arrays["idf"])
+
+    @cached_property
+    def places(self) -> PackedRows:
+        """Documents as rows at unit length, as they are stored."""
+        if "vector_steps" not in self.arrays:
+            return PackedRows(self._plain("vectors"))
+        return PackedRows(*map(self._plain, ("vectors", "vector_steps", "vector_scales")))
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Documents as rows at unit length; of a large library all are unpacked."""
+        return self.places.at(slice(None))
+
+    @cached_property
+    def moments(self) -> Moments | None:
+        """Mean and covariance of the documents' places; None in a library that is not large."""
+        stored = "vector_moments"
+        return Moments.of_array(self._plain(stored)) if stored in self.arrays else None
+
+    @property
+    def long_documents(self) -> NDArray[np.int64]:
+        """The places of documents that are long enough to have passages."""
+        return np.flatnonzero(self.postings.document_lengths >= LONG_DOCUMENT)
+
+    @property
+    def document_rows(self) -> NDArray[np.int64]:
+        """The key of each document in the database, ascending."""
+        return self._plain("document_rows")
+
+    @property
+    def content_hashes(self) -> NDArray[np.uint8]:
+        """The content hash of each document (documents x `HASH_BYTES`)."""
+        return self._plain("content_hashes")
+
+    @property
+    def taken_in(self) -> NDArray[np.int32]:
+        """What each document brought after the build (documents x `TAKEN_IN`)."""
+        return self._plain("taken_in")
+
+    @property
+    def loadings(self) -> NDArray[np.float32]:
+        """The linear map (terms x dims); only where `is_linear`."""
+        return self._plain("loadings")
+
+    @property
+    def scales(self) -> NDArray[np.float32]:
+        """How much each dimension counts."""
+        return self._plain("scales")
+
+    @property
+    def eigenvalues(self) -> NDArray[np.floating[Any]] | None:
+        """The spectrum, of a method that has one."""
+        return self._plain("eigenvalues") if "eigenvalues" in self.arrays else None
+
+    @cached_property
+    def postings(self) -> Postings:
+        """The documents of every term, rare ones too."""
+        return Postings.of_arrays(self.arrays)
+
+    @cached_property
+    def document_terms(self) -> DocumentTerms:
+        """The telling terms of every document; none in an index of an earlier program."""
+        return DocumentTerms.of_arrays(self.arrays, len(self.document_rows))
+
+    @cached_property
+    def passages(self) -> Passages | None:
+        """The passages of long documents; None if no document is long."""
+        return Passages.of_arrays(self.arrays, self.postings)
+
+    @cached_property
+    def contents(self) -> dict[int, bytes]:
+        """The content hash of each document, by its key in the database."""
+        hashes = self.content_hashes.tobytes()
+        starts = range(0, len(hashes), HASH_BYTES)
+        rows = self.document_rows.tolist()
+        return {row: hashes[i : i + HASH_BYTES] for row, i in zip(rows, starts, strict=True)}
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a place is a product with the loadings."""
+        return not self.manifest.placement
+
+    def by_column(self, counts: csr_array) -> csr_array:
+        """Turn counts of the terms of the postings into those of the terms with a column."""
+        from scipy.sparse import csr_array
+
+        columns = self.postings.lexicon_columns
+        kept = columns[counts.indices] != NO_COLUMN
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        entries = (counts.data[kept], (rows[kept], columns[counts.indices[kept]]))
+        narrowed: csr_array = csr_array(entries, shape=(counts.shape[0], self.n_terms))
+        return narrowed
+
+    def project(self, counts: csr_array) -> NDArray[np.float32]:
+        """Turn counts of documents (rows) into vectors, as those of the corpus were made."""
+        weights = self.weighting.apply(counts)
+        if not self.is_linear:
+            return self.place(SparseRows.of_matrix(weights).unit())
+        return scaled_rows(weights @ self.loadings, self.scales)
+
+    def place(self, rows: SparseRows) -> NDArray[np.float32]:
+        """Turn weights of terms, of unit length, into vectors; needs NumPy alone."""
+        if self.is_linear:
+            coordinates = rows.product(self.loadings)
+        else:
+            coordinates = placement_rule(self.manifest.placement)(self._placement, rows)
+        return scaled_rows(coordinates, self.scales)
+
+    def _plain(self, name: str) -> NDArray[Any]:
+        """Return an array as a plain view: slicing a memory-mapped one costs ten times as much."""
+        return self.arrays[name].view(np.ndarray)
+
+    @cached_property
+    def _placement(self) -> dict[str, NDArray[Any]]:
+        own = [name for name in self.arrays if name.startswith(PLACEMENT)]
+        return {name.removeprefix(PLACEMENT): self.arrays[name] for name in own}
+
+
+def scaled_rows(
+    coordinates: NDArray[np.float32], scales: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Scale dimensions, then bring each row to unit length; a row of zeros stays."""
+    scaled = np.asarray(coordinates * scales, np.float32)
+    largest = np.abs(scaled).max(axis=1, initial=0)
+    largest[largest == 0] = 1
+    scaled /= largest[:, np.newaxis]  # the square of a small float32 is 0
+    lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    lengths[lengths == 0] = 1
+    scaled /= lengths[:, np.newaxis]
+    return scaled
+
+
+def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
+    """Return the arrays of documents' places."""
+    if places.steps is None:
+        return {"vectors": places.codes}
+    return {
+        "vectors": places.codes,
+        "vector_steps": places.steps,
+        "vector_scales": np.asarray(places.scales),
+        "vector_moments": Moments.of_rows(places).as_array(),
+    }
+
+
+_PREFIX = "passage_"
+_OWN = ("owners", "spans", "vectors")
+_AT_ONCE = 50  # long documents, whose texts are held together
+_COUNTED_AT_ONCE = 1000
+_PLACED_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Passages:
+    """The passages of an index.
+
+    Attributes
+    ----------
+    owners
+        The place of the document of each passage, ascending.
+    spans
+        Where each begins and ends in the text of its document (passages x 2).
+    vectors
+        Passages as rows, scaled and at unit length, as those of documents.
+    postings
+        The passages of every term of the lexicon of the documents.
+    terms
+        The telling terms of every passage.
+    """
+
+    owners: NDArray[np.int32]
+    spans: NDArray[np.int32]
+    vectors: NDArray[np.float32]
+    postings: Postings
+    terms: DocumentTerms
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], postings: Postings) -> Self | None:
+        """Take the arrays of an index; None if it has no passages."""
+        own = {
+            name.removeprefix(_PREFIX): arrays[name].view(np.ndarray)
+            for name in passage_arrays(arrays)
+        }
+        if not own:
+            return None
+        lexicon = {name: getattr(postings, name) for name in LEXICON}
+        return cls(
+            own["owners"],
+            own["spans"],
+            own["vectors"],
+            Postings.of_arrays(lexicon | own),
+            DocumentTerms.of_arrays(own, len(own["owners"])),
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be stored, by name; nothing if there is no passage."""
+        if not len(self):
+            return {}
+        words = {name: a for name, a in self.postings.arrays().items() if name not in LEXICON}
+        own = {name: getattr(self, name) for name in _OWN} | words | self.terms.arrays()
+        return {f"{_PREFIX}{name}": array for name, array in own.items()}
+
+    def of_document(self, place: int) -> slice:
+        """Return which passages a document has."""
+        start, end = np.searchsorted(self.owners, [place, place + 1]).tolist()
+        return slice(start, end)
+
+
+def passage_arrays(names: Iterable[str]) -> set[str]:
+    """Return the names of arrays that are of passages."""
+    return {name for name in names if name.startswith(_PREFIX)}
+
+
+def cut_documents(
+    snapshot: Snapshot,
+    tokeniser: Tokeniser,
+    places: Mapping[int, int],
+    on_step: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Iterator[tuple[int, Span]]:
+    """Yield the passages of long documents, each with the document's place.
+
+    The words of the title are said once in each passage: what stands on a page is about it.
+
+    Parameters
+    ----------
+    snapshot
+        To the texts.
+    tokeniser
+        Which made the tokens of the index.
+    places
+        The places of the documents, by key.
+    on_step
+        Called with how many documents are cut, and of how many.
+    """
+    from lpisearch.text.spans import cut_passages
+
+    joined = tokeniser.joined
+    keys = sorted(places)
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        sections = snapshot.documents.sections(some)
+        for key, title, text in snapshot.documents.texts(some):
+            about = joined(title)
+            for span in cut_passages(text, sections.get(key, ()), joined):
+                tokens = f"{about} {span.tokens}" if about else span.tokens
+                yield places[key], span._replace(tokens=tokens)
+        on_step(start + len(some), len(keys))
+
+
+def place_passages(
+    index: SubspaceIndex, found: Iterable[tuple[int, Span]], kept: Passages | None = None
+) -> Passages:
+    """Place passages by the map of an index.
+
+    Parameters
+    ----------
+    index
+        With the documents, whose terms are those of the passages.
+    found
+        New passages, each with its document's place.
+    kept
+        Those that stay as they are, from `staying`.
+    """
+    from scipy.sparse import vstack
+
+    owners, spans, counts, lengths = _count(index.postings, found)
+    vectors = _vectors(index, counts)
+    if kept is not None:
+        owners = np.concatenate([kept.owners, owners])
+        spans = np.vstack([kept.spans, spans])
+        vectors = np.vstack([kept.vectors, vectors])
+        counts = vstack([kept.postings.counts(), counts], format="csr")
+        lengths = np.concatenate([kept.postings.document_lengths, lengths])
+    order = np.argsort(owners, kind="stable")
+    postings = index.postings.with_rows(counts[order], lengths[order])
+    return Passages(
+        owners[order], spans[order], vectors[order], postings, DocumentTerms.of_postings(postings)
+    )
+
+
+def staying(passages: Passages, places: NDArray[np.integer], postings: Postings) -> Passages:
+    """Return the passages of documents that stay, in the numbers of other postings.
+
+    Parameters
+    ----------
+    passages
+        Of an index before documents came or went.
+    places
+        The new place of each document, below zero where it is gone or has changed.
+    postings
+        Of the documents as they are now.
+    """
+    from scipy.sparse import csr_array
+
+    owners = np.asarray(places)[passages.owners]
+    stays = np.flatnonzero(owners >= 0)
+    counts = passages.postings.counts()[stays]
+    columns = postings.numbers(passages.postings.terms())[counts.indices]
+    known = columns >= 0
+    rows = np.repeat(np.arange(len(stays)), np.diff(counts.indptr))
+    entries = (counts.data[known], (rows[known], columns[known]))
+    renumbered: csr_array = csr_array(entries, shape=(len(stays), len(postings)))
+    lengths = passages.postings.document_lengths[stays]
+    return Passages(
+        owners[stays].astype(np.int32),
+        passages.spans[stays],
+        passages.vectors[stays],
+        postings.with_rows(renumbered, lengths),
+        passages.terms,
+    )
+
+
+def _count(
+    postings: Postings, found: Iterable[tuple[int, Span]]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], csr_array, NDArray[np.int32]]:
+    """Return owners, spans and counts of passages, and the number of tokens of each."""
+    from lpisearch.text.vocabulary import count_all_terms
+
+    owners: array[int] = array("i")
+    spans: array[int] = array("i")
+
+    def shards() -> Iterator[list[str]]:
+        remaining = iter(found)
+        while some := list(islice(remaining, _COUNTED_AT_ONCE)):
+            owners.extend(place for place, _ in some)
+            spans.extend(bound for _, span in some for bound in (span.start, span.end))
+            yield [span.tokens for _, span in some]
+
+    terms = postings.terms()
+    _, every = count_all_terms(shards(), terms)
+    counts = every.matrix[:, : len(terms)]  # a term that no whole document has is none
+    bounds = np.frombuffer(spans, np.int32).reshape(-1, 2)
+    return np.frombuffer(owners, np.int32), bounds, counts, every.lengths
+
+
+def _vectors(index: SubspaceIndex, counts: csr_array) -> NDArray[np.float32]:
+    """Place passages some at a time, as documents that came later are placed."""
+    vectors = np.empty((counts.shape[0], len(index.scales)), np.float32)
+    for start in range(0, len(vectors), _PLACED_AT_ONCE):
+        some = slice(start, start + _PLACED_AT_ONCE)
+        vectors[some] = index.project(index.by_column(counts[some]))
+    return vectors

@@ -1,0 +1,321 @@
+"""Add and remove documents, merge postings.
+
+The vocabulary and the map of an index never change; documents that are added or changed after
+the build get their place by the same product or rule, those that are gone lose theirs.
+
+The entries of a term are in the order of their documents, before and after. So those of documents
+that stay are copied as they lie, and the few new ones are put between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lpisearch.errors import SubspaceError
+from lpisearch.index.directory import IndexPlace
+from lpisearch.index.postings import NO_COLUMN, Postings
+from lpisearch.index.status import due_for_rebuild, rebuild_command, rebuild_note, same_tokens
+from lpisearch.messages import Message
+from lpisearch.storage.metadata import TOKENISER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csc_array, csr_array
+
+    from lpisearch.index.subspace import Passages, SubspaceIndex
+    from lpisearch.location import Place
+    from lpisearch.storage.metadata import IndexEntry
+    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.text.vocabulary import Vocabulary
+
+    Whole = NDArray[np.int64]
+
+
+def fold_in(library: Place, store: Store) -> tuple[list[str], list[str]]:
+    """Bring all indexes of a library up to date; the caller holds the writer lock.
+
+    Returns
+    -------
+    tuple
+        What could not be done, and which of the indexes that took documents in are due to be built
+        anew, for the user. The documents are safe in any case.
+    """
+    with store.reading() as snapshot:
+        entries = snapshot.indexes.entries()
+    complaints: list[str] = []
+    due: list[str] = []
+    for entry in entries:
+        try:
+            due += _fold_into(library, store, entry)
+        except SubspaceError as error:
+            complaints.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
+    return complaints, due
+
+
+def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
+    """Take documents into one index; say whether it should now be built anew."""
+    from lpisearch.index.build import put_in_use
+    from lpisearch.index.format import open_folder
+    from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
+
+    with store.reading() as snapshot:
+        covered = snapshot.corpus.fingerprint(entry.spec.where)
+        if covered == entry.fingerprint:
+            return []
+        folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
+        index = SubspaceIndex(*open_folder(folder))
+        tokeniser = snapshot.settings.get(TOKENISER) or {}
+        if not same_tokens(index.manifest, tokeniser):
+            raise SubspaceError(
+                f"The index “{entry.name}” was built with different word rules or another "
+                "language than the library uses now."
+            )
+        wanted = _Wanted.of(snapshot.corpus.content_hashes(entry.spec.where), index)
+        fresh = wanted.rows[wanted.places < 0].tolist()
+        arrays = _with_documents(index, wanted, snapshot.corpus.tokens(fresh))
+        now = SubspaceIndex(index.manifest, index.arrays | arrays)
+        passages = _passages(index, now, set(fresh), snapshot)
+    totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
+    manifest = replace(
+        index.manifest,
+        folded=dict(zip(TAKEN_IN, totals, strict=True)),
+        fingerprint=covered,
+        passages=None if passages is None else len(passages),
+    )
+    changed = arrays.keys() | passage_arrays(index.arrays)
+    fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in changed}
+    if passages is not None:
+        arrays |= passages.arrays()
+    put_in_use(library, store, SubspaceIndex(manifest, arrays), fixed)
+    reason = due_for_rebuild(manifest, tokeniser)
+    return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
+
+
+class _Wanted(NamedTuple):
+    """The documents that an index is to have.
+
+    Attributes
+    ----------
+    rows, hashes
+        Their keys, ascending, and the digests of their content.
+    places
+        Where each is in the index already, or `NEW`.
+    """
+
+    rows: NDArray[np.int64]
+    hashes: NDArray[np.uint8]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, hashes: dict[int, bytes], index: SubspaceIndex) -> _Wanted:
+        import numpy as np
+
+        from lpisearch.index.postings import NEW
+        from lpisearch.index.subspace import HASH_BYTES
+
+        rows = np.fromiter(hashes, np.int64, len(hashes))
+        content = np.frombuffer(b"".join(hashes.values()), np.uint8).reshape(-1, HASH_BYTES)
+        before = index.document_rows
+        at = np.searchsorted(before, rows)
+        known = at < len(before)
+        known[known] = before[at[known]] == rows[known]
+        known[known] = (index.content_hashes[at[known]] == content[known]).all(axis=1)
+        return cls(rows, content, np.where(known, at, NEW))
+
+
+def _with_documents(
+    index: SubspaceIndex, wanted: _Wanted, tokens: list[str]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an index that has just the wanted documents, fresh ones placed."""
+    import numpy as np
+
+    from lpisearch.index.postings import DocumentTerms
+    from lpisearch.index.subspace import TAKEN_IN
+    from lpisearch.text.vocabulary import count_terms
+
+    counts = count_terms([tokens], index.vocabulary)
+    known = counts.matrix.sum(axis=1, dtype=np.int64)
+    is_new, stays = wanted.places < 0, wanted.places[wanted.places >= 0]
+    vectors = index.places.with_rows(wanted.places, index.project(counts.matrix))
+    steps = {} if vectors.steps is None else {"vector_steps": vectors.steps}
+    taken_in = np.zeros((len(wanted.rows), len(TAKEN_IN)), np.int32)
+    taken_in[~is_new] = index.taken_in[stays]
+    taken_in[is_new] = np.column_stack(
+        [np.ones_like(known), counts.lengths, counts.lengths - known]
+    )
+    words = merged(index.postings, wanted.places, tokens, index.vocabulary)
+    terms = index.document_terms.with_documents(
+        wanted.places, words.numbers, words.fresh, words.postings
+    )
+    if "strongest_terms" not in index.arrays:  # an index of an earlier program
+        terms = DocumentTerms.of_postings(words.postings)
+    return {
+        "vectors": vectors.codes,
+        **steps,
+        "document_rows": wanted.rows,
+        "content_hashes": wanted.hashes,
+        "taken_in": taken_in,
+        **words.postings.arrays(),
+        **terms.arrays(),
+    }
+
+
+def _passages(
+    before: SubspaceIndex, now: SubspaceIndex, fresh: set[int], snapshot: Snapshot
+) -> Passages | None:
+    """Return the passages of the documents as they are now; those of fresh ones are placed.
+
+    An index of an earlier program has none, and gets none before it is built anew.
+    """
+    import numpy as np
+
+    from lpisearch.index.subspace import cut_documents, place_passages, staying
+    from lpisearch.text.tokeniser import Tokenisers
+
+    if before.manifest.passages is None:
+        return None
+    places = {row: place for place, row in enumerate(now.document_rows.tolist())}
+    kept = None
+    if before.passages is not None:
+        rows = before.document_rows.tolist()
+        moved = [-1 if row in fresh else places.get(row, -1) for row in rows]
+        kept = staying(before.passages, np.array(moved, np.int64), now.postings)
+    long = now.document_rows[now.long_documents].tolist()
+    found = cut_documents(
+        snapshot,
+        Tokenisers().of(before.manifest.tokeniser),
+        {row: places[row] for row in long if row in fresh},
+    )
+    return place_passages(now, found, kept)
+
+
+_MOST = np.iinfo(np.uint16).max
+GONE = -1
+
+
+class Merged(NamedTuple):
+    """Postings of other documents by other terms.
+
+    Attributes
+    ----------
+    postings
+        Of the documents as they are now.
+    numbers
+        The number that each term has now, by the one that it had; `GONE` of a term in no document.
+    fresh
+        How often each term, by its number now, is in each new document (rows).
+    """
+
+    postings: Postings
+    numbers: Whole
+    fresh: csr_array
+
+
+def merged(
+    before: Postings, places: Whole, tokens: Sequence[str], vocabulary: Vocabulary
+) -> Merged:
+    """Put new documents between those that stay.
+
+    Parameters
+    ----------
+    before
+        The postings as they are.
+    places
+        For each document in its new order: its place before, or below zero for a new one. Those
+        that stay keep their order.
+    tokens
+        The joined tokens of the new ones, in their order.
+    vocabulary
+        Of the subspace.
+    """
+    from lpisearch.text.vocabulary import count_all_terms
+
+    names, counted = count_all_terms([tokens], before.terms())
+    is_new = places < 0
+    kept, moved = _staying(before, places)
+    starts = np.searchsorted(kept, before.posting_starts)
+    sizes = np.zeros(len(names), np.int64)
+    sizes[: len(before)] = np.diff(starts)
+    sizes += np.bincount(counted.matrix.indices, minlength=len(names))
+    present = np.flatnonzero(sizes)
+    order = np.array(sorted(present.tolist(), key=names.__getitem__), np.int64)
+    numbers = np.full(len(names), GONE, np.int64)
+    numbers[order] = np.arange(len(order))
+    fresh = counted.matrix[:, order]
+    own_places, own_counts, at = _between(
+        fresh.tocsc(), np.flatnonzero(is_new), _Entries(moved, starts, numbers)
+    )
+    lengths = np.empty(len(places), np.int32)
+    lengths[~is_new] = before.document_lengths[places[~is_new]]
+    lengths[is_new] = counted.lengths
+    found = _named(
+        [names[number] for number in order.tolist()],
+        vocabulary,
+        posting_starts=np.concatenate([[0], np.cumsum(sizes[order])]),
+        posting_places=np.insert(moved, at, own_places),
+        posting_counts=np.insert(before.posting_counts[kept], at, own_counts),
+        document_lengths=lengths,
+    )
+    return Merged(found, numbers[: len(before)], fresh)
+
+
+class _Entries(NamedTuple):
+    """Entries that stay: their new places, where those of each old term begin, its number now."""
+
+    places: NDArray[np.int32]
+    starts: Whole
+    numbers: Whole
+
+
+def _staying(before: Postings, places: Whole) -> tuple[Whole, NDArray[np.int32]]:
+    """Return which entries stay, and the new place of the document of each."""
+    now = np.full(len(before.document_lengths), GONE, np.int32)
+    now[places[places >= 0]] = np.flatnonzero(places >= 0)
+    found = now[before.posting_places]
+    kept = np.flatnonzero(found >= 0)
+    return kept, found[kept]
+
+
+def _between(
+    fresh: csc_array, documents: Whole, old: _Entries
+) -> tuple[NDArray[np.int32], NDArray[np.uint16], Whole]:
+    """Return the places and counts of new entries by term, and before which old one each goes."""
+    fresh.sort_indices()
+    places = documents[fresh.indices].astype(np.int32)
+    counts = np.minimum(fresh.data, _MOST).astype(np.uint16)
+    # Where the entries of each term, by its number now, begin and end among those that stay.
+    begins = np.zeros(fresh.shape[1], np.int64)
+    ends = np.zeros(fresh.shape[1], np.int64)
+    known = old.numbers[: len(old.starts) - 1]
+    stays = known >= 0
+    begins[known[stays]], ends[known[stays]] = old.starts[:-1][stays], old.starts[1:][stays]
+    # A new term has none, and goes where the term before it ends.
+    ends = np.maximum.accumulate(ends)
+    is_old = np.zeros(len(ends), np.bool_)
+    is_old[known[stays]] = True
+    begins = np.where(is_old, begins, ends)
+    terms = np.repeat(np.arange(fresh.shape[1]), np.diff(fresh.indptr))
+    if len(documents) and len(old.places) and documents[0] < old.places.max():
+        at = [
+            begins[term] + np.searchsorted(old.places[begins[term] : ends[term]], place)
+            for term, place in zip(terms.tolist(), places, strict=True)
+        ]
+        return places, counts, np.array(at, np.int64)
+    return places, counts, ends[terms]
+
+
+def _named(names: Sequence[str], vocabulary: Vocabulary, **entries: Any) -> Postings:
+    lines = [f"{name}\n".encode() for name in names]
+    starts = np.concatenate([[0], np.cumsum([len(line) for line in lines], dtype=np.int64)])
+    columns = [vocabulary.index.get(name, NO_COLUMN) for name in names]
+    return Postings(
+        lexicon=np.frombuffer(b"".join(lines), np.uint8),
+        lexicon_starts=starts.astype(np.int64),
+        lexicon_columns=np.array(columns, np.int32),
+        **entries,
+    )

@@ -1,1 +1,0 @@
-"""Score documents for a query, and explain the scores."""

@@ -1,0 +1,153 @@
+"""File or server address of a library; own paths."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from glob import escape
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import unquote
+
+_SCHEMES = ("postgresql://", "postgres://")
+# What was meant for an address is never taken for a file: it may hold a password.
+_MEANT = re.compile(r"([a-z][a-z0-9+.-]*://|postgres(?:ql)?:)(.*)", re.IGNORECASE | re.DOTALL)
+_SEARCH_PATH = ("search_path=", "search_path%3d")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of a library in PostgreSQL; as a text it is without its password.
+
+    Attributes
+    ----------
+    url
+        As it was given, `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, for those who connect.
+    """
+
+    url: str = field(repr=False)
+
+    def __str__(self) -> str:
+        meant = _MEANT.fullmatch(self.url)
+        scheme, rest = meant.groups() if meant else ("", self.url)
+        # All before the last “@”: a password may hold any sign, encoded or not.
+        person, at, host = rest.rpartition("@")
+        where, mark, query = host.partition("?")
+        said = "&".join(map(_without_secret, query.split("&")))
+        return f"{scheme}{person.partition(':')[0]}{at}{where}{mark}{said}"
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether it begins as an address of PostgreSQL does."""
+        return self.url.startswith(_SCHEMES)
+
+    @property
+    def name(self) -> str:
+        """The name of the database, and of the schema if one is given."""
+        host = self.url.partition("://")[2].rpartition("@")[2]
+        database = host.partition("?")[0].partition("/")[2].partition("#")[0]
+        return ".".join(each for each in (database, self._schema) if each) or "postgresql"
+
+    @property
+    def _schema(self) -> str:
+        """The schema that is named by `search_path`, or ""."""
+        query = self.url.partition("?")[2]
+        for written in _SEARCH_PATH:
+            at = query.lower().find(written)
+            if at >= 0:
+                named = query[at + len(written) :].partition("&")[0].replace("%20", " ")
+                return named.partition(" ")[0]
+        return ""
+
+    @property
+    def secrets(self) -> set[str]:
+        """The passwords in it, encoded and not, to be taken out of what others say."""
+        written = {self.url.partition("://")[2].rpartition("@")[0].partition(":")[2]}
+        for parameter in self.url.partition("?")[2].split("&"):
+            name, _, value = parameter.partition("=")
+            written |= {value} if _is_secret(name) else set()
+        return {each for one in written for each in (one, unquote(one)) if each}
+
+    @property
+    def key(self) -> str:
+        """A name for what this machine keeps of the library: of the address without password."""
+        return blake2b(str(self).encode(errors="surrogatepass"), digest_size=8).hexdigest()
+
+    def absolute(self) -> Address:
+        """Return the same: it means the same from every folder."""
+        return self
+
+
+Place: TypeAlias = Path | Address
+
+
+def place_of(named: str | os.PathLike[str] | Address) -> Place:
+    """Return the place that a text or a path means."""
+    if isinstance(named, Address):
+        return named
+    if isinstance(named, str) and (meant := _MEANT.fullmatch(named)):
+        scheme, rest = meant.groups()
+        return Address(f"{scheme.lower()}{rest}")
+    return Path(named)
+
+
+def _without_secret(parameter: str) -> str:
+    """Return a parameter of an address, but not its value if that is a password."""
+    name, equals, _ = parameter.partition("=")
+    return f"{name}{equals}***" if _is_secret(name) and equals else parameter
+
+
+def _is_secret(name: str) -> bool:
+    return "pass" in name.lower() and name.lower() != "passfile"
+
+
+FILE_BESIDE = "lpisearch.toml"
+"""The settings of the libraries in a folder."""
+_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".partial")
+
+
+def shipped_folder(name: str) -> Path:
+    """Return a folder that comes with the program: inside the package, or beside a checkout."""
+    package = Path(__file__).parent
+    installed = package / f"_{name}"
+    return installed if installed.is_dir() else package.parent / name
+
+
+def real_path(library: Path) -> Path:
+    """Return where a library lies, whatever links lead to it: all its names share lock and index.
+
+    Two hard links to a file are two real paths; such a library is not written.
+    """
+    return Path(os.path.realpath(library))
+
+
+def index_folder(library: Path) -> Path:
+    """Return the folder beside a library that holds its indexes; two libraries share none."""
+    library = real_path(library)
+    if library.suffix == ".db":
+        return library.with_suffix(".index")
+    return library.with_name(f"{library.name}-index")
+
+
+def own_paths(library: Path) -> list[Path]:
+    """Return where the files of a library are, or would be, under the name it goes by here."""
+    beside = [library.with_name(f"{library.name}{ending}") for ending in _ENDINGS]
+    settings = library.with_name(FILE_BESIDE)
+    copies = library.parent.glob(f"{escape(library.name)}.before-*")
+    return [library, *beside, index_folder(library), settings, *copies]
+
+
+def is_own_place(target: Path, library: Place) -> bool:
+    """Tell whether a place is one of a library's files, or of its indexes, there or not yet."""
+    if isinstance(library, Address):
+        return False
+    place = real_path(target)
+    real = real_path(library)
+    if place in own_paths(real) or place.is_relative_to(index_folder(library)):
+        return True
+    return target.exists() and library.exists() and target.samefile(library)

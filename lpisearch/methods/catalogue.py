@@ -1,0 +1,325 @@
+"""The one table of methods.
+
+Help, plans, choices and docs are made from it, and every class refers to its own entry (`about`).
+SciPy and scikit-learn are not needed: they wait until `Method.load` imports the class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lpisearch.methods.base import DocumentTransformer
+
+
+DIMENSIONS = 150
+# Where documents are compared by cosine, a dimension counts by its graph eigenvalue to this power.
+EIGENVALUE_POWER = 2.0
+# Documents that are compared by a kernel, each with each; of more, each with so many landmarks.
+EXACT_DOCUMENTS = 5000
+LANDMARKS = 2000
+
+GRAPH_PARAMETERS = (
+    *("graph", "n_neighbors", "radius", "edge_weights", "heat_scale"),
+    "eigenvalue_power",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a method takes beyond counting and its graph.
+
+    Attributes
+    ----------
+    blocks
+        How many arrays of (documents + terms) x dimensions it holds at once.
+    more_dimensions
+        Dimensions that it works with beyond those that it keeps.
+    rounds
+        How many times as long as RLPI it works on each word and dimension.
+    """
+
+    blocks: float
+    more_dimensions: int = 0
+    rounds: float = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What is known of a method before it is imported.
+
+    Attributes
+    ----------
+    name
+        As options have it.
+    home
+        "module:Class" below `lpisearch.methods`.
+    computes
+        In a line of the docs.
+    cost
+        See `Cost`.
+    own
+        Its parameters beside `n_components` and, with a graph, `GRAPH_PARAMETERS`.
+    chooses
+        Parameters that are left to the method, "auto", where nothing is asked for.
+    has_graph
+        Whether it learns from who is a neighbour of whom, and so from labels.
+    has_kernel
+        Whether it holds a matrix of documents x documents, up to `EXACT_DOCUMENTS`.
+    is_linear
+        Whether it is a map from the terms: `components_`, and exact explanations.
+    is_nested
+        Whether the first d dimensions of a fit are those of a fit with d dimensions.
+    has_few_words
+        Whether most loadings are exactly 0, so that a dimension can be read by its words.
+    selects_terms
+        Whether a dimension is one term.
+    keeps_constant
+        Whether a dimension on which all documents are alike may be among those it keeps.
+    finds_clusters
+        Whether the largest dimension of a document is its cluster.
+    documents_a_dimension
+        By default there is one dimension for so many documents, if not fewer.
+    """
+
+    name: str
+    home: str
+    computes: str
+    cost: Cost
+    own: tuple[str, ...] = ()
+    chooses: frozenset[str] = frozenset()
+    has_graph: bool = False
+    has_kernel: bool = False
+    is_linear: bool = True
+    is_nested: bool = False
+    has_few_words: bool = False
+    selects_terms: bool = False
+    keeps_constant: bool = False
+    finds_clusters: bool = False
+    documents_a_dimension: int = 1
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """All that its constructor takes."""
+        return ("n_components", *(GRAPH_PARAMETERS if self.has_graph else ()), *self.own)
+
+    @property
+    def module(self) -> str:
+        """The full name of the module."""
+        return f"lpisearch.methods.{self.home.split(':')[0]}"
+
+    @property
+    def class_name(self) -> str:
+        """The name of the class."""
+        return self.home.split(":")[1]
+
+    def load(self) -> type[DocumentTransformer]:
+        """Import the class."""
+        found = getattr(import_module(self.module), self.class_name)
+        return cast("type[DocumentTransformer]", found)
+
+    def usual_dimensions(self, n_documents: int) -> int | str:
+        """Return how many dimensions it gets if none are asked for."""
+        if "n_components" in self.chooses:
+            return "auto"
+        most = max(min(DIMENSIONS, n_documents - 1), 1)
+        if self.documents_a_dimension == 1:
+            return most
+        return min(most, max(n_documents // self.documents_a_dimension, 2))
+
+
+# The costs of the first four were measured on 286, 5,000 and 18,846 documents at 40, 150 and 400
+# dimensions, with two cores: the estimates were 0.7 to 1.5 times what it took on a quiet machine.
+# The others were measured once, beside RLPI, on 4,712 documents at 150 dimensions.
+_METHODS = (
+    Method(
+        "rlpi",
+        "rlpi:RLPI",
+        "leading eigenvectors of W y = λ D y, then ridge regression on the terms (rlpi-2007)",
+        Cost(1.5),
+        own=(
+            *("alpha", "label_strength", "solver", "tolerance", "regression_tolerance"),
+            "random_state",
+        ),
+        chooses=frozenset({"n_components", "alpha"}),
+        has_graph=True,
+        is_nested=True,
+    ),
+    Method(
+        "olpi",
+        "olpi:OLPI",
+        "orthogonal directions, one after the other (olpi-2005)",
+        Cost(5.5, 100),
+        own=("svd_components", "random_state"),
+        has_graph=True,
+        is_nested=True,
+        keeps_constant=True,
+    ),
+    Method(
+        "lpi",
+        "lpi:LPI",
+        "Zᵀ W Z b = λ Zᵀ D Z b in the space of the SVD (rlpi-2007, equation 6)",
+        Cost(6, 200),
+        own=("svd_components", "random_state"),
+        has_graph=True,
+        is_nested=True,
+    ),
+    Method(
+        "lsi",
+        "lsi:LSI",
+        "leading singular vectors of X",
+        Cost(5.3),
+        own=("solver", "random_state"),
+        is_nested=True,
+        keeps_constant=True,
+    ),
+    Method(
+        "pca",
+        "pca:PCA",
+        "leading eigenvectors of the covariance matrix: X about its mean, which is never "
+        "written down",
+        Cost(7),
+        own=("solver", "random_state"),
+        is_nested=True,
+    ),
+    Method(
+        "lpp",
+        "lpp:LPP",
+        "as `lpi`, about the mean: over a complete graph of equal degrees it is PCA "
+        "(lpp-analysis-2005)",
+        Cost(7, 200),
+        own=("centred", "svd_components", "random_state"),
+        has_graph=True,
+        is_nested=True,
+    ),
+    Method(
+        "laplacian-score",
+        "laplacian_score:LaplacianScore",
+        "selects the terms f with the least fᵀ L f / fᵀ D f, each about its mean (lpfl-2012, "
+        "section 2.2)",
+        Cost(1),
+        own=("centred",),
+        has_graph=True,
+        is_nested=True,
+        selects_terms=True,
+    ),
+    Method(
+        "ls+lpi",
+        "ls_lpi:LSLPI",
+        "`lpi` on the `n_selected` terms with the best Laplacian scores; auto: all below 1",
+        Cost(3),
+        own=("n_selected", "centred", "svd_components", "random_state"),
+        has_graph=True,
+        is_nested=True,
+    ),
+    Method(
+        "slpi",
+        "slpi:SLPI",
+        "the lasso with the penalty `beta` on each eigenvector of the graph (Cai, He, Han, 2007)",
+        Cost(2, rounds=35),
+        own=("beta", "solver", "tolerance", "random_state"),
+        chooses=frozenset({"n_components", "beta"}),
+        has_graph=True,
+        is_nested=True,
+        has_few_words=True,
+    ),
+    Method(
+        "fsslpi",
+        "fsslpi:FSSL",
+        "as `rlpi`, but regression with μ ‖A‖₂,₁: a term is used in all dimensions or in none",
+        Cost(6, rounds=60),
+        own=("mu", "tol", "max_iter", "random_state"),
+        chooses=frozenset({"n_components", "mu"}),
+        has_graph=True,
+        has_few_words=True,
+    ),
+    Method(
+        "lpfl",
+        "lpfl:LPFL",
+        "as `rlpi`, but least squares on no more than `n_selected` terms (lpfl-2012)",
+        Cost(6, rounds=5),
+        own=("n_selected", "mu", "rho", "selection", "tol", "max_iter", "random_state"),
+        chooses=frozenset({"n_components", "n_selected"}),
+        has_graph=True,
+        has_few_words=True,
+    ),
+    Method(
+        "spg",
+        "spg:SPG",
+        "the lasso path on each eigenvector of the graph, left at `cardinality` terms (spg-2008)",
+        Cost(1.5, rounds=30),
+        own=("cardinality", "solver", "tolerance", "random_state"),
+        chooses=frozenset({"n_components", "cardinality"}),
+        has_graph=True,
+        is_nested=True,
+        has_few_words=True,
+    ),
+    Method(
+        "spca",
+        "spca:SPCA",
+        "the lasso path on each principal component, left at `cardinality` terms (Zou, Hastie, "
+        "Tibshirani, 2006)",
+        Cost(6, rounds=30),
+        own=("cardinality", "solver", "random_state"),
+        chooses=frozenset({"cardinality"}),
+        is_nested=True,
+        has_few_words=True,
+    ),
+    Method(
+        "plsi",
+        "plsi:PLSI",
+        "P(w given d) = Σ_z P(z given d) P(w given z) by EM (Hofmann, 1999)",
+        Cost(3, rounds=80),
+        own=("beta", "held_out", "cooling", "n_init", "max_iter", "tolerance", "random_state"),
+        is_linear=False,
+        finds_clusters=True,
+        # A dimension is a topic, and a topic of a few documents is one of chance.
+        documents_a_dimension=10,
+    ),
+    Method(
+        "nmf",
+        "nmf:NMF",
+        "X' ≈ V Uᵀ without negative entries, weighted as for a normalised cut (Xu, Liu, Gong, "
+        "2003)",
+        Cost(7, rounds=25),
+        own=("weighting", "solver", "n_init", "max_iter", "tolerance", "random_state"),
+        is_linear=False,
+        finds_clusters=True,
+        documents_a_dimension=10,
+    ),
+    Method(
+        "eigenmaps",
+        "eigenmaps:Eigenmaps",
+        "leading eigenvectors of W y = λ D y are the places (lpp-analysis-2005)",
+        Cost(1),
+        own=("solver", "tolerance", "random_state"),
+        chooses=frozenset({"n_components"}),
+        has_graph=True,
+        is_linear=False,
+        is_nested=True,
+    ),
+    Method(
+        "krlpi",
+        "krlpi:KRLPI",
+        "responses as `rlpi`, then (K + αI) c = y with a kernel K of the cosine",
+        Cost(1),
+        own=(
+            *("kernel", "gamma", "coef0", "degree", "alpha", "exact_documents", "landmarks"),
+            *("solver", "tolerance", "random_state"),
+        ),
+        # An α of "auto" may end at the largest there is: off the diagonal, the kernels of a small
+        # corpus hardly differ. So it is chosen only where that is asked for.
+        chooses=frozenset({"n_components"}),
+        has_graph=True,
+        has_kernel=True,
+        is_linear=False,
+        is_nested=True,
+    ),
+)
+
+CATALOGUE: Mapping[str, Method] = {method.name: method for method in _METHODS}
+DEFAULT_METHOD = _METHODS[0].name

@@ -1,0 +1,357 @@
+"""Kernel RLPI, kernel ridge.
+
+Documents are rows of unit length and responses are columns of Y. The coefficients C (documents or
+landmarks x responses) are those of the functions f(x) = Σⱼ cⱼ k(x, zⱼ) that minimise
+|f(X) - Y|² + α |f|²: with all documents as z that is (K + αI) C = Y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy import linalg, sparse
+
+from lpisearch.graphs.base import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
+from lpisearch.methods.base import Embedding, check_count, check_not_negative, generator
+from lpisearch.methods.catalogue import (
+    CATALOGUE,
+    DIMENSIONS,
+    EIGENVALUE_POWER,
+    EXACT_DOCUMENTS,
+    LANDMARKS,
+)
+from lpisearch.methods.linalg import whitening
+from lpisearch.methods.placement import KERNELS, InvertedRows, kernel
+from lpisearch.methods.regression import solve_shifted
+from lpisearch.methods.responses import ResponseTransformer, alpha_of_spectrum, choose_kernel_alpha
+from lpisearch.numeric.rows import SparseRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.graphs.affinity import Floats
+    from lpisearch.methods.catalogue import Method
+
+
+class KRLPI(ResponseTransformer, Embedding):
+    """Regularised locality preserving indexing in a reproducing kernel Hilbert space.
+
+    1. The responses y place every document near its neighbours, as in `RLPI`: leading
+       eigenvectors of W y = λ D y, or class indicators where all documents have a label.
+    2. For each y, the function f(x) = Σᵢ cᵢ k(x, xᵢ) of the kernel's space that minimises
+       Σᵢ (f(xᵢ) - y_i)² + α |f|² has (K + αI) c = y, with K the kernels of the documents (rows
+       of X; the papers write them as columns). A document's place is f(x), one f a dimension.
+
+    That a kernel may serve where the document space is not linear is an open question of
+    olpi-2005 (section 6) and spg-2008 (conclusions). With k(x, z) = xᵀz this is `RLPI` in its
+    dual form: Xᵀ (X Xᵀ + αI)⁻¹ y = (Xᵀ X + αI)⁻¹ Xᵀ y.
+
+    Kernels are of documents at unit length:
+
+    - "linear": cos(x, z)
+    - "rbf": exp(-γ |x - z|²) = exp(-γ (2 - 2 cos(x, z)))
+    - "poly": (γ cos(x, z) + c₀)^degree
+
+    Up to `exact_documents` this is exact; K takes 8 bytes a pair, and its factor as much. Beyond,
+    `landmarks` documents are drawn, and f is looked for among the functions
+    Σⱼ cⱼ k(x, zⱼ) of the landmarks z alone (Nyström), fitted to all documents.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions, or "auto": see `lpisearch.methods.responses.choose_dimensions`. Fully
+        labelled documents have one dimension fewer than classes, whatever is asked beyond that.
+    kernel
+        "linear", "rbf" or "poly".
+    gamma
+        γ of "rbf" and "poly", above 0.
+    coef0, degree
+        c₀ of "poly", at least 0, and its degree, a whole number above 0.
+    alpha
+        Strength of the ridge penalty, or "auto": generalised cross-validation, as in `RLPI`.
+    exact_documents
+        Of more documents with a term, only landmarks have a coefficient.
+    landmarks
+        How many, drawn without replacement.
+    graph, n_neighbors, radius, edge_weights, heat_scale
+        As in `RLPI`; neighbours are found by cosine, not by the kernel.
+    eigenvalue_power
+        `embed` scales each dimension by its eigenvalue to this power.
+    solver, tolerance
+        Of the eigenproblem: see `lpisearch.methods.eigen.graph_vectors`.
+    random_state
+        Seed of the block solver's start and of the landmarks.
+
+    Attributes
+    ----------
+    embedding_
+        Documents x n_components_; each dimension's largest absolute entry is positive.
+    eigenvalues_
+        λ of each dimension, largest first.
+    scales_
+        eigenvalues_ ** eigenvalue_power.
+    alpha_
+        The strength used.
+    landmarks_
+        Which documents have a coefficient.
+    n_graph_components_, n_isolated_
+        Connected parts of the graph, and documents without a neighbour.
+    seconds_
+        Time of the stages: "graph", "eigenvectors", "regression".
+
+    Notes
+    -----
+    A document without a term takes no part, and its place is 0.
+
+    References
+    ----------
+    D. Cai, X. He, W. V. Zhang, J. Han: Regularized locality preserving indexing via spectral
+    regression, CIKM 2007.
+
+    C. Williams, M. Seeger: Using the Nyström method to speed up kernel machines, NIPS 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpisearch.methods.krlpi import KRLPI
+    >>> X = np.array([[1.0, 0, 0], [0.9, 0.1, 0], [0, 0.2, 1], [0, 0.1, 0.9]])
+    >>> krlpi = KRLPI(n_components=1, kernel="rbf", alpha=0.1, n_neighbors=1).fit(X)
+    >>> krlpi.transform(X).round(1).ravel()
+    array([ 0.9,  0.9, -0.9, -0.9])
+    """
+
+    about: ClassVar[Method] = CATALOGUE["krlpi"]
+    placement: ClassVar[str] = "kernel"
+
+    alpha_: float
+
+    def __init__(
+        self,
+        n_components: int | str = DIMENSIONS,
+        *,
+        kernel: str = "rbf",
+        gamma: float = 1.0,
+        coef0: float = 1.0,
+        degree: int = 2,
+        alpha: float | str = 1.0,
+        exact_documents: int = EXACT_DOCUMENTS,
+        landmarks: int = LANDMARKS,
+        graph: str = "auto",
+        n_neighbors: int = NEIGHBOURS,
+        radius: float = RADIUS,
+        edge_weights: str = EDGE_WEIGHTS[0],
+        heat_scale: float = HEAT_SCALE,
+        eigenvalue_power: float = EIGENVALUE_POWER,
+        solver: str = "auto",
+        tolerance: float = 0.05,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.alpha = alpha
+        self.exact_documents = exact_documents
+        self.landmarks = landmarks
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.edge_weights = edge_weights
+        self.heat_scale = heat_scale
+        self.eigenvalue_power = eigenvalue_power
+        self.solver = solver
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X
+            Documents as rows, best at unit length; sparse or dense.
+        y
+            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several.
+        affinity
+            A ready graph, in place of one built from X and y.
+        """
+        self._check_parameters()
+        X = self._documents(X)
+        rng = generator(self.random_state)
+        responses = self._responses(X, y, affinity, rng)
+        self._keep_places(responses.vectors, responses.asked)
+        self.eigenvalues_ = responses.values
+        began = perf_counter()
+        rows = SparseRows.of_matrix(X).unit()
+        weights = responses.values ** (2 * self.eigenvalue_power)
+        self._regress(rows, weights, responses.freedom_cost, rng)
+        self.seconds_["regression"] = perf_counter() - began
+        return self
+
+    def placement_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers that the kernel expansion takes, by name."""
+        return {
+            "coefficients": self._coefficients,
+            "kernel": np.array([self.kernel]),
+            "kernel_numbers": np.array([self.gamma, self.coef0, self.degree], np.float64),
+            **self._inverted.arrays(),
+        }
+
+    def _regress(
+        self, rows: SparseRows, weights: Any, cost: float, rng: np.random.Generator
+    ) -> None:
+        """Replace the responses in `embedding_` by the places that the kernel can give."""
+        shape = (len(rows), rows.n_terms)
+        U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
+        active = np.flatnonzero(rows.lengths)
+        Y = self.embedding_[active].astype(np.float64)
+        kernels = Kernels(U[active], self.kernel, (self.gamma, self.coef0, self.degree))
+        if len(active) <= self.exact_documents:
+            solved = exact_ridge(kernels, Y, self.alpha, weights, cost, rng=rng)
+        else:
+            count = self.landmarks
+            solved = landmark_ridge(kernels, Y, self.alpha, weights, cost, rng=rng, count=count)
+        self.alpha_ = solved.alpha
+        self.landmarks_ = active[solved.landmarks]
+        # As for the other methods: the largest absolute entry of each dimension is positive.
+        largest = np.abs(solved.places).argmax(axis=0)
+        signs = np.where(solved.places[largest, np.arange(len(largest))] < 0, -1.0, 1.0)
+        self._coefficients = solved.coefficients * signs
+        self._inverted = InvertedRows.of_rows(SparseRows.of_matrix(U[self.landmarks_]))
+        self.embedding_ = np.zeros_like(self.embedding_)
+        self.embedding_[active] = solved.places * signs
+
+    def _check_parameters(self) -> None:
+        check_count("n_components", self.n_components, auto=True)
+        check_not_negative("alpha", self.alpha, auto=True)
+        for name in ("gamma", "coef0", "eigenvalue_power", "tolerance"):
+            check_not_negative(name, getattr(self, name))
+        for name in ("degree", "exact_documents", "landmarks"):
+            check_count(name, getattr(self, name))
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {self.kernel!r}.")
+        if self.gamma == 0:
+            raise ValueError("gamma must be above 0: with 0, all documents are the same.")
+
+
+ROWS = 512
+# A direction of the landmarks whose squared length is below this share of theirs is rounding.
+LEAST = 1e-10
+
+
+class KernelRidge(NamedTuple):
+    """Which documents have a coefficient, theirs, where all documents come to lie, and α."""
+
+    landmarks: NDArray[np.intp]
+    coefficients: Floats
+    places: Floats
+    alpha: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kernels:
+    """The kernels of documents, worked out a few rows at a time.
+
+    Attributes
+    ----------
+    X
+        Documents as rows of unit length.
+    name, numbers
+        Of the kernel: see `lpisearch.methods.placement.kernel`.
+    """
+
+    X: sparse.csr_array
+    name: str
+    numbers: tuple[float, float, float]
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def blocks(self, of: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
+        """Yield the kernels of some documents after the others with those that are chosen."""
+        X = self.X.astype(np.float64)
+        Zt = sparse.csr_array(X[of].T)
+        for start in range(0, len(self), ROWS):
+            rows = slice(start, min(start + ROWS, len(self)))
+            yield rows, kernel((X[rows] @ Zt).toarray(), self.name, *self.numbers)
+
+    def matrix(self, of: NDArray[np.intp]) -> Floats:
+        """Return all of them at once: documents x those that are chosen."""
+        whole = np.empty((len(self), len(of)))
+        for rows, block in self.blocks(of):
+            whole[rows] = block
+        return whole
+
+
+def exact_ridge(
+    kernels: Kernels,
+    Y: Floats,
+    alpha: float | str,
+    weights: Floats,
+    cost: float,
+    *,
+    rng: np.random.Generator,
+) -> KernelRidge:
+    """Give every document a coefficient.
+
+    Parameters
+    ----------
+    alpha
+        "auto" chooses it as `choose_alpha` does.
+    weights
+        How much each response counts in that choice.
+    cost
+        What a degree of freedom costs in it.
+    """
+    every = np.arange(len(kernels))
+    K = kernels.matrix(every)
+    if isinstance(alpha, str):
+        alpha = choose_kernel_alpha(K, Y, weights, rng, cost=cost)
+    C = solve_shifted(K, Y, float(alpha))
+    return KernelRidge(every, C, K @ C, float(alpha))
+
+
+def landmark_ridge(
+    kernels: Kernels,
+    Y: Floats,
+    alpha: float | str,
+    weights: Floats,
+    cost: float,
+    *,
+    rng: np.random.Generator,
+    count: int,
+) -> KernelRidge:
+    """Draw landmarks, and give only them a coefficient; all documents are fitted.
+
+    With K_mm the kernels of the landmarks and K_nm those of all documents with them, C minimises
+    |K_nm C - Y|² + α Cᵀ K_mm C. With T such that Tᵀ K_mm T = I and F = K_nm T, that is an
+    ordinary ridge regression on F; only Fᵀ F is kept, never F.
+    """
+    count = min(count, len(kernels))
+    landmarks = np.sort(rng.choice(len(kernels), count, replace=False))
+    chosen = Kernels(kernels.X[landmarks], kernels.name, kernels.numbers)
+    T = whitening(chosen.matrix(np.arange(count)), LEAST)
+    gram, right = np.zeros((T.shape[1], T.shape[1])), np.zeros((T.shape[1], Y.shape[1]))
+    for rows, block in kernels.blocks(landmarks):
+        F = block @ T
+        gram += F.T @ F
+        right += F.T @ Y[rows]
+    values, vectors = linalg.eigh(gram)
+    keep = values > len(gram) * np.finfo(np.float64).eps * values[-1]
+    values, vectors = values[keep], vectors[:, keep]
+    along = vectors.T @ right
+    if isinstance(alpha, str):
+        energies = np.square(along) @ weights / values
+        beyond = max(float(np.square(Y).sum(axis=0) @ weights - energies.sum()), 0.0)
+        alpha = alpha_of_spectrum(values, energies, beyond, len(kernels), cost=cost)
+    C = T @ (vectors @ (along / (values + float(alpha))[:, np.newaxis]))
+    places = np.empty_like(Y)
+    for rows, block in kernels.blocks(landmarks):
+        places[rows] = block @ C
+    return KernelRidge(landmarks, C, places, float(alpha))

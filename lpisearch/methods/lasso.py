@@ -1,0 +1,361 @@
+"""LARS path, active set.
+
+Documents are rows of X. For a response y the map a minimises |y - X a|² + β |a|₁. The model of a
+given number of terms is found exactly, without a search for its β: see `lasso_path`.
+
+Documents are rows of X. For a response y the map a minimises |y - X a|² + β |a|₁. As β falls, a is
+linear in β between points where a term enters or leaves: from one such point to the next every
+term in use has the same absolute product β / 2 with the residual, and no other term has more
+(Efron, Hastie, Johnstone, Tibshirani: Least angle regression, 2004).
+
+A lasso path changes its set of columns at every step. Bringing the inverse along costs the square
+of their number, solving anew the cube.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+
+from lpisearch.methods.base import NotConverged, check_count
+from lpisearch.numeric.rows import row_lengths
+from lpisearch.numeric.threads import map_threads, one_blas_thread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lpisearch.graphs.affinity import Floats, Matrix
+
+    Doubles = NDArray[np.float64]
+
+
+# So many units of rounding in a response are not to be fitted: the path ends there.
+ROUNDING = 100
+
+
+class Lasso(NamedTuple):
+    """Terms x responses, and the β that each response has come to."""
+
+    coefficients: Floats
+    penalties: Doubles
+
+
+def lasso(
+    X: Matrix,
+    Y: Floats,
+    *,
+    cardinality: int | None = None,
+    penalty: float | Doubles = 0.0,
+    centred: bool = False,
+) -> Lasso:
+    """Regress every column of Y on the terms, each along its own path.
+
+    Parameters
+    ----------
+    X, Y
+        Documents x terms and documents x responses. The work is done in double precision.
+    cardinality
+        The path ends where one term more than this would enter, so the map is the last one, and
+        the one of least β, before the path first has more terms. None is no limit.
+    penalty
+        β, or one for each response: the path ends there at the latest.
+    centred
+        Take the mean of every column out of X, without a full matrix: as if there were an
+        intercept. Y must have columns of mean 0.
+
+    Warns
+    -----
+    NotConverged
+        A path took very many steps and was left where it was: an exact map for the β it had
+        reached. The residual is how far it had to go, as a share of the first β.
+    """
+    terms = Terms(X, centred=centred)
+    most = min(X.shape) if cardinality is None else cardinality
+    least = np.broadcast_to(np.asarray(penalty, dtype=np.float64) / 2, Y.shape[1:])
+    noise = ROUNDING * float(np.finfo(Y.dtype).eps)
+
+    def follow(column: int) -> End:
+        path = Path(terms, Y[:, column].astype(np.float64), noise)
+        return path.follow(most, float(least[column]))
+
+    with one_blas_thread():
+        ends = map_threads(follow, range(Y.shape[1]))
+    coefficients = np.zeros((X.shape[1], Y.shape[1]), dtype=X.dtype)
+    for column, end in enumerate(ends):
+        coefficients[end.columns, column] = end.values
+        if not end.finished:
+            left = (end.level - least[column]) / end.first
+            what = f"The lasso path of response {column}"
+            warnings.warn(NotConverged(what, end.steps, left, NO_MOVE), stacklevel=2)
+    return Lasso(coefficients, np.array([2 * end.level for end in ends]))
+
+
+def largest_penalties(X: Matrix, Y: Floats) -> Doubles:
+    """For each response the β from which on every coefficient is 0: twice the largest |Xᵀ y|."""
+    products = np.asarray(X.T.astype(np.float64) @ Y.astype(np.float64))
+    return np.asarray(2 * np.abs(products).max(axis=0, initial=0))
+
+
+def cardinality_for(value: int | str, n_terms: int) -> int:
+    """Resolve a number of terms to use for each dimension: "auto" is √n_terms, rounded up."""
+    check_count("cardinality", value, auto=True)
+    if isinstance(value, str):
+        return math.isqrt(n_terms - 1) + 1
+    if value > n_terms:
+        raise ValueError(f"cardinality is {value}, but there are only {n_terms} terms.")
+    return int(value)
+
+
+# A product that falls as fast as those in use, but for rounding, never meets them.
+PARALLEL = 1e-9
+# A move, or what is left of a path, of less than this share of the first β is rounding.
+NO_MOVE = 1e-14
+# Columns are shortened by up to this share; the conditions of the lasso hold to as much.
+TIE_BREAK = 1e-11
+# Products with the residual are brought along; so often they are computed anew.
+RENEWAL = 25
+# Paths of text take little more than one step a term; one that takes so many goes in circles.
+STEPS_A_TERM = 20
+
+
+class End(NamedTuple):
+    """Where a path has come to, and whether that is its end."""
+
+    columns: list[int]
+    values: Doubles
+    level: float
+    first: float
+    steps: int
+    finished: bool
+
+
+class Terms:
+    """The columns of X, centred or not.
+
+    Where several terms are tied, which of them are to enter is a problem of its own. So each
+    column is shorter by a tiny share of its own, and no two are tied but by chance.
+    """
+
+    def __init__(self, X: Matrix, *, centred: bool) -> None:
+        self.columns: Any = sparse.csr_array(X.T.astype(np.float64))
+        self.shortened = 1 - TIE_BREAK * np.random.default_rng(0).random((X.shape[1],))
+        self.columns.data *= np.repeat(self.shortened, np.diff(self.columns.indptr))
+        self.centred = centred
+        self.longest = float(row_lengths(self.columns).max(initial=0))
+
+    def products(self, documents: Doubles) -> Doubles:
+        """Xᵀ u, where u has mean 0 if X is centred."""
+        return np.asarray(self.columns @ documents)
+
+    def column(self, term: int) -> Doubles:
+        """One column of X."""
+        start, stop = self.columns.indptr[term : term + 2]
+        full = np.zeros(self.columns.shape[1])
+        full[self.columns.indices[start:stop]] = self.columns.data[start:stop]
+        return self.settled(full)
+
+    def settled(self, documents: Doubles) -> Doubles:
+        """Take the mean out, if X is centred."""
+        return documents - documents.mean() if self.centred else documents
+
+
+class Path:
+    """One response, and where its path has come to.
+
+    `products` are those of all terms with the residual; `level` is the absolute product of the
+    terms in use, which is β / 2. `values` and `signs` are in the order of `active.columns`.
+    """
+
+    def __init__(self, terms: Terms, response: Doubles, noise: float) -> None:
+        self.terms, self.response = terms, response
+        self.active = ActiveSet()
+        self.used = terms.columns[:0]  # the columns of `active`, as rows
+        self.products = terms.products(response)
+        # What of the response, and of a product with it, is rounding.
+        self.noise = noise * float(np.linalg.norm(response))
+        self.floor = terms.longest * self.noise
+        largest = float(np.abs(self.products).max(initial=0))
+        self.level = self.first = largest if largest > self.floor else 0.0
+        self.values, self.signs = np.empty(0), np.empty(0)
+        # What must not enter, with this sign, before the path has moved.
+        self.barred = {sign: np.zeros(len(self.products), dtype=bool) for sign in (1, -1)}
+
+    def follow(self, most: int, least: float) -> End:
+        """Walk until one more term than `most` would enter, or the level is at `least`."""
+        finished = self.level <= least
+        if not finished:
+            self._enter(int(np.abs(self.products).argmax()))
+        steps, limit = 0, STEPS_A_TERM * (most + 10)
+        while not finished and steps < limit:
+            finished = self._step(most, least)
+            steps += 1
+            if steps % RENEWAL == 0:
+                self._renew()
+        self._settle()
+        columns, values = self._real()
+        return End(columns, values, self.level, self.first, steps, finished)
+
+    def _step(self, most: int, least: float) -> bool:
+        """Go on to where the next term enters or leaves; say whether the path ends there."""
+        direction = self.active.solve(self.signs)
+        change = self.terms.products(self._map(direction))
+        entry, entering = self._next_entry(change)
+        exit_, leaving = self._next_exit(direction)
+        length = min(entry, exit_, self.level - least)
+        self.values = self.values + length * direction
+        self.products -= length * change
+        self.level -= length
+        if length > NO_MOVE * self.first:
+            self.barred[1][:] = self.barred[-1][:] = False
+        if self.level - least < NO_MOVE * self.first or self.level < self.floor:
+            return True
+        if length == exit_:
+            self._leave(leaving)
+        elif len(self.active) == most:
+            return True
+        else:
+            self._enter(entering)
+        return False
+
+    def _next_entry(self, change: Doubles) -> tuple[float, int]:
+        """How far it is to where another term's product is as large as the level, and which."""
+        lengths = np.full(len(change), np.inf)
+        for sign, barred in self.barred.items():
+            closing = 1 - sign * change
+            meets = (closing > PARALLEL) & ~barred
+            gap = np.maximum(self.level - sign * self.products, 0)  # below 0 only by rounding
+            np.divide(gap, closing, out=gap, where=meets)
+            np.minimum(lengths, gap, out=lengths, where=meets)
+        lengths[self.active.columns] = np.inf
+        nearest = int(lengths.argmin())
+        return float(lengths[nearest]), nearest
+
+    def _next_exit(self, direction: Doubles) -> tuple[float, int]:
+        """How far it is to where a coefficient becomes 0, and which."""
+        shrinks = direction * self.signs < 0
+        lengths = np.full(len(direction), np.inf)
+        lengths[shrinks] = np.abs(self.values[shrinks] / direction[shrinks])
+        nearest = int(lengths.argmin())
+        return float(lengths[nearest]), nearest
+
+    def _enter(self, term: int) -> None:
+        column = self.terms.column(term)
+        if self.active.add(term, self.used @ column, float(column @ column)):
+            self.used = self.terms.columns[self.active.columns]
+            self.values = np.append(self.values, 0.0)
+            self.signs = np.append(self.signs, np.sign(self.products[term]))
+        else:
+            self._bar(term, np.sign(self.products[term]))
+
+    def _leave(self, place: int) -> None:
+        self._bar(self.active.columns[place], self.signs[place])
+        self.active.remove(place)
+        self.used = self.terms.columns[self.active.columns]
+        for held in (self.values, self.signs):
+            held[place] = held[-1]
+        self.values, self.signs = self.values[:-1], self.signs[:-1]
+
+    def _bar(self, term: int, sign: float) -> None:
+        """Keep out what the columns in use make up, and what left, until there was a move.
+
+        With the other sign it may come at once.
+        """
+        self.barred[int(sign)][term] = True
+
+    def _renew(self) -> None:
+        """Compute the products anew, free of what many steps have added up."""
+        residual = self.response - self._map(self.values)
+        self.products = self.terms.products(residual)
+
+    def _settle(self) -> None:
+        """Solve for the coefficients at this level afresh: G a = Xᵀ y - level · signs."""
+        products = self.used @ self.response
+        self.values = self.active.solve(products - self.level * self.signs)
+
+    def _real(self) -> tuple[list[int], Doubles]:
+        """Leave out terms that entered just before the end, if what they add is rounding."""
+        kept = np.flatnonzero(np.abs(self.values) * row_lengths(self.used) > self.noise)
+        columns = [self.active.columns[place] for place in kept]
+        return columns, self.values[kept] * self.terms.shortened[columns]
+
+    def _map(self, values: Doubles) -> Doubles:
+        """X a, where only the terms in use have coefficients."""
+        return self.terms.settled(np.asarray(self.used.T @ values))
+
+
+# What a new column adds to those there are, as a share of its squared length, must be above this.
+DEPENDENT = 1e-10
+# A solution whose residual is above this, as a share of the right side, has the inverse renewed.
+DRIFT = 1e-11
+FIRST_CAPACITY = 32
+
+
+class ActiveSet:
+    """Columns in use, the Gram matrix G of them, and its inverse.
+
+    Attributes
+    ----------
+    columns
+        Their numbers, in no particular order.
+    """
+
+    def __init__(self) -> None:
+        self.columns: list[int] = []
+        self._gram = np.empty((FIRST_CAPACITY, FIRST_CAPACITY))
+        self._inverse = np.empty((FIRST_CAPACITY, FIRST_CAPACITY))
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def add(self, column: int, products: Doubles, square: float) -> bool:
+        """Take in a column, given its products with the others and with itself.
+
+        One that depends on the others is not taken; the answer says whether it was.
+        """
+        k = len(self)
+        if k == len(self._gram):
+            self._gram, self._inverse = _doubled(self._gram), _doubled(self._inverse)
+        weights = self.solve(products)
+        rest = square - products @ weights
+        if not rest > DEPENDENT * square:
+            return False
+        self._gram[k, :k] = self._gram[:k, k] = products
+        self._gram[k, k] = square
+        self._inverse[:k, :k] += np.outer(weights, weights / rest)
+        self._inverse[k, :k] = self._inverse[:k, k] = -weights / rest
+        self._inverse[k, k] = 1 / rest
+        self.columns.append(column)
+        return True
+
+    def remove(self, place: int) -> None:
+        """Drop the column at this place; the last one moves there."""
+        last = len(self) - 1
+        self.columns[place] = self.columns[last]
+        self.columns.pop()
+        for matrix in (self._gram, self._inverse):
+            matrix[[place, last], : last + 1] = matrix[[last, place], : last + 1]
+            matrix[: last + 1, [place, last]] = matrix[: last + 1, [last, place]]
+        edge = self._inverse[:last, last]
+        self._inverse[:last, :last] -= np.outer(edge, edge / self._inverse[last, last])
+
+    def solve(self, right: Doubles) -> Doubles:
+        """Solve G w = right."""
+        k = len(self)
+        gram, inverse = self._gram[:k, :k], self._inverse[:k, :k]
+        solution = inverse @ right
+        residual = right - gram @ solution
+        if np.abs(residual).max(initial=0) > DRIFT * np.abs(right).max(initial=0):
+            inverse[:] = linalg.inv(gram)
+            solution += inverse @ residual
+            solution += inverse @ (right - gram @ solution)
+        return np.asarray(solution)
+
+
+def _doubled(matrix: Doubles) -> Doubles:
+    wider = np.empty((2 * len(matrix), 2 * len(matrix)))
+    wider[: len(matrix), : len(matrix)] = matrix
+    return wider

@@ -1,0 +1,443 @@
+"""Sparse products, truncated SVD, document space.
+
+scipy multiplies a sparse matrix by a block on one thread and lets go of the interpreter lock, so
+rows are shared out among threads. Each row is summed in the same order whatever the threads: the
+bits do not depend on them.
+
+Documents are rows: X = documents @ diag(values) @ terms. With a mean m it is X - 1 mᵀ that is
+decomposed, without writing it down: a sparse X stays sparse.
+
+Documents are rows: X = documents @ diag(scales) @ basisᵀ, where the basis (terms x dimensions) is
+orthonormal. It stays implicit, as combinations of a few columns, or of the documents themselves:
+most costs then depend on the smaller side of X only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse.linalg import LinearOperator, svds
+
+from lpisearch.numeric.threads import THREADS, map_threads, one_blas_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from lpisearch.graphs.affinity import Affinity, Floats, Matrix
+
+    T = TypeVar("T")
+
+
+# Below this many multiplications a second thread costs more than it brings.
+THREADED_WORK = 2_000_000
+ROWS = 2048
+
+
+def product(A: Any, block: Floats) -> Floats:
+    """Multiply a sparse or dense matrix, or anything with `@`, by a block of columns."""
+    if not isinstance(A, sparse.csr_array) or A.nnz * block[0].size < THREADED_WORK:
+        return np.asarray(A @ block)
+    cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, THREADS + 1))
+    cuts[0], cuts[-1] = 0, A.shape[0]
+    out = np.empty((A.shape[0], block.shape[1]), dtype=np.result_type(A, block))
+
+    def rows(start: int, stop: int) -> None:
+        out[start:stop] = A[start:stop] @ block
+
+    map_threads(rows, cuts[:-1], cuts[1:])
+    return out
+
+
+def transposed(X: Matrix) -> Matrix:
+    """Transpose, a sparse matrix by rows again: products with it are then as quick as with X."""
+    return sparse.csr_array(X.T) if sparse.issparse(X) else X.T
+
+
+def gram(A: Floats, B: Floats) -> Floats:
+    """Give Aᵀ B of two tall blocks, summed in double precision without a wide copy of either."""
+
+    def part(start: int) -> Floats:
+        rows = slice(start, start + ROWS)
+        return np.asarray(A[rows].astype(np.float64).T @ B[rows].astype(np.float64))
+
+    return sum(_by_rows(part, len(A)), np.zeros((A.shape[1], B.shape[1])))
+
+
+def combined(block: Floats, small: Floats) -> Floats:
+    """Multiply a tall block by a small matrix in double precision; give the block's precision."""
+    out = np.empty((len(block), small.shape[1]), dtype=block.dtype)
+
+    def part(start: int) -> None:
+        rows = slice(start, start + ROWS)
+        out[rows] = block[rows].astype(np.float64) @ small
+
+    _by_rows(part, len(block))
+    return out
+
+
+def orthonormal(block: Floats) -> Floats:
+    """Give an orthonormal basis of the columns, by way of their Gram matrix.
+
+    Directions that are rounding beside the others are dropped, so the basis can have fewer
+    columns. Once more on the result makes it orthonormal to rounding. Householder reflections
+    take ten times as long.
+    """
+    basis, eps = block, np.finfo(block.dtype).eps
+    for _ in range(2):
+        basis = combined(basis, whitening(gram(basis, basis), np.square(10 * eps)))
+    return basis
+
+
+def whitening(gram: Floats, least: Any) -> Floats:
+    """Give T with Tᵀ G T = I for a Gram matrix G of columns, leaving out what is rounding.
+
+    With all columns at unit length, left out are directions of a squared length up to `least`.
+    """
+    lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    values, vectors = linalg.eigh(gram / np.outer(lengths, lengths))
+    keep = np.flatnonzero(values > least)[::-1]
+    return np.asarray(vectors[:, keep] / (np.sqrt(values[keep]) * lengths[:, np.newaxis]))
+
+
+def _by_rows(part: Callable[[int], T], n: int) -> list[T]:
+    """Run a part of the work for every few thousand rows, one BLAS thread to each.
+
+    The parts do not depend on the number of threads, so neither do the bits.
+    """
+    starts = range(0, n, ROWS)
+    with one_blas_thread():
+        return map_threads(part, starts)
+
+
+SOLVERS = ("auto", "block", "arpack", "dense")
+# Up to this many entries LAPACK works on the full matrix; beyond, on the smaller Gram matrix.
+DENSE_ENTRIES = 4_000_000
+# Up to this many documents or terms on the smaller side "auto" decomposes all of X.
+DENSE_SIDE = 1500
+# The Gram matrix squares the values, so what lies below the root of its rounding is noise.
+GRAM_TOLERANCE = 1e-7
+OVERSAMPLING = 20
+# The block's iteration stops when another round would move the subspace by less than this share.
+BLOCK_TOLERANCE = 1e-3
+MAX_ROUNDS = 8
+# How much more the first column may grow than the last in one round, and the degrees used.
+MOST_GROWTH = 1e10
+MOST_DEGREE = 12
+DAMPING = 1e-3
+
+
+class Singular(NamedTuple):
+    """X = documents @ diag(values) @ terms, values descending and all above zero."""
+
+    documents: Floats
+    values: Floats
+    terms: Floats
+
+
+def full_svd(X: Matrix, *, mean: Floats | None = None) -> Singular:
+    """Decompose X to its numerical rank, in double precision: for a few thousand documents."""
+    centre = np.zeros(X.shape[1]) if mean is None else mean.astype(np.float64)
+    if X.shape[0] * X.shape[1] <= DENSE_ENTRIES:
+        dense = X.toarray() if sparse.issparse(X) else X
+        full = dense.astype(np.float64) - centre
+        U, s, Vt = linalg.svd(full, full_matrices=False, lapack_driver="gesdd")
+        tolerance = max(X.shape) * np.finfo(np.float64).eps
+        return _to_rank(Singular(U, s, Vt), tolerance)
+    X = X.astype(np.float64)
+    wide = X.shape[0] <= X.shape[1]
+    inner = X @ X.T if wide else X.T @ X
+    inner = inner.toarray() if sparse.issparse(inner) else inner
+    centre_gram(inner, np.asarray(X @ centre), centre, wide=wide)
+    squares, vectors = linalg.eigh(inner, overwrite_a=True, driver="evd")
+    keep = np.flatnonzero(squares > (GRAM_TOLERANCE**2) * squares[-1])[::-1]
+    s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
+    scaled = vectors / s
+    if wide:
+        terms = np.asarray(X.T @ scaled) - np.outer(centre, scaled.sum(axis=0))
+        return Singular(vectors, s, terms.T)
+    return Singular(np.asarray(X @ scaled) - centre @ scaled, s, vectors.T)
+
+
+def truncated_svd(
+    X: Matrix,
+    rank: int,
+    *,
+    rng: np.random.Generator,
+    solver: str = "auto",
+    mean: Floats | None = None,
+) -> Singular:
+    """Find the `rank` leading singular triplets, or fewer if X has not so many.
+
+    "block" is subspace iteration with a Chebyshev filter from a random block; "arpack" is the
+    reference; "dense" decomposes all of X; "auto" is dense when X is small or nearly all of it is
+    asked for, else block. The mean, where given, is of the rows.
+    """
+    if solver not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
+    smaller = min(X.shape)
+    small = smaller <= DENSE_SIDE or rank + OVERSAMPLING >= smaller // 2
+    if solver == "dense" or rank >= smaller or (solver == "auto" and small):
+        return _leading(full_svd(X, mean=mean), rank, X.dtype)
+    operator = X if mean is None else _centred(X, mean)
+    if solver == "arpack":
+        start = rng.standard_normal(smaller).astype(X.dtype)
+        U, s, Vt = svds(operator, k=rank, v0=start, solver="arpack")
+        return _to_rank(_leading(Singular(U[:, ::-1], s[::-1], Vt[::-1]), rank, X.dtype), 1e-6)
+    return _block_svd(operator, rank, rng)
+
+
+def centre_gram(gram: Floats, images: Floats, centre: Floats, *, wide: bool) -> None:
+    """Turn X Xᵀ (wide) or Xᵀ X into that of X - 1 mᵀ, in place; `images` is X m."""
+    if wide:
+        gram -= images[:, np.newaxis] + images - centre @ centre
+    else:
+        gram -= len(images) * np.outer(centre, centre)
+
+
+def _centred(X: Matrix, mean: Floats) -> LinearOperator:
+    """Give X - 1 mᵀ as an operator on vectors and blocks."""
+    Xt, m = transposed(X), mean.astype(X.dtype)
+    return LinearOperator(
+        X.shape,
+        matvec=lambda v: X @ v.ravel() - m @ v.ravel(),
+        rmatvec=lambda v: Xt @ v.ravel() - m * v.sum(),
+        matmat=lambda block: product(X, block) - m @ block,
+        rmatmat=lambda block: product(Xt, block) - np.outer(m, block.sum(axis=0)),
+        dtype=X.dtype,
+    )
+
+
+def _block_svd(X: Any, rank: int, rng: np.random.Generator) -> Singular:
+    """Subspace iteration on the smaller side, then one small symmetric problem.
+
+    Each round damps all that lies below the last Ritz value of the round before by a Chebyshev
+    polynomial. The rounds end when another would hardly move the subspace, each direction
+    weighted by its share of the documents.
+    """
+    A = X if X.shape[0] <= X.shape[1] else transposed(X)
+    At = transposed(A)
+    width = min(rank + OVERSAMPLING, A.shape[0])
+    block = rng.standard_normal((A.shape[1], width), dtype=X.dtype.type)
+    squares, Q, B = _ritz(At, orthonormal(product(A, product(At, orthonormal(product(A, block))))))
+    moved, expected, rounds = 1.0, 1.0, 0
+    while rounds < MAX_ROUNDS and expected > BLOCK_TOLERANCE:
+        before, moved_before = Q[:, :rank], moved
+        squares, Q, B = _ritz(At, orthonormal(_chebyshev(A, At, Q, squares)))
+        kept = np.square(gram(before, Q[:, :rank])).sum(axis=0)
+        moved = float(np.sum(squares[:rank] * (1 - kept)) / np.sum(squares[:rank]))
+        # The next round would move it by so much, if steps go on shrinking as they do.
+        expected = moved * min(moved / moved_before, 1) if moved > 0 else 0
+        rounds += 1
+    real = np.flatnonzero(squares[:rank] > np.finfo(X.dtype).eps * squares[0])
+    s = np.sqrt(squares[real])
+    near, far = Q[:, real], (B[:, real] / s).astype(X.dtype)
+    values = s.astype(X.dtype)
+    return Singular(near, values, far.T) if A is X else Singular(far, values, near.T)
+
+
+def _ritz(At: Any, Q: Floats) -> tuple[Floats, Floats, Floats]:
+    """Give the best squared singular values and vectors in a span, largest first, and Aᵀ of them.
+
+    The span is that of the orthonormal columns of Q.
+    """
+    B = product(At, Q)
+    squares, turn = linalg.eigh(gram(B, B))
+    turn = turn[:, ::-1]
+    return np.maximum(squares[::-1], 0), combined(Q, turn), combined(B, turn)
+
+
+def _chebyshev(A: Any, At: Any, Q: Floats, squares: Floats) -> Floats:
+    """Damp, in each column, what belongs to squared singular values below the last one.
+
+    The degree is as high as keeps the growth of the first column in bounds.
+    """
+    least = max(float(squares[-1]), float(np.finfo(Q.dtype).eps * squares[0]))
+    steep = np.arccosh(max(2 * float(squares[0]) / least - 1, 1 + DAMPING))
+    degree = int(np.clip(np.log(2 * MOST_GROWTH) / steep, 2, MOST_DEGREE))
+    scale = Q.dtype.type(2 / least)
+
+    def shifted(block: Floats) -> Floats:
+        return np.asarray(product(A, product(At, block)) * scale - block)
+
+    before, now = Q, shifted(Q)
+    for _ in range(degree - 1):
+        before, now = now, 2 * shifted(now) - before
+    return np.asarray(now / np.maximum(linalg.norm(now, axis=0), np.finfo(now.dtype).tiny))
+
+
+def _leading(svd: Singular, rank: int, dtype: np.dtype[np.floating]) -> Singular:
+    return Singular(
+        svd.documents[:, :rank].astype(dtype, copy=False),
+        svd.values[:rank].astype(dtype, copy=False),
+        svd.terms[:rank].astype(dtype, copy=False),
+    )
+
+
+def _to_rank(svd: Singular, tolerance: float) -> Singular:
+    """Drop triplets whose value is noise beside the largest."""
+    rank = int(np.count_nonzero(svd.values > tolerance * svd.values[:1].max(initial=0)))
+    return Singular(svd.documents[:, :rank], svd.values[:rank], svd.terms[:rank])
+
+
+# Singular values below this share of the largest are taken for rounding: single precision writes
+# two equal documents of different length this far apart.
+RANK_TOLERANCE = 1e-5
+# Columns that are multiplied by the graph at a time.
+COLUMNS = 64
+
+# Up to this many documents (or terms) "auto" keeps all of the space, as the papers do.
+FULL_SPACE = 3000
+# The same where directions are sought one after the other, which takes far longer.
+FULL_SPACE_ORTHOGONAL = 1000
+# Beyond, this much of it, or 1.5 times the dimensions asked for if that is more.
+LEADING_SPACE = 300
+
+
+def kept_dimensions(
+    asked: int | str | None, most: int, n_components: int, full: int | None = None
+) -> int:
+    """Resolve `svd_components` for documents that have `most` dimensions or fewer.
+
+    "auto" is all of them up to `full`.
+    """
+    if asked is None:
+        return most
+    if asked != "auto":
+        return min(int(asked), most)
+    limit = FULL_SPACE if full is None else full
+    return most if most <= limit else min(max(LEADING_SPACE, n_components * 3 // 2), most)
+
+
+class DocumentSpace(NamedTuple):
+    """X = documents @ diag(scales) @ basisᵀ, with the basis span @ mixing.
+
+    Attributes
+    ----------
+    documents
+        n_documents x dimensions, in double precision.
+    scales
+        The singular values, largest first.
+    span, mixing
+        Columns over the terms, and the combinations of them that are orthonormal.
+    mean
+        What is to be taken from each column of the span, or None.
+    """
+
+    documents: Floats
+    scales: Floats
+    span: Any
+    mixing: Floats
+    mean: Floats | None = None
+
+    def leading(self, dimensions: int) -> DocumentSpace:
+        """Give the part with the largest singular values."""
+        return self._replace(
+            documents=np.ascontiguousarray(self.documents[:, :dimensions]),
+            scales=self.scales[:dimensions],
+            mixing=self.mixing[:, :dimensions],
+        )
+
+    def over_terms(self, vectors: Floats) -> Floats:
+        """Give columns over the dimensions as columns over the terms."""
+        columns = self.mixing @ vectors
+        image = product(self.span, columns)
+        return image if self.mean is None else image - np.outer(self.mean, columns.sum(axis=0))
+
+    def to_terms(self, vectors: Floats) -> Floats:
+        """Give orthonormal columns over the dimensions as orthonormal rows over the terms."""
+        rows = self.over_terms(vectors)
+        # What the implicit basis lost to rounding is regained by one more triangular step,
+        # in which a row changes only by rows before it.
+        return np.asarray(solve_triangular(cholesky(rows.T @ rows), rows.T, trans="T"))
+
+
+def document_space(
+    X: Matrix,
+    asked: int | str | None,
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    mean: Floats | None = None,
+    full: int | None = None,
+) -> DocumentSpace:
+    """Give the part of the space that `svd_components` asks for, cut from all of it if small.
+
+    With a mean, documents are taken about it. `full` is as in `kept_dimensions`.
+    """
+    most = min(X.shape)
+    limit = kept_dimensions(asked, most, n_components, full)
+    if limit >= most or most <= (FULL_SPACE_ORTHOGONAL if full is None else full):
+        return whole_space(X, mean).leading(limit)
+    return leading_space(X, limit, rng, mean)
+
+
+def whole_space(X: Matrix, mean: Floats | None = None) -> DocumentSpace:
+    """Give all the space that the documents span, in time cubic in the smaller side of X."""
+    double: Any = X.astype(np.float64)  # the stubs of scipy and numpy have no common name for it
+    wide = X.shape[0] <= X.shape[1]
+    gram = _dense(double @ double.T if wide else double.T @ double)
+    if mean is not None:
+        mean = mean.astype(np.float64)
+        centre_gram(gram, np.asarray(double @ mean), mean, wide=wide)
+    scales, U = _decompose(gram)
+    if not wide:
+        places = product(double, U) - (0 if mean is None else mean @ U)
+        return DocumentSpace(places / scales, scales, U, np.eye(len(scales)))
+    mixing = U / scales
+    coordinates = gram @ mixing
+    # The basis Xᵀ @ mixing is orthonormal but for rounding, which grows with 1 / scales².
+    triangle = cholesky(mixing.T @ coordinates)
+    mixing = solve_triangular(triangle, mixing.T, trans="T").T
+    documents = solve_triangular(triangle, coordinates.T, trans="T").T / scales
+    return DocumentSpace(documents, scales, transposed(double), mixing, mean)
+
+
+def leading_space(
+    X: Matrix, dimensions: int, rng: np.random.Generator, mean: Floats | None = None
+) -> DocumentSpace:
+    """Give nearly the part of the space that the leading singular vectors span.
+
+    The documents are projected on what the vectors found span, so that all that follows is exact
+    in that space.
+    """
+    found = truncated_svd(X, dimensions, rng=rng, solver="block", mean=mean)
+    span = found.terms.T.astype(np.float64)
+    lengths, turn = _decompose(span.T @ span)
+    whitening = turn / lengths
+    coordinates = product(X, span) - (0 if mean is None else mean @ span)
+    scales, rotation = _decompose(whitening.T @ (coordinates.T @ coordinates) @ whitening)
+    scales, mixing = scales[:dimensions], whitening @ rotation[:, :dimensions]
+    return DocumentSpace(coordinates @ (mixing / scales), scales, span, mixing)
+
+
+def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
+    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held.
+
+    Documents without a neighbour take no part, even where they are their own.
+    """
+    if W.n_isolated:
+        U = np.where(W.component_labels[:, None] >= 0, U, 0)
+    degrees = W.degrees[:, None]
+    rank = U.shape[1]
+    affinity_gram, degree_gram = np.empty((rank, rank)), np.empty((rank, rank))
+    for start in range(0, rank, COLUMNS):
+        columns = slice(start, start + COLUMNS)
+        block = np.ascontiguousarray(U[:, columns])
+        affinity_gram[:, columns] = U.T @ (W @ block)
+        degree_gram[:, columns] = U.T @ (degrees * block)
+    return (affinity_gram + affinity_gram.T) / 2, (degree_gram + degree_gram.T) / 2
+
+
+def _decompose(gram: Floats) -> tuple[Floats, Floats]:
+    """Return singular values and vectors from the Gram matrix of the smaller side."""
+    squares, vectors = np.linalg.eigh(gram)
+    real = np.flatnonzero(squares > RANK_TOLERANCE**2 * squares[-1])[::-1]
+    return np.sqrt(squares[real]), vectors[:, real]
+
+
+def _dense(gram: Any) -> Floats:
+    return gram if isinstance(gram, np.ndarray) else np.asarray(gram.toarray())

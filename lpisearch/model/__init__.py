@@ -1,0 +1,1 @@
+"""Plain records passed between packages."""

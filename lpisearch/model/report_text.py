@@ -1,0 +1,410 @@
+"""Tables and figures as text, CSV, Markdown, bars."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, TypeGuard
+
+from lpisearch.messages import printable
+from lpisearch.model.codec import full_report_record, json_text
+from lpisearch.model.reports import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lpisearch.model.reports import Cell, Figure, Report, Series, Table
+
+
+SPREAD = "_sd"
+"""What the name of a column ends with that says how far another one spreads."""
+_MEASURES = frozenset(
+    {"ac", "accuracy", "ap", "auc", "bpref", "f1", "map", "mrr", "ndcg", "nmi", "precision"}
+    | {"purity", "recall", "rprec", "rr"}
+)
+# They turn a measure into something of which more is not better, though it is still a share.
+_QUALIFIERS = frozenset(
+    {"ci", "delta", "diff", "difference", "error", "gain", "high", "loss", "low", "paper"}
+    | {"sd", "se", "spread", "std"}
+)
+_AT_A_DEPTH = re.compile(r"[PRS]@\d+")  # P alone is a significance, P@10 a precision
+_WORD = re.compile(r"[a-z]+\d?")
+_PROBABILITIES = frozenset({"p", "p_holm"})
+_LEAST_FIXED = 1e-4  # below it a time is written with an exponent
+_LEAST_WHOLE = 1000
+
+
+def shown(name: str, value: object) -> str:
+    """Give a cell as people read it.
+
+    Parameters
+    ----------
+    name
+        Of its column, which says whether it is a share, a time or another number.
+    value
+        What is nothing is shown as nothing, what is not a number as a dash.
+
+    Examples
+    --------
+    >>> from lpisearch.model.report_text import shown
+    >>> shown("accuracy", 0.86712), shown("fit_s", 12.3456), shown("documents", 18846)
+    ('0.8671', '12.3', '18846')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return _shown_number(name, float(value))
+    return printable(str(value))
+
+
+def is_time(name: str) -> bool:
+    """Say whether a column holds seconds."""
+    return name.lower() in {"s", "seconds", "time"} or name.endswith(("_s", "_seconds", " s"))
+
+
+def is_share(name: str) -> bool:
+    """Say whether a column holds a measure between 0 and 1, or how far it spreads."""
+    words = _WORD.findall(name.lower())
+    return bool(_AT_A_DEPTH.search(name)) or not _MEASURES.isdisjoint(words)
+
+
+def more_is_better(name: str) -> bool:
+    """Say whether the largest value of a column is the best one."""
+    words = _WORD.findall(name.lower())
+    return is_share(name) and not is_time(name) and _QUALIFIERS.isdisjoint(words)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Say whether a cell is a number: yes and no are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_numeric(table: Table, column: str) -> bool:
+    """Say whether all cells of a column that hold anything hold a number."""
+    cells = [row[column] for row in table.rows if row.get(column) is not None]
+    return bool(cells) and all(map(is_number, cells))
+
+
+def _shown_number(name: str, number: float) -> str:
+    if not math.isfinite(number):
+        return "–" if math.isnan(number) else str(number)
+    if is_time(name):
+        return _significant(number, 3)
+    if name in _PROBABILITIES:
+        return f"{number:.4f}" if number >= _LEAST_FIXED or number == 0 else f"<{_LEAST_FIXED:.4f}"
+    if is_share(name) and abs(number) <= 1:
+        return f"{number:.4f}"
+    return f"{number:.4g}" if abs(number) < _LEAST_WHOLE else f"{number:.0f}"
+
+
+def _significant(number: float, digits: int) -> str:
+    if number == 0:
+        return "0"
+    if abs(number) < _LEAST_FIXED:
+        return f"{number:.{digits - 1}e}"
+    rounded = float(f"{number:.{digits - 1}e}")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{decimals}f}" if decimals > 0 else f"{number:.0f}"
+
+
+# They hold for the whole run: not shown in each row where all rows agree in them. Most are said
+# beside the title; the others are in it.
+_CIRCUMSTANCES = (
+    "train",
+    "classes",
+    "documents",
+    "pairs",
+    "subsets",
+    "queries",
+    "repeats",
+    "draws",
+)
+_IN_THE_TITLE = frozenset({"train", "queries", "repeats"})
+
+
+def full_title(table: Table) -> str:
+    """Return the title, with what is the same in all rows."""
+    common = _in_common(table)
+    beside = [name for name in common if name not in _IN_THE_TITLE]
+    said = ", ".join(f"{name} {shown(name, common[name])}" for name in beside)
+    return table.title + (f" ({said})" if said else "")
+
+
+def own_columns(table: Table) -> list[str]:
+    """Return the columns that have something to say row by row, without those of spreads."""
+    common = _in_common(table)
+    return [
+        name
+        for name in table.columns
+        if not (name.endswith(SPREAD) and name.removesuffix(SPREAD) in table.columns)
+        and name not in common
+        and any(row.get(name) is not None for row in table.rows)
+    ]
+
+
+def _in_common(table: Table) -> dict[str, Cell]:
+    found = {}
+    for name in _CIRCUMSTANCES:
+        values = {row.get(name) for row in table.rows}
+        if len(values) == 1 and name in table.columns and None not in values:
+            found[name] = values.pop()
+    return found
+
+
+def width_of(text: str) -> int:
+    """Count the columns."""
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Fill a text with blanks; with `right` it ends at the last column."""
+    blanks = " " * (width - width_of(text))
+    return blanks + text if right else text + blanks
+
+
+def shortened(text: str, width: int, ellipsis: str = "…") -> str:
+    """Cut a text that is too wide, with a sign that something is left out."""
+    if width_of(text) <= width:
+        return text
+    room = width - width_of(ellipsis)
+    while text and width_of(text) > room:
+        text = text[:-1]
+    return text.rstrip() + ellipsis
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+_NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
+# The wide ones are formulas too, to a spreadsheet in Chinese, Japanese or Korean.
+_STARTS_A_FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+
+
+def as_csv(tables: Sequence[Table]) -> str:
+    """Give tables as one CSV text with one header line.
+
+    Several tables lie below each other, with a first column `table` that names the one a row
+    is of, and all their columns. Numbers are in full precision; nothing is an empty cell.
+
+    A text that starts with = + - @ would be run as a formula by a spreadsheet: it gets an
+    apostrophe in front, which marks it as text. Numbers stay as they are, signs included. Signs
+    that cannot be seen are shown as `printable` shows them; JSON has every text as it is.
+
+    Examples
+    --------
+    >>> from lpisearch.model.reports import Table
+    >>> from lpisearch.model.report_text import as_csv
+    >>> print(as_csv([Table("classify", "", ({"label": "=1+1", "AP": 0.25, "sd": None},))]))
+    label,AP,sd
+    '=1+1,0.25,
+    <BLANKLINE>
+    """
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    if not columns:
+        return ""
+    rows = [[row.get(name) for name in columns] for table in tables for row in table.rows]
+    header: list[Cell] = list(columns)
+    if len(tables) > 1:
+        names = [table.name for table in tables for _ in table.rows]
+        header = ["table", *header]
+        rows = [[name, *row] for name, row in zip(names, rows, strict=True)]
+    return "".join(csv_line(cells) for cells in (header, *rows))
+
+
+def csv_line(cells: Iterable[Cell]) -> str:
+    """Give one line of comma-separated values, with its end; cells are written as `as_csv` does."""
+    # csv.writer leaves a lone \r without quotes when lines end with \n, and cannot read it back.
+    # A line of one empty cell would be taken for no line at all.
+    return (",".join(map(_field, cells)) or '""') + "\n"
+
+
+def _field(cell: Cell) -> str:
+    value = plain(cell)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return str(value)
+    text = printable(value, lines=True)
+    if _is_formula(text):
+        text = f"'{text}"
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    if text.startswith("\t"):  # a spreadsheet may pass over it
+        return True
+    begun = text.lstrip()
+    return begun.startswith(_STARTS_A_FORMULA) and not _NUMBER.fullmatch(begun)
+
+
+# An underscore within a word, as in macro_f1, is only an underscore.
+_MARKS = re.compile(r"[\\`*\[\]<>|&~$]|(?<!\w)_|_(?!\w)")
+_LEAST_WIDTH = 3
+
+
+def as_markdown(tables: Sequence[Table]) -> str:
+    r"""Give tables as Markdown, each under its title, its notes below it.
+
+    Numbers are rounded as `shown` does; marks of Markdown in a text are escaped.
+
+    Examples
+    --------
+    >>> from lpisearch.model.reports import Table
+    >>> from lpisearch.model.report_text import as_markdown
+    >>> rows = {"label": "sea|sky", "accuracy": 0.86712}, {"label": "music", "accuracy": 0.9}
+    >>> print(as_markdown([Table("classify", "By label", rows, ("2 left out",))]))
+    ## By label
+    <BLANKLINE>
+    | label    | accuracy |
+    | :------- | -------: |
+    | sea\|sky |   0.8671 |
+    | music    |   0.9000 |
+    <BLANKLINE>
+    - 2 left out
+    <BLANKLINE>
+    """
+    return "\n\n".join(filter(None, map(_section, tables))) + "\n" if tables else ""
+
+
+def _section(table: Table) -> str:
+    notes = "\n".join(f"- {_escaped(printable(note))}" for note in table.notes)
+    parts = [f"## {_escaped(printable(table.title or table.name))}", _grid(table), notes]
+    return "\n\n".join(filter(None, parts))
+
+
+def _grid(table: Table) -> str:
+    columns = [_column(table, name) for name in table.columns]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in zip(*columns, strict=True))
+
+
+def _column(table: Table, name: str) -> list[str]:
+    """Give a column from its head down, each cell as wide as the widest."""
+    cells = [_escaped(shown(name, row.get(name))) for row in table.rows]
+    head = _escaped(printable(name))
+    right = is_numeric(table, name)
+    width = max(_LEAST_WIDTH, *map(width_of, (head, *cells)))
+    rule = "-" * (width - 1)
+    rule = f"{rule}:" if right else f":{rule}"
+    return [
+        rule if at == 1 else padded(cell, width, right=right)
+        for at, cell in enumerate((head, "", *cells))
+    ]
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\g<0>", text)
+
+
+def as_json(report: Report) -> str:
+    """Give all of a report: values in full precision, null for what is not a finite number."""
+    return json_text(full_report_record(report), indent=2) + "\n"
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_LEAST_BAR = 4
+# Below this share of the largest value, differences would not show in bars that start at zero.
+_VISIBLE_SPAN = 0.25
+_ROOM_BELOW = 0.1
+
+
+def as_bars(figure: Figure, width: int = 80, *, ascii_only: bool = False) -> str:
+    """Give a figure as lines of text, a block for each series.
+
+    Parameters
+    ----------
+    figure
+        All its bars have the same scale, which is stated below the title.
+    width
+        Of the terminal. No line is longer, unless the numbers alone are.
+    ascii_only
+        Draw with `#`, for a terminal that knows no blocks.
+
+    Examples
+    --------
+    >>> from lpisearch.model import Figure, Series
+    >>> from lpisearch.model.report_text import as_bars
+    >>> lines = Series("rlpi", (10, 20), (0.4, 0.8)), Series("terms", (10,), (0.6,))
+    >>> print(as_bars(Figure("sweep", "By size", "dims", "AP", lines), 30, ascii_only=True))
+    By size
+    AP by dims, bars 0 to 0.8000
+    <BLANKLINE>
+    rlpi
+      10  0.4000  ########
+      20  0.8000  ################
+    <BLANKLINE>
+    terms
+     all  0.6000  ############
+    """
+    ellipsis = "..." if ascii_only else "…"
+    low, high = _range(figure)
+    x_width = max((width_of(_x(figure, series, at)) for series, at in _points(figure)), default=0)
+    y_width = max((width_of(_y(figure, series, at)) for series, at in _points(figure)), default=0)
+    room = max(width - x_width - y_width - 5, _LEAST_BAR)
+    label = f"{printable(figure.y_label)} by {printable(figure.x_label)}"
+    scale = f"bars {_value(figure, low)} to {_value(figure, high)}"
+    both = f"{label}, {scale}"
+    head = [both] if width_of(both) <= width else [label, scale]
+    lines = [shortened(line, width, ellipsis) for line in (printable(figure.title), *head)]
+    for series in figure.series:
+        lines += ["", shortened(printable(series.name), width, ellipsis)]
+        for at, y in enumerate(series.y):
+            bar = _bar(_share(y, low, high) * room, ascii_only=ascii_only)
+            x = padded(_x(figure, series, at), x_width + 1, right=True)
+            value = padded(_y(figure, series, at), y_width, right=True)
+            lines.append(f"{x}  {value}  {bar}".rstrip())
+        if not series.y:
+            lines.append(" no values")
+    text = "\n".join(lines)
+    return text.replace("±", "+-").replace("–", "-") if ascii_only else text
+
+
+def _points(figure: Figure) -> Sequence[tuple[Series, int]]:
+    return [(series, at) for series in figure.series for at in range(len(series.y))]
+
+
+def _x(figure: Figure, series: Series, at: int) -> str:
+    return "all" if series in figure.baselines else printable(figure.said(series.x[at]))
+
+
+def _y(figure: Figure, series: Series, at: int) -> str:
+    value = shown(figure.y_label, series.y[at])
+    if series.spread is None:
+        return value
+    return f"{value} ±{shown(figure.y_label, series.spread[at])}"
+
+
+def _value(figure: Figure, value: float) -> str:
+    return shown(figure.y_label, value) if value else "0"
+
+
+def _range(figure: Figure) -> tuple[float, float]:
+    """Give what an empty and a full bar stand for."""
+    values = [y for series in figure.series for y in series.y if math.isfinite(y)]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    span = high - low
+    if low >= 0 and (span >= _VISIBLE_SPAN * high or span == 0):
+        return 0.0, high
+    return low - _ROOM_BELOW * (span or 1.0), high  # so that the least has a bar as well
+
+
+def _share(y: float, low: float, high: float) -> float:
+    if not math.isfinite(y):
+        return 1.0 if y == math.inf else 0.0
+    return (y - low) / (high - low) if high > low else 0.0
+
+
+def _bar(length: float, *, ascii_only: bool) -> str:
+    if ascii_only:
+        return "#" * round(length)
+    whole, eighths = divmod(round(length * 8), 8)
+    return "█" * whole + _EIGHTHS[eighths].strip()

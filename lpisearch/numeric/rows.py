@@ -1,0 +1,174 @@
+"""Row lengths, unit rows, SparseRows.
+
+A sparse matrix is a csr_array. SciPy is not imported: who has none does not need it.
+
+A query is placed without SciPy, which is slow to import. So the rules of
+`lpisearch.methods.placement` take their documents as `SparseRows`: a whole matrix of them,
+or the one row of a query.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeVar
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating[Any]]
+    Rows = TypeVar("Rows")
+    Integers = NDArray[np.integer[Any]]
+
+
+# Rows as near to unit length as this are left as they are.
+UNIT_TOLERANCE = 1e-5
+# Squares of numbers up to 2 to this power, and down to its inverse, are exact enough.
+SAFE_EXPONENT = 40
+
+
+def row_lengths(X: Any) -> Floats:
+    """Return the Euclidean length of each row."""
+    data = X if isinstance(X, np.ndarray) else X.data
+    scale = _safe_scale(data)
+    scaled = data if scale == 1 else data / scale
+    if isinstance(X, np.ndarray):
+        sums = np.einsum("ij,ij->i", scaled, scaled)
+    else:
+        squares = type(X)((scaled**2, X.indices, X.indptr), shape=X.shape)
+        sums = np.asarray(squares.sum(axis=1))
+    lengths = np.sqrt(sums.ravel())
+    return np.asarray(lengths if scale == 1 else lengths * scale)
+
+
+def unit_rows(X: Rows) -> Rows:
+    """Scale each row to length one; rows of zeros stay as they are."""
+    matrix: Any = X
+    lengths = row_lengths(matrix)
+    if np.all((np.abs(lengths - 1) < UNIT_TOLERANCE) | (lengths == 0)):
+        return X
+    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    scaled: Any
+    if isinstance(matrix, np.ndarray):
+        scaled = matrix * scale[:, np.newaxis]
+    else:
+        data = np.repeat(scale, np.diff(matrix.indptr)) * matrix.data
+        scaled = type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return cast("Rows", scaled)
+
+
+def divided_by_lengths(rows: Floats) -> Floats:
+    """Divide each row of an array by its length, however near to 1 that is; zeros stay.
+
+    Unlike `unit_rows`, for sums and points whose squares are in the range of numbers.
+    """
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
+
+
+def each_term_once(X: Rows) -> Rows:
+    """Add up entries that name a term of a row twice: a copy, or X itself where there are none."""
+    matrix: Any = X
+    if isinstance(matrix, np.ndarray) or matrix.has_canonical_format:
+        return X
+    copy = matrix.copy()
+    copy.sum_duplicates()
+    return cast("Rows", copy)
+
+
+def _safe_scale(data: Floats) -> float:
+    """Give a power of two by which to divide before squaring; 1 for numbers of usual size."""
+    largest = float(np.abs(data).max(initial=0))
+    exponent = math.frexp(largest)[1] if 0 < largest < math.inf else 0
+    return 1.0 if abs(exponent) <= SAFE_EXPONENT else math.ldexp(1.0, exponent)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SparseRows:
+    """Documents as rows: entry j of `indices` and `data` belongs to row i if it lies between them.
+
+    Attributes
+    ----------
+    indptr
+        Where each row begins, and the end: row i is entries indptr[i] to indptr[i + 1].
+    indices, data
+        The term of each entry and its weight; no term twice in a row.
+    n_terms
+        How many terms there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lpisearch.numeric.rows import SparseRows
+    >>> rows = SparseRows.of_query(np.array([0, 2]), np.array([0.6, 0.8]), n_terms=3)
+    >>> rows.product(np.array([[1.0, 0.0], [5.0, 5.0], [0.0, 1.0]]))
+    array([[0.6, 0.8]])
+    """
+
+    indptr: Integers
+    indices: Integers
+    data: Floats
+    n_terms: int
+
+    @classmethod
+    def of_matrix(cls, X: Any) -> SparseRows:
+        """Take the rows of a dense array, or of a csr_array: its arrays are shared, if they can be.
+
+        Entries that name a term of a row twice are added up.
+        """
+        if isinstance(X, np.ndarray):
+            rows, terms = np.nonzero(X)
+            indptr = np.searchsorted(rows, np.arange(len(X) + 1))
+            return cls(indptr, terms, X[rows, terms], X.shape[1])
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return cls(X.indptr, X.indices, X.data, X.shape[1])
+
+    @classmethod
+    def of_query(cls, columns: Integers, weights: Floats, n_terms: int) -> SparseRows:
+        """Make one row of a query's columns and their weights."""
+        return cls(np.array([0, len(columns)]), columns, weights, n_terms)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __iter__(self) -> Iterator[tuple[Integers, Floats]]:
+        """Give the terms and the weights of each row."""
+        bounds = self.indptr.tolist()
+        for start, stop in pairwise(bounds):
+            yield self.indices[start:stop], self.data[start:stop]
+
+    @property
+    def row_numbers(self) -> NDArray[np.intp]:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """The Euclidean length of each row."""
+        squares = np.square(self.data.astype(np.float64))
+        return np.sqrt(np.bincount(self.row_numbers, squares, minlength=len(self)))
+
+    def unit(self) -> SparseRows:
+        """Bring each row to length one; a row of zeros stays."""
+        lengths = self.lengths
+        scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        data = (self.data * scale[self.row_numbers]).astype(self.data.dtype)
+        return SparseRows(self.indptr, self.indices, data, self.n_terms)
+
+    def product(self, dense: Floats) -> Floats:
+        """Multiply by a matrix with a row for each term.
+
+        Each row is a product of its own, so its bits do not depend on the rows beside it.
+        """
+        out = np.empty((len(self), dense.shape[1]), np.result_type(self.data, dense))
+        for place, (terms, weights) in zip(out, self, strict=True):
+            np.matmul(weights, dense[terms], out=place)
+        return out

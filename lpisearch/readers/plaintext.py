@@ -1,0 +1,299 @@
+"""Plain text, source code, YAML, reStructuredText, Org.
+
+The title is the first line that is not blank, when it is short (120 characters), has a letter
+or digit in it, and more text follows; else the name of the file. The text keeps every line, the
+title too.
+
+The title is the name of the file, which is how code is spoken of.
+
+The title is the value of `title` or `name` on that level, else the name of the file.
+
+The title is the first heading, else the name of the file. The text of a directive stays, its name
+and its options do not; comments are left out.
+
+The title is that of `#+TITLE`, else the first heading, else the name of the file. `#+FILETAGS`
+are labels.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document, Section
+from lpisearch.readers.base import Reader, line_sections
+from lpisearch.readers.encoding import decode_text, looks_binary
+from lpisearch.readers.fields import date_of, labels_of
+from lpisearch.readers.streams import NO_TEXT, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lpisearch.model.documents import Problem
+    from lpisearch.options import ReadOptions
+    from lpisearch.readers.base import SourceFile
+
+
+LONGEST_TITLE = 120
+
+
+def read_text(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the one document, after what there is to say about its encoding."""
+    decoded = decode_text(whole(source, options.max_document_bytes))
+    text = decoded.text.strip()
+    if not text:
+        raise ReaderError(NO_TEXT)
+    yield from decoded.warnings
+    yield Document(first_line_title(text) or source.stem, text, metadata=decoded.metadata)
+
+
+def first_line_title(text: str) -> str:
+    """Return the first line if it can be a title, else ""."""
+    first = _FIRST_OF_SEVERAL.match(text)
+    line = first[1].strip() if first else ""
+    return line if len(line) <= LONGEST_TITLE and re.search(r"\w", line) else ""
+
+
+def sniff_text(head: bytes) -> bool:
+    """Tell whether bytes are text at all. It is true of many formats: ask it last."""
+    return bool(head) and not looks_binary(head)
+
+
+TEXT_READER = Reader(
+    "text",
+    (".txt", ".text", ".asc", ".log", ".adoc", ".asciidoc", ".tex"),
+    read_text,
+    sniff_text,
+)
+
+_FIRST_OF_SEVERAL = re.compile(r"\s*(\S[^\n]*)\n\s*\S")
+
+
+Marked: TypeAlias = tuple[list[str], list[tuple[int, str]], dict[str, Any]]
+"""Lines without marks; headings, each with the number of its line; and what the file states of
+itself, under the names title, date, labels and those of metadata."""
+
+
+def read_marked(
+    source: SourceFile,
+    options: ReadOptions,
+    media_type: str,
+    marked: Callable[[str], Marked],
+) -> Iterator[Document | Problem]:
+    """Yield the one document of a file, after warnings about its encoding."""
+    decoded = decode_text(whole(source, options.max_document_bytes))
+    lines, headings, facts = marked(decoded.text)
+    joined = "\n".join(lines)
+    text = joined.strip()
+    if not text:
+        raise ReaderError(NO_TEXT)
+    yield from decoded.warnings
+    skipped = len(joined) - len(joined.lstrip())
+    title = facts.pop("title", headings[0][1] if headings else "")
+    yield Document(
+        title or source.stem,
+        text,
+        labels=labels_of(facts.pop("labels", ()), "labels"),
+        date=date_of(facts.pop("date", "")),
+        media_type=media_type,
+        metadata={**facts, **decoded.metadata},
+        sections=line_sections(lines, headings, skipped=skipped),
+    )
+
+
+MEDIA_TYPE = "text/x-source-code"
+SUFFIXES = (
+    ".py .pyi .pyx .ipy .rb .pl .pm .php .lua .tcl .r .jl .m .sh .bash .zsh .fish .ps1 .bat .cmd "
+    ".c .h .cc .cpp .cxx .hh .hpp .hxx .cs .java .kt .kts .scala .groovy .gradle .go .rs .swift "
+    ".d .dart .zig .nim .hs .ml .mli .fs .fsx .elm .erl .ex .exs .clj .cljs .lisp .el .scm .rkt "
+    ".js .mjs .cjs .jsx .ts .tsx .vue .svelte .css .scss .sass .less .sql .graphql .proto .thrift "
+    ".f .f90 .f95 .for .pas .ada .adb .ads .asm .s .v .sv .vhd .vb .vim .awk .cmake .mk .tf .nix "
+    ".toml .ini .cfg .conf .properties"
+)
+
+_MODIFIERS = (
+    "async|export|default|public|private|protected|internal|static|final|abstract|sealed|pub"
+)
+_DEFINITION = re.compile(
+    rf"(?:(?:{_MODIFIERS}) ){{0,4}}"
+    r"(?:def|class|function|func|fn|fun|interface|struct|enum|trait|impl|module|namespace|"
+    r"type|record|object|package|sub|proc|CREATE TABLE|create table)[ \t]+([\w.:$]{1,200})",
+)
+
+
+def read_code(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the one document, after what there is to say about its encoding."""
+    decoded = decode_text(whole(source, options.max_document_bytes))
+    text = decoded.text.strip("\n")
+    if not text.strip():
+        raise ReaderError(NO_TEXT)
+    yield from decoded.warnings
+    yield Document(
+        PurePath(source.name).name,
+        text,
+        media_type=MEDIA_TYPE,
+        metadata=decoded.metadata,
+        sections=tuple(_definitions(text)),
+    )
+
+
+def _definitions(text: str) -> Iterator[Section]:
+    """Yield what is defined on lines that are not indented."""
+    start = 0
+    for line in text.split("\n"):
+        if line[:1].isalpha() and (found := _DEFINITION.match(line)) is not None:
+            yield Section(start, "heading", found[1])
+        start += len(line) + 1
+
+
+def sniff_code(head: bytes) -> bool:
+    """Tell a script without a suffix by its first line."""
+    return head.startswith((b"#!/", b"#! /"))
+
+
+CODE_READER = Reader("code", tuple(SUFFIXES.split()), read_code, sniff_code)
+
+
+_KEY = re.compile(r"([\w][\w ./-]{0,80}|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'):(?:[ \t]+(.*))?$")
+_TITLES = ("title", "name")
+
+
+def read_yaml(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the one document, after warnings about its encoding."""
+    yield from read_marked(source, options, "application/yaml", _marked)
+
+
+def _marked(text: str) -> Marked:
+    """Give the lines, which of them have keys, and the title."""
+    lines = [line for line in text.split("\n") if line.rstrip() not in {"---", "..."}]
+    headings: list[tuple[int, str]] = []
+    stated: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        if (found := _KEY.match(line)) is not None:
+            name = found[1].strip("\"'")
+            headings.append((number, name))
+            value = (found[2] or "").strip().strip("\"'")
+            if name.lower() in _TITLES and value[:1] not in {"", "|", ">", "&", "*", "{", "["}:
+                stated.setdefault(name.lower(), value)
+    title = next((stated[name] for name in _TITLES if name in stated), "")
+    return lines, headings, {"title": title}
+
+
+YAML_READER = Reader("yaml", (".yaml", ".yml"), read_yaml)
+
+
+_ADORNMENT = re.compile(r"([=\-`:.'\"~^_*+#<>])\1+\s*$")
+_DIRECTIVE = re.compile(r"\s*\.\. (?:\|[^|\n]*\| )?([\w:+.-]{1,80})::\s?(.*)")
+_TARGET = re.compile(r"\s*(?:\.\. _|__ )")
+_COMMENT = re.compile(r"(\s*)\.\.(?: |$)")
+_OPTION = re.compile(r"\s+:[\w -]{1,80}:")
+_WITHOUT_TEXT = {"image", "contents", "toctree", "include", "literalinclude", "raw", "highlight"}
+_ROLE = re.compile(r"(?::[\w:+.-]{1,60}:)?`([^`<\n]*)(?:<[^`\n]*>)?`(?:_{1,2}|:[\w:+.-]{1,60}:)?")
+_LITERAL = re.compile(r"``([^`\n]*)``")
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}([^*\n]{1,400})\*{1,2}(?![\w*])")
+
+
+def read_rst(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the one document, after warnings about its encoding."""
+    yield from read_marked(source, options, "text/x-rst", _rst_marked)
+
+
+def _rst_marked(text: str) -> Marked:
+    """Give the lines of the text, and which of them are headings."""
+    lines: list[str] = []
+    headings: list[tuple[int, str]] = []
+    skipped = -1  # the indentation of a comment, whose further lines are indented deeper
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip())
+        if skipped >= 0 and (not line.strip() or indent > skipped):
+            continue
+        said = _said(line)
+        skipped = indent if said is None else -1
+        if _ADORNMENT.match(line):
+            if lines and (name := lines[-1].strip()) and not _is_listed(headings, lines):
+                headings.append((len(lines) - 1, name))
+        elif said is not None and (said or not line.strip()):
+            lines.append(said)
+    return lines, headings, {}
+
+
+def _said(line: str) -> str | None:
+    """Return a line without marks, "" for one that is a mark; None where a comment begins."""
+    if (found := _DIRECTIVE.match(line)) is not None:
+        return None if found[1] in _WITHOUT_TEXT else _plain(found[2])
+    if _TARGET.match(line) or _OPTION.match(line):
+        return ""
+    return None if _COMMENT.match(line) else _plain(line)
+
+
+def _is_listed(headings: list[tuple[int, str]], lines: list[str]) -> bool:
+    """Tell whether the last line is a heading already: adornment may stand above and below."""
+    return bool(headings) and headings[-1][0] == len(lines) - 1
+
+
+def _plain(line: str) -> str:
+    if "`" in line:
+        line = _ROLE.sub(r"\1", _LITERAL.sub(r"\1", line))
+    return _EMPHASIS.sub(r"\1", line) if "*" in line else line
+
+
+RST_READER = Reader("rst", (".rst", ".rest"), read_rst)
+
+
+_HEADING = re.compile(r"\*+ +(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED) +)?(?:\[#[A-Z0-9]\] +)?(.*)")
+_TAGS = re.compile(r"[ \t]:[\w@#%:]{1,400}:$")
+_KEYWORD = re.compile(r"\s*#\+([\w-]{1,80}):\s?(.*)")
+_MARK = re.compile(r"\s*(?:#\+|# |#$)")
+_DRAWER_BEGINS = re.compile(r"\s*:(?:PROPERTIES|LOGBOOK):$", re.IGNORECASE)
+_DRAWER_ENDS = re.compile(r"\s*:END:$", re.IGNORECASE)
+_LINK = re.compile(r"\[\[([^][\n]{1,2000})\](?:\[([^][\n]{1,2000})\])?\]")
+_ORG_EMPHASIS = re.compile(r"(?<![\w*/=~+])([*/=~+_])([^*/=~+\n]{1,400})\1(?![\w*/=~+])")
+_STATED = {"author": "author", "description": "description", "keywords": "keywords"}
+
+
+def read_org(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the one document, after warnings about its encoding."""
+    yield from read_marked(source, options, "text/x-org", _org_marked)
+
+
+def _org_marked(text: str) -> Marked:
+    """Give the lines of the text, and which of them are headings."""
+    lines: list[str] = []
+    headings: list[tuple[int, str]] = []
+    facts: dict[str, Any] = {}
+    in_drawer = False
+    for line in text.split("\n"):
+        if in_drawer or _DRAWER_BEGINS.match(line):
+            in_drawer = not _DRAWER_ENDS.match(line)
+        elif (found := _KEYWORD.match(line)) is not None:
+            _state(facts, found[1].lower(), found[2].strip())
+        elif (found := _HEADING.match(line)) is not None:
+            name = _org_plain(_TAGS.sub("", found[1].rstrip())).strip()
+            headings.append((len(lines), name))
+            lines.append(name)
+        elif not _MARK.match(line):
+            lines.append(_org_plain(line))
+    return lines, headings, facts
+
+
+def _state(facts: dict[str, Any], name: str, value: str) -> None:
+    """Note what a file says of itself in a line such as `#+TITLE: …`."""
+    if name == "title":
+        facts["title"] = f"{facts.get('title', '')} {_org_plain(value)}".strip()
+    elif name == "filetags":
+        facts["labels"] = [tag for tag in value.replace(":", " ").split() if tag]
+    elif name == "date":
+        facts["date"] = value.strip("<>[]").split(" ")[0]
+    elif name in _STATED and value:
+        facts[_STATED[name]] = value
+
+
+def _org_plain(line: str) -> str:
+    if "[[" in line:
+        line = _LINK.sub(lambda link: link[2] or link[1], line)
+    return _ORG_EMPHASIS.sub(r"\2", line)
+
+
+ORG_READER = Reader("org", (".org",), read_org)

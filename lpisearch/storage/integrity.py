@@ -1,0 +1,223 @@
+"""Digests, row checksums, findings, storable strings.
+
+A database notices when its pages do not fit together, or when a column and its index differ, though
+not which of them is right. So every row has a checksum of all its cells, written in the same
+statement: both are there or neither. SQLite computes it by a function of this program; PostgreSQL
+has none of those, so its checksums are of a digest that it knows itself.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from hashlib import blake2b, sha256
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import JSON, exists, select, update
+
+from lpisearch.messages import Message, call
+from lpisearch.model.documents import Finding
+from lpisearch.storage.dialects import ListedIn, RowChecksum, speaks_postgresql
+from lpisearch.storage.tables import METADATA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Table
+
+    from lpisearch.model.documents import Document, DocumentWrite
+
+
+SCHEMA = "schema"  # the setting that holds the digest of the schema
+_COLUMN = "checksum"
+_BYTES = 8
+
+Cell = str | int | float | bytes | None
+
+
+def checksum(*cells: Cell) -> bytes:
+    """Return the checksum of a row in SQLite: of the name of its table, and of its cells."""
+    return blake2b(b"\0".join(map(_bytes, cells)), digest_size=_BYTES).digest()
+
+
+def checksum_of(connection: Connection, *cells: Cell) -> bytes:
+    """Return the checksum of a row in the words of its database."""
+    if not speaks_postgresql(connection):
+        return checksum(*cells)
+    return sha256(b"\0".join(map(_portable, cells))).digest()[:_BYTES]
+
+
+def with_checksum(
+    connection: Connection, table: Table, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return all values of a row with their checksum."""
+    *_, found = next(sealed(connection, table, [values]))
+    return {**values, _COLUMN: found}
+
+
+def columns_of(table: Table) -> list[str]:
+    """Return the columns of a table in the order of the cells of `sealed`."""
+    return [*_covered(table), _COLUMN]
+
+
+def sealed(
+    connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]
+) -> Iterator[list[Cell]]:
+    """Yield rows as they are stored: cells with their checksum, for thousands of rows at once."""
+    covered = [(name, isinstance(table.c[name].type, JSON)) for name in _covered(table)]
+    for row in rows:
+        cells = [as_json(row[name]) if is_json else row[name] for name, is_json in covered]
+        cells.append(checksum_of(connection, table.name, *cells))
+        yield cells
+
+
+def as_json(value: object) -> str:
+    """Return a value as it is stored."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def changed_rows(connection: Connection, table: Table) -> list[Any]:
+    """Return the keys of the rows that are not as they were written."""
+    key = table.primary_key.columns[0]
+    return list(connection.execute(select(key).where(differs(table))).scalars())
+
+
+def seal(connection: Connection, tables: Iterable[Table] = (), keys: str = "") -> None:
+    """Give rows the checksums of what they hold now.
+
+    Parameters
+    ----------
+    connection
+        To the library.
+    tables
+        All that there are if not given.
+    keys
+        Of documents as JSON: only their rows.
+    """
+    for table in tables or METADATA.tables.values():
+        statement = update(table).values({_COLUMN: row_checksum(table)})
+        if keys:
+            some = ListedIn(table.primary_key.columns[0])
+            connection.execute(statement.where(some), {"ids": keys})
+        else:
+            connection.execute(statement.where(differs(table)))
+
+
+def differs(table: Table) -> ColumnElement[bool]:
+    """Return the condition that a row is not as it was written."""
+    return table.c[_COLUMN].is_distinct_from(row_checksum(table))
+
+
+def part_differs(table: Table, whole: Table) -> ColumnElement[bool]:
+    """Return the condition that some row of a table, of one row of another, is not as written."""
+    here = table.c.document_id == whole.c.id
+    return exists(select(1).where(here, differs(table)).correlate(whole))
+
+
+def row_checksum(table: Table, **other: ColumnElement[Any]) -> ColumnElement[bytes]:
+    """Return the checksum of a row as an expression; `other` is to stand for some of its cells."""
+    # With the name of the table: a page of another one is a difference, too.
+    cells = (other.get(name, table.c[name]) for name in _covered(table))
+    return RowChecksum(table.name, *cells)
+
+
+def _covered(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.columns if column.name != _COLUMN)
+
+
+def _bytes(cell: Cell) -> bytes:
+    if isinstance(cell, str):  # most of them are
+        return cell.encode()
+    if isinstance(cell, bytes):
+        return cell
+    if isinstance(cell, bool):
+        return b"1" if cell else b"0"
+    return b"\xff" if cell is None else str(cell).encode()
+
+
+def _portable(cell: Cell) -> bytes:
+    """Return a cell as PostgreSQL sends it."""
+    return struct.pack(">d", cell) if isinstance(cell, float) else _bytes(cell)
+
+
+_AT_ONCE = 10_000
+
+
+def content_hash(document: Document) -> bytes:
+    """Return a digest of all that is stored of a document."""
+    facts: list[Any] = [
+        document.labels,
+        document.split,
+        document.date,
+        document.path,
+        document.media_type,
+        document.metadata,
+        len(document.title),
+    ]
+    if document.sections:  # digests of documents without any are as they always were
+        facts.append(document.sections)
+    digest = blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
+    digest.update(document.title.encode())
+    digest.update(document.text.encode())
+    return digest.digest()
+
+
+def fingerprint(hashes: Mapping[int, bytes] | Iterable[tuple[int, bytes]]) -> str:
+    """Return a digest of documents by key and content: equal corpora have equal ones."""
+    digest = blake2b(digest_size=16)
+    remaining = iter(hashes.items() if isinstance(hashes, Mapping) else hashes)
+    while some := list(islice(remaining, _AT_ONCE)):
+        digest.update(
+            b"".join(key.to_bytes(8, "little", signed=True) + content for key, content in some)
+        )
+    return digest.hexdigest()
+
+
+MEND = call("examine", repair=True)
+_SHOWN = 3  # paths that fit in a line
+
+
+def damaged(detail: str, check: str = "database file") -> Finding:
+    """Return the finding for a database that cannot be read, or not be trusted."""
+    return Finding(
+        check,
+        ok=False,
+        detail=detail,
+        next_step=Message(
+            "restore a backup made with ", call("back_up"), ", or ingest into a new library"
+        ),
+    )
+
+
+def unfinished(paths: Sequence[str]) -> Finding:
+    """Return the finding about files that were not read to their ends.
+
+    It is not damage: the documents read so far are whole, and the next ingest reads the rest.
+    """
+    check = "unfinished files"
+    if not paths:
+        return Finding(check, ok=True, detail="none")
+    shown = ", ".join(paths[:_SHOWN]) + (", …" if len(paths) > _SHOWN else "")
+    return Finding(
+        check,
+        ok=True,
+        detail=f"{len(paths)} not fully read: {shown}",
+        next_step=Message(call("ingest"), " the same paths again"),
+    )
+
+
+def refuse_unstorable(writes: Iterable[DocumentWrite]) -> None:
+    """Refuse documents with a NUL; half of a surrogate pair fails as it is encoded.
+
+    Readers remove both, so that no document of a user comes to this.
+
+    Raises
+    ------
+    ValueError
+    """
+    for place, path, document, tokens in writes:
+        strings = (place.id, path, document.title, document.text, tokens, *document.labels)
+        if any("\0" in string for string in strings):
+            raise ValueError(f"a NUL in the document {place.id!r}")

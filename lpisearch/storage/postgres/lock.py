@@ -1,0 +1,145 @@
+"""Advisory locks.
+
+Those who ingest share the library, and each has the folders that it names alone: 8 of different
+folders go on side by side. All others, who change what is there already, have the library alone.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.errors import LibraryLocked
+from lpisearch.storage.postgres.database import HELD, connect, stated_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import psycopg
+
+    from lpisearch.location import Address
+
+
+_PAUSE_SECONDS = 0.05
+_MOST_FOLDERS = 50  # more are locked by the folder that they have in common
+_SHARED = "ingest"
+_TRY = "SELECT pg_try_advisory_lock{shared}(hashtext('lpisearch ' || current_schema()), %s)"
+_LET_GO = "SELECT pg_advisory_unlock_all()"
+_HOLDERS = """SELECT application_name, pid FROM pg_locks JOIN pg_stat_activity a USING (pid)
+WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database
+WHERE datname = current_database()) AND pid <> pg_backend_pid()
+AND classid::BIGINT = hashtext('lpisearch ' || current_schema())::BIGINT & 4294967295
+AND objid::BIGINT = %s::BIGINT & 4294967295 LIMIT 1"""
+
+
+@contextmanager
+def writer_lock(
+    place: Address, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
+) -> Iterator[None]:
+    """Hold the right to write to a library: to what is in some folders, or to all of it.
+
+    Raises
+    ------
+    LibraryLocked
+        Another still holds it after `wait_seconds`; the message names who.
+    LibraryError
+        The server cannot be reached.
+    """
+    locks = [("library", purpose == _SHARED), *_of_folders(folders)]
+    with _holding(place, purpose, locks, wait_seconds):
+        yield
+
+
+@contextmanager
+def index_lock(place: Address, wait_seconds: float) -> Iterator[None]:
+    """Hold the right to put an index in use, beside others who ingest."""
+    with _holding(place, "index", [("indexes", False)], wait_seconds):
+        yield
+
+
+def writer_of(place: Address) -> str:
+    """Return who holds the right to write, without waiting for it; "" if nobody does."""
+    with stated_errors(place):
+        connection = connect(place, autocommit=True)
+        try:
+            return _named_holder(connection, "library")
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _holding(
+    place: Address, purpose: str, locks: list[tuple[str, bool]], wait_seconds: float
+) -> Iterator[None]:
+    deadline = time.monotonic() + wait_seconds
+    name = f"lpisearch {purpose} (process {os.getpid()} on {platform.node()})"[:63]
+    with stated_errors(place):
+        connection = connect(place, application_name=name, autocommit=True)
+    try:
+        with stated_errors(place):
+            _stay(connection)
+            _take(connection, place, locks, deadline)
+        HELD.sessions.append(connection)
+        yield
+    finally:
+        with suppress(ValueError):  # it was not got
+            HELD.sessions.remove(connection)
+        connection.close()
+
+
+def _stay(connection: psycopg.Connection[Any]) -> None:
+    """Keep the server from ending a session that does nothing but hold a lock."""
+    if connection.info.server_version >= 140_000:  # noqa: PLR2004 (which has the setting)
+        connection.execute("SET idle_session_timeout = 0")
+
+
+def _take(
+    connection: psycopg.Connection[Any],
+    place: Address,
+    locks: list[tuple[str, bool]],
+    deadline: float,
+) -> None:
+    """Take all locks or none, so that no two can wait for each other."""
+    while True:
+        busy = next((name for name, shared in locks if not _try(connection, name, shared)), None)
+        if busy is None:
+            return
+        connection.execute(_LET_GO)
+        if not time.monotonic() < deadline:  # so that "nan" does not wait for ever
+            raise LibraryLocked(place, _holder(connection, busy))
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _try(connection: psycopg.Connection[Any], name: str, shared: bool) -> bool:  # noqa: FBT001 (one of a pair)
+    asked = _TRY.format(shared="_shared" if shared else "")
+    row = connection.execute(asked, (_number(name),)).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _number(name: str) -> int:
+    digest = blake2b(name.encode(errors="surrogateescape"), digest_size=4)
+    return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+def _of_folders(folders: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return the locks of folders: each alone, those above it together with others."""
+    paths = {PurePath(folder) for folder in folders}
+    if len(paths) > _MOST_FOLDERS:
+        paths = {PurePath(os.path.commonpath(paths))}
+    outer = {path for path in paths if not paths & set(path.parents)}
+    above = {parent for path in outer for parent in path.parents}
+    return [(str(path), path in above) for path in sorted(outer | above)]
+
+
+def _holder(connection: psycopg.Connection[Any], name: str) -> str:
+    return _named_holder(connection, name) or "another process"
+
+
+def _named_holder(connection: psycopg.Connection[Any], name: str) -> str:
+    row = connection.execute(_HOLDERS, (_number(name),)).fetchone()
+    return str(row[0] or "another process") if row else ""

@@ -1,0 +1,335 @@
+"""PostgreSQL store, snapshot, changes, sources, index files, health.
+
+The server looks after its own pages; what is looked for here is what was changed past this program,
+and whether the index over the tokens is in step with them.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from sqlalchemy import select, text
+
+from lpisearch.model.documents import Finding, StoredPlace
+from lpisearch.storage.changes import SQLChanges
+from lpisearch.storage.health import PARTS, Origin, SQLHealth
+from lpisearch.storage.integrity import MEND, SCHEMA, columns_of, damaged, sealed, unfinished
+from lpisearch.storage.metadata import SQLSettings, SQLSources
+from lpisearch.storage.postgres import schema
+from lpisearch.storage.postgres.database import copy_rows, marked
+from lpisearch.storage.postgres.fulltext import as_vector
+from lpisearch.storage.store import Snapshot, Store, Transaction
+from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Table
+
+    from lpisearch.location import Address
+    from lpisearch.model.documents import Source
+    from lpisearch.storage.postgres.database import Database
+    from lpisearch.storage.postgres.fulltext import PostgreSQLLexical
+    from lpisearch.storage.postgres.pgvector import ExportedVectors
+
+
+class PostgreSQLSnapshot(Snapshot):
+    """One unchanging state of a library."""
+
+    @cached_property
+    def lexical(self) -> PostgreSQLLexical:
+        """The index over the tokens."""
+        from lpisearch.storage.postgres.fulltext import PostgreSQLLexical
+
+        return PostgreSQLLexical(self._connection)
+
+    @cached_property
+    def sources(self) -> PostgreSQLSources:
+        """The files that documents came from, and on which machine each is."""
+        return PostgreSQLSources(self._connection)
+
+    @cached_property
+    def index_files(self) -> IndexFiles:
+        """The files of indexes that are kept in the database."""
+        return IndexFiles(self._connection)
+
+    @cached_property
+    def vectors(self) -> ExportedVectors:
+        """Vectors for other programs, by pgvector."""
+        from lpisearch.storage.postgres.pgvector import ExportedVectors
+
+        return ExportedVectors(self._connection)
+
+    def state(self) -> str:
+        """Return a mark of this state: two snapshots with the same mark hold the same."""
+        return marked(self._connection)
+
+
+class PostgreSQLTransaction(Transaction, PostgreSQLSnapshot):
+    """Changes that are kept together."""
+
+    @cached_property
+    def changes(self) -> PostgreSQLChanges:
+        """Writes of documents."""
+        return PostgreSQLChanges(self._connection)
+
+    @cached_property
+    def health(self) -> PostgreSQLHealth:
+        """Damage, and its repair."""
+        return PostgreSQLHealth(self._connection)
+
+
+_SIZE = text(
+    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class "
+    "WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'm')"
+)
+
+
+class PostgreSQLStore(Store):
+    """A library in PostgreSQL."""
+
+    path: Address
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, PostgreSQLSnapshot, PostgreSQLTransaction)
+        self.path = database.place
+
+    @classmethod
+    def open(cls, place: Address, *, writable: bool) -> Self:
+        """Open an existing library, first bringing it to the schema of this program."""
+        return cls(schema.open_library(place, writable=writable))
+
+    @classmethod
+    def create(cls, place: Address) -> Self:
+        """Open a library for writing; make its tables first if there are none."""
+        return cls(schema.create_library(place))
+
+    def size_bytes(self) -> int:
+        """Return the bytes of its tables and indexes on the server."""
+        with self._database.reading() as connection:
+            return int(connection.execute(_SIZE).scalar_one())
+
+
+_FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash FROM documents d"
+_FIND_IDS = text(f"{_FOUND} WHERE d.external_id = ANY(CAST(:ids AS VARCHAR[]))")
+_FIND_PLACES = text(
+    f"{_FOUND} JOIN unnest(CAST(:sources AS BIGINT[]), CAST(:positions AS BIGINT[])) "
+    "AS w(source, place) ON d.source_id = w.source AND d.position IN (w.place, -w.place)"
+)
+_GONE = text("DELETE FROM document_terms WHERE document_id = ANY(CAST(:keys AS BIGINT[]))")
+
+
+class PostgreSQLChanges(SQLChanges):
+    """Writes of documents."""
+
+    __slots__ = ()
+
+    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[StoredPlace]:
+        """Return the documents that have any of the ids or (source, position) places."""
+        wanted = list(places)
+        given = {"sources": [one[0] for one in wanted], "positions": [one[1] for one in wanted]}
+        found = [*self.connection.execute(_FIND_IDS, {"ids": list(ids)})]
+        found += self.connection.execute(_FIND_PLACES, given)
+        return [StoredPlace(*row) for row in found]
+
+    def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
+        cells = sealed(self.connection, table, rows)
+        copy_rows(self.connection, table.name, columns_of(table), cells)
+
+    def _index_tokens(self, tokens: Mapping[int, str]) -> None:
+        self.connection.execute(_GONE, {"keys": list(tokens)})
+        index_tokens(self.connection, tokens)
+
+
+def index_tokens(connection: Any, tokens: Mapping[int, str]) -> None:
+    """Write the vectors of tokens."""
+    rows = ((key, *as_vector(joined)) for key, joined in tokens.items())
+    copy_rows(connection, "document_terms", ("document_id", "terms", "length"), rows)
+
+
+_NOTE = text(
+    "INSERT INTO source_hosts (source_id, host) SELECT unnest(CAST(:ids AS BIGINT[])), :host "
+    "ON CONFLICT (source_id) DO UPDATE SET host = excluded.host "
+    "WHERE source_hosts.host <> excluded.host"
+)
+_ELSEWHERE = text("SELECT source_id FROM source_hosts WHERE host <> :host")
+# A sequence gives no number twice, whoever asks at the same time.
+_RESERVED = text("SELECT setval('source_ids', greatest(nextval('source_ids'), :least) + :number)")
+
+
+class PostgreSQLSources(SQLSources):
+    """Files of documents."""
+
+    __slots__ = ()
+
+    def save(self, sources: Sequence[Source], now: str) -> None:
+        """Write sources, replacing what was known of them; they are files of this machine."""
+        super().save(sources, now)
+        given = {"ids": [source.id for source in sources], "host": platform.node()}
+        if sources:
+            self.connection.execute(_NOTE, given)
+
+    def elsewhere(self) -> set[int]:
+        """Return the keys of sources that were read by another machine."""
+        return set(self.connection.execute(_ELSEWHERE, {"host": platform.node()}).scalars())
+
+    def reserve(self, number: int) -> int:
+        """Return the first of so many keys that no other source will get."""
+        others = max(number - 1, 0)
+        given = {"least": self.next_id(), "number": others}
+        return int(self.connection.execute(_RESERVED, given).scalar_one()) - others
+
+
+_PIECE = 1 << 20
+_NAMES = text("SELECT DISTINCT name FROM index_files WHERE folder = :folder ORDER BY name")
+_NUMBERS = text(
+    "SELECT number FROM index_files WHERE folder = :folder AND name = :name ORDER BY number"
+)
+_READ = text(
+    "SELECT content FROM index_files WHERE folder = :folder AND name = :name AND number = :number"
+)
+_REMOVE = text("DELETE FROM index_files WHERE folder = :folder")
+_SWEEP = text("DELETE FROM index_files WHERE folder <> ALL(CAST(:keep AS VARCHAR[]))")
+_COLUMNS = ("folder", "name", "number", "content")
+
+
+class IndexFiles:
+    """Files by folder and name."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files of an index; none if it is not kept."""
+        return list(self._connection.execute(_NAMES, {"folder": folder}).scalars())
+
+    def read(self, folder: str, name: str) -> Iterator[bytes]:
+        """Yield a file, some at a time."""
+        given = {"folder": folder, "name": name}
+        for number in self._connection.execute(_NUMBERS, given).scalars().all():
+            yield self._connection.execute(_READ, given | {"number": number}).scalar_one()
+
+    def write(self, folder: str, files: Iterable[Path]) -> None:
+        """Keep the files of an index."""
+        self._connection.execute(_REMOVE, {"folder": folder})
+        for path in files:
+            copy_rows(self._connection, "index_files", _COLUMNS, _pieces(folder, path))
+
+    def sweep(self, keep: Iterable[str]) -> None:
+        """Remove the files of all indexes but those in these folders."""
+        self._connection.execute(_SWEEP, {"keep": list(keep)})
+
+
+def _pieces(folder: str, path: Path) -> Iterator[tuple[str, str, int, bytes]]:
+    with path.open("rb") as stream:
+        number = 0
+        while (piece := stream.read(_PIECE)) or not number:
+            yield folder, path.name, number, piece
+            number += 1
+
+
+_AT_ONCE = 500
+_UNSOURCED = text("SELECT count(*) FROM documents WHERE source_id NOT IN (SELECT id FROM sources)")
+_DIFFERENT = text(
+    "SELECT count(*) FROM unnest(CAST(:keys AS BIGINT[]), CAST(:terms AS VARCHAR[]), "
+    "CAST(:lengths AS INT[])) AS e(key, terms, length) LEFT JOIN document_terms d "
+    "ON d.document_id = e.key WHERE d.terms IS DISTINCT FROM CAST(e.terms AS tsvector) "
+    "OR d.length <> e.length"
+)
+_STRAY = text(
+    "SELECT count(*) FROM document_terms WHERE document_id NOT IN (SELECT document_id FROM document_tokens)"  # noqa: E501
+)
+_EMPTY = text("DELETE FROM document_terms")
+
+
+class PostgreSQLHealth(SQLHealth):
+    """Damage and its repair."""
+
+    __slots__ = ()
+
+    def findings(self) -> list[Finding]:
+        """Look at everything."""
+        first = [self._sources(), self._schema()]
+        if not all(finding.ok for finding in first):
+            return [next(finding for finding in first if not finding.ok)]
+        return [
+            *first,
+            *map(self._orphans, PARTS),
+            *self._cells(),
+            self._full_text(),
+            unfinished(SQLSources(self.connection).unfinished()),
+        ]
+
+    def repair(self) -> dict[str, int]:
+        """Remove what belongs to no document, and build all indexes of the tables anew.
+
+        Returns
+        -------
+        dict
+            Nothing is known to be gone for good: an index of PostgreSQL does not tell.
+        """
+        for table in METADATA.tables:
+            self.connection.execute(text(f"REINDEX TABLE {table}"))
+        self._delete_orphans()
+        self.connection.execute(_EMPTY)
+        for tokens in self._tokens():
+            index_tokens(self.connection, tokens)
+        self.connection.execute(text("REINDEX TABLE document_terms"))
+        return {}
+
+    def _sources(self) -> Finding:
+        if self.connection.execute(_UNSOURCED).scalar():
+            return damaged("documents whose file record is missing", "database")
+        return Finding("database", ok=True, detail="intact")
+
+    def _schema(self) -> Finding:
+        stated = (SQLSettings(self.connection).get(SCHEMA) or {}).get("digest")
+        if stated == schema.schema_digest(self.connection):
+            return Finding("tables", ok=True, detail="intact")
+        return damaged("its tables were altered", "tables")
+
+    def _full_text(self) -> Finding:
+        check = "full-text index"
+        different = self.connection.execute(_STRAY).scalar_one()
+        for tokens in self._tokens():
+            vectors = [as_vector(joined) for joined in tokens.values()]
+            given = {
+                "keys": list(tokens),
+                "terms": [vector for vector, _ in vectors],
+                "lengths": [length for _, length in vectors],
+            }
+            different += self.connection.execute(_DIFFERENT, given).scalar_one()
+        if different:
+            return Finding(check, ok=False, detail="out of sync with the documents", next_step=MEND)
+        return Finding(check, ok=True, detail="in sync with the documents")
+
+    def _tokens(self) -> Iterator[dict[int, str]]:
+        """Yield all tokens by key, some at a time."""
+        statement = select(TOKENS.c.document_id, TOKENS.c.tokens).order_by(TOKENS.c.document_id)
+        last = -1
+        while rows := self.connection.execute(
+            statement.where(TOKENS.c.document_id > last).limit(_AT_ONCE)
+        ).all():
+            yield {key: tokens for key, tokens in rows}  # noqa: C416 (rows are no tuples to mypy)
+            last = rows[-1][0]
+
+    def _origin(self, key: int, *, is_named: bool) -> Origin:
+        named = SOURCES.c.id == DOCUMENTS.c.source_id
+        by_path = SOURCES.c.path == DOCUMENTS.c.path
+        columns = (DOCUMENTS.c.external_id, DOCUMENTS.c.position, DOCUMENTS.c.content_hash)
+        document = self.connection.execute(
+            select(*columns, DOCUMENTS.c.split).where(DOCUMENTS.c.id == key)
+        ).one()
+        found = None
+        for how in (named,) if is_named else (by_path, named):
+            source = select(SOURCES.c.id, SOURCES.c.path, SOURCES.c.root, SOURCES.c.format)
+            of_it = source.select_from(DOCUMENTS).join(SOURCES, how).where(DOCUMENTS.c.id == key)
+            found = found or self.connection.execute(of_it).first()
+        source_id, path, root, kind = found or (0, "", "", "")
+        names = select(LABELS.c.name).where(LABELS.c.document_id == key).order_by(LABELS.c.position)
+        labels = tuple(self.connection.execute(names).scalars())
+        name, position, stated, split = document
+        return Origin(name, source_id, position, stated, path, root, kind, split, labels)

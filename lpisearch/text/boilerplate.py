@@ -1,0 +1,134 @@
+"""Repeated words at the edges of documents.
+
+In go the stored tokens as they are counted, out comes a factor for the weight of each term. The
+rule:
+
+1. Documents of at least 160 tokens are looked at, a title that is stored before the text aside.
+   The first 16 tokens of each and the last 16 are its edges: a fifth of it at most.
+2. A term is boilerplate if it stands in the edges of at least 50 of them and of 1 % of all
+   documents, and if at least half of its occurrences in them are there.
+3. Its weight is multiplied by the share of its occurrences elsewhere. All others keep theirs.
+
+So "prev", "next" and "home" of a manual count next to nothing for neighbours and topics, and
+"background" at the beginning of abstracts little; in a collection without such lines nothing
+changes. The lexical index and the text are as they were.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpisearch.numeric.row_blocks import map_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from lpisearch.numeric.row_blocks import RowBlocks
+
+
+EDGE_TOKENS = 16
+LEAST_TOKENS = 160
+LEAST_DOCUMENTS = 50
+LEAST_SHARE_OF_DOCUMENTS = 0.01
+LEAST_SHARE = 0.5
+_LONGEST_TITLE = 24
+
+
+class Edges:
+    """Counts what stands at the edges of documents while they are counted whole."""
+
+    def __init__(self) -> None:
+        self._rows: array[int] = array("q")
+        self._documents = 0
+        self._occurrences: Counter[str] = Counter()
+        self._frequencies: Counter[str] = Counter()
+
+    def watch(self, shards: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+        """Pass shards of joined tokens on as they are."""
+        for shard in shards:
+            for joined in shard:
+                self._look(joined)
+            yield shard
+
+    def of_terms(self, terms: Sequence[str]) -> EdgeCounts:
+        """Return what was counted of these terms, once all documents are."""
+        counted = (self._occurrences, self._frequencies)
+        numbers = ([each[term] for term in terms] for each in counted)
+        occurrences, frequencies = (np.array(each, np.int64) for each in numbers)
+        return EdgeCounts(self._documents, np.array(self._rows, np.int64), occurrences, frequencies)
+
+    def _look(self, joined: str) -> None:
+        row = self._documents
+        self._documents += 1
+        if joined.count(" ") + 1 < LEAST_TOKENS:
+            return
+        begin = joined.split(" ", 2 * _LONGEST_TITLE + EDGE_TOKENS)[:-1]
+        title = _title_tokens(begin)
+        if joined.count(" ") + 1 < LEAST_TOKENS + title:
+            return
+        self._rows.append(row)
+        edges = begin[title : title + EDGE_TOKENS] + joined.rsplit(" ", EDGE_TOKENS)[1:]
+        self._occurrences.update(edges)
+        self._frequencies.update(set(edges))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EdgeCounts:
+    """What stands at the edges of documents.
+
+    Attributes
+    ----------
+    documents
+        How many there are.
+    looked_at
+        The numbers of those that are long enough, ascending.
+    occurrences, frequencies
+        Of each term: how often it stands at the edges of those, and of how many.
+    """
+
+    documents: int
+    looked_at: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
+
+    def factors(self, counts: RowBlocks) -> NDArray[np.float32]:
+        """Return the factor of each term (column), 1 for nearly all."""
+        factors = np.ones(len(self.frequencies), np.float32)
+        least = max(LEAST_DOCUMENTS, LEAST_SHARE_OF_DOCUMENTS * self.documents)
+        columns = np.flatnonzero(self.frequencies >= least)
+        if not len(columns):
+            return factors
+        every = sum(map_blocks(_Occurrences(self.looked_at, columns), counts))
+        share = np.minimum(self.occurrences[columns] / np.maximum(every, 1), 1)
+        factors[columns] = np.where(share >= LEAST_SHARE, 1 - share, 1)
+        return factors
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Occurrences:
+    """Counts some terms in the documents of a block that are looked at."""
+
+    documents: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def __call__(self, block: csr_array, start: int) -> NDArray[np.float64]:
+        first, last = np.searchsorted(self.documents, [start, start + block.shape[0]])
+        some = block[self.documents[first:last] - start]
+        sums = np.bincount(some.indices, some.data, minlength=block.shape[1])
+        return np.asarray(sums[self.columns])
+
+
+def _title_tokens(begin: Sequence[str]) -> int:
+    """Return how many tokens are a title: it is stored twice."""
+    for length in range(min(_LONGEST_TITLE, len(begin) // 2), 0, -1):
+        if begin[:length] == begin[length : 2 * length]:
+            return 2 * length
+    return 0

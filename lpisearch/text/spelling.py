@@ -1,0 +1,245 @@
+"""Words by prefix, without accents, by edit distance.
+
+In go all terms with the number of documents that have each, out come terms. Words are told apart
+by bytes: a term is looked at closely only where its letters leave a chance.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from lpisearch.text.characters import fold, folded_spellings, normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpisearch.text.tokeniser import Tokeniser
+
+
+# A word of so many letters may differ in two of them, or a shorter one in one.
+_ONE_EDIT, _TWO_EDITS = 4, 7
+# One edit more must be made up for by so many times the documents, another first letter by some.
+_EDIT = math.log(400)
+_FIRST_LETTER = math.log(20)
+_MARKED = 0x80  # bytes from here on are parts of letters beyond ASCII
+_SHORTEST_STEM = 4
+_ENDING = 5
+_LETTER_OF_ENDING = 0.4
+
+
+class Words:
+    """All terms, or those of some beginnings.
+
+    Parameters
+    ----------
+    lines
+        Terms in UTF-8, sorted, each ended by a line feed.
+    starts
+        Where each begins, and where all end.
+    frequencies
+        In how many documents each is.
+    tokeniser
+        That made them.
+    """
+
+    def __init__(
+        self,
+        lines: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        frequencies: NDArray[np.integer],
+        tokeniser: Tokeniser,
+    ) -> None:
+        self._lines = lines
+        self._starts = starts
+        self._frequencies = frequencies
+        self._tokeniser = tokeniser
+
+    @classmethod
+    def of_terms(cls, terms: Iterable[tuple[str, int]], tokeniser: Tokeniser) -> Self:
+        """Take terms with the number of their documents."""
+        pairs = sorted((f"{term}\n".encode(), documents) for term, documents in terms)
+        starts = np.zeros(len(pairs) + 1, np.int64)
+        np.cumsum([len(line) for line, _ in pairs], out=starts[1:])
+        lines = np.frombuffer(b"".join(line for line, _ in pairs), np.uint8)
+        return cls(lines, starts, np.array([each for _, each in pairs], np.int64), tokeniser)
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def documents(self, term: str) -> int:
+        """Return in how many documents a term is."""
+        number = self._place(f"{term}\n".encode("utf-8", "surrogatepass"))
+        there = number < len(self) and self._term(number) == term
+        return int(self._frequencies[number]) if there else 0
+
+    def spelled_like(self, token: str, typed: str = "") -> tuple[str, ...]:
+        """Return the other terms that are the same without accents: "muller" for "Müller".
+
+        In German and Danish spelling, too: "mueller". `typed` is the word before it was stemmed.
+        """
+        wanted = self._spellings(token)
+        if fold(typed) != normalise(typed):  # else it may be the stem of another word
+            wanted |= self._spellings(typed)
+        plain = {term for term in wanted if self.documents(term)}
+        marked = {term for spelling in wanted for term in self._marked.get(spelling, ())}
+        return tuple(sorted((plain | marked) - {token}))
+
+    def beginning_with(self, prefix: str) -> tuple[str, ...]:
+        """Return the terms of all words that begin so, those in the most documents first.
+
+        Terms are stems: where no stem begins so, the one that the prefix has as a word, or the
+        longest that it begins with, stands for them.
+        """
+        first, last = self._place(prefix.encode()), self._place(prefix.encode() + b"\xff")
+        order = np.argsort(-self._frequencies[first:last], kind="stable") + first
+        terms = [self._term(number) for number in order.tolist()]
+        stems = [stem for stem in self._tokeniser.tokens(prefix) if self.documents(stem)]
+        terms += [stem for stem in stems if stem not in terms]
+        if not terms:
+            shorter = (prefix[:end] for end in range(len(prefix) - 1, _SHORTEST_STEM - 1, -1))
+            terms = [stem for stem in shorter if self.documents(stem)][:1]
+        return tuple(terms)
+
+    def nearest(self, word: str, number: int) -> list[tuple[str, float]]:
+        """Return the terms that may be of words that are spelled nearly like one, best first.
+
+        Terms are stems: they are compared with the stem of the word, and with the word less some
+        letters at its end, each of which counts against a term. With each term comes in how many
+        letters it differs.
+        """
+        costs: dict[int, float] = {}
+        for form, ending in [
+            (word, _ENDING),
+            *((stem, 0) for stem in self._tokeniser.tokens(word)),
+        ]:
+            for place, cost in self._near(form, ending):
+                costs[place] = min(cost, costs.get(place, cost))
+        documents = self._frequencies
+        ranked = sorted(
+            (-merit(word, self._term(place), cost, int(documents[place])), place)
+            for place, cost in costs.items()
+        )
+        return [(self._term(place), costs[place]) for _, place in ranked[:number]]
+
+    def _near(self, word: str, ending: int) -> list[tuple[int, float]]:
+        """Return terms by their places, and in how many letters each differs."""
+        limit = allowed_edits(word)
+        if not limit or not len(self):
+            return []
+        letters, lengths = self._letters
+        own = np.bitwise_or.reduce(_bits(np.frombuffer(f"{word}\n".encode(), np.uint8)))
+        chance = np.bitwise_count(letters & ~own) <= limit * (1 if word.isascii() else 2)
+        chance &= lengths <= len(word) + limit
+        chance &= lengths >= max(len(word) - limit - ending, _SHORTEST_STEM - 1)
+        places = np.flatnonzero(chance).tolist()
+        terms = [self._term(place) for place in places]
+        edits = edit_distances(word, terms, ending)
+        return [
+            (place, each + _LETTER_OF_ENDING * max(len(word) - len(term), 0) * bool(ending))
+            for place, term, each in zip(places, terms, edits, strict=True)
+            if each <= limit
+        ]
+
+    def _spellings(self, word: str) -> set[str]:
+        """Return a word without accents, and the stems of that where it had any."""
+        normal = normalise(word)
+        folded = set(folded_spellings(normal))
+        stems = (stem for each in folded - {normal} for stem in self._tokeniser.tokens(each))
+        return {*folded, *stems} - {""}
+
+    def _place(self, line: bytes) -> int:
+        return bisect_left(range(len(self)), line, key=self._line)
+
+    def _term(self, number: int) -> str:
+        return self._line(number)[:-1].decode()
+
+    def _line(self, number: int) -> bytes:
+        return self._memory[self._bounds[number] : self._bounds[number + 1]].tobytes()
+
+    @cached_property
+    def _memory(self) -> memoryview:
+        return self._lines.data
+
+    @cached_property
+    def _bounds(self) -> memoryview:
+        return self._starts.data
+
+    @cached_property
+    def _marked(self) -> dict[str, list[str]]:
+        """The terms with accents, by their spellings without."""
+        marked = np.unique(
+            np.searchsorted(self._starts, np.flatnonzero(self._lines >= _MARKED), "right") - 1
+        )
+        terms = [self._term(number) for number in marked.tolist()]
+        by_spelling: dict[str, list[str]] = {}
+        # All at once is many times as fast as one after the other.
+        for spelled in map(str.split, folded_spellings("\n".join(terms))):
+            for term, plain, stem in zip(
+                terms, spelled, self._tokeniser.stems(spelled), strict=True
+            ):
+                if plain != term:
+                    for spelling in {plain, stem} - {""}:
+                        by_spelling.setdefault(spelling, []).append(term)
+        return by_spelling
+
+    @cached_property
+    def _letters(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Which letters each term has, a bit each, and how many there are."""
+        starts = self._starts[:-1]
+        continued = (self._lines & 0xC0) == _MARKED
+        more = np.add.reduceat(continued, starts, dtype=np.int64)
+        return np.bitwise_or.reduceat(_bits(self._lines), starts), np.diff(self._starts) - 1 - more
+
+
+def allowed_edits(word: str) -> int:
+    """Return in how many letters another spelling may differ: two in a word of 7 or more."""
+    return (len(word) >= _ONE_EDIT) + (len(word) >= _TWO_EDITS)
+
+
+def merit(word: str, near: str, edits: float, documents: int) -> float:
+    """Return how probable it is that another word was meant: few edits, many documents."""
+    other_letter = near[:1] != word[:1]
+    return math.log1p(documents) - _EDIT * edits - _FIRST_LETTER * other_letter
+
+
+def edit_distances(word: str, terms: Sequence[str], ending: int = 0) -> list[int]:
+    """Return how many letters must be exchanged, added, taken out or transposed for each term.
+
+    Damerau's and Levenshtein's distance, in which no letter is touched twice. Up to `ending`
+    letters at the end of the word may be left out for nothing.
+    """
+    if not terms:
+        return []
+    longest = max(map(len, terms))
+    codes = np.array(terms, dtype=f"U{longest}").view(np.uint32).reshape(len(terms), longest)
+    typed = [ord(letter) for letter in word]
+    lengths = [len(term) for term in terms]
+    beyond = longest + len(word)
+    least = np.array(lengths if ending >= len(word) else [beyond] * len(terms), np.int16)
+    before = np.zeros((longest + 1, len(terms)), np.int16)
+    row = np.repeat(np.arange(longest + 1, dtype=np.int16)[:, np.newaxis], len(terms), axis=1)
+    for at, letter in enumerate(typed):
+        earlier, before, row = before, row, np.empty_like(row)
+        row[0] = at + 1
+        for column in range(longest):
+            same = codes[:, column] == letter
+            best = np.minimum(before[column + 1] + 1, row[column] + 1)
+            best = np.minimum(best, before[column] + ~same)
+            if at and column:
+                swapped = (codes[:, column] == typed[at - 1]) & (codes[:, column - 1] == letter)
+                best = np.where(swapped, np.minimum(best, earlier[column - 1] + 1), best)
+            row[column + 1] = best
+        if at + 1 >= len(typed) - ending:
+            least = np.minimum(least, row[lengths, np.arange(len(terms))])
+    return [int(each) for each in least]
+
+
+def _bits(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    return np.left_shift(np.uint64(1), (letters & 63).astype(np.uint64))

@@ -1,0 +1,217 @@
+"""Weighting schemes, row normalisation.
+
+In goes a `csr_array` of counts (documents as ROWS; the papers write them as columns), out comes
+one of the same entries, weighted, in float32. What a weighting learned from the corpus is a small
+`Weighting`: queries and later documents are weighted by it as the corpus was.
+
+With t the count of a term in a document, n the number of documents and f the number of those that
+have the term:
+
+============  ==========================================================================
+tf            t
+tfidf         t · log((n + 1) / f)
+log-tfidf     log(1 + t) · log((n + 1) / f)
+bm25          t (k1 + 1) / (t + k1 (1 - b + b · length / mean length)) · idf,
+              where idf = log(1 + (n - f + ½) / (f + ½))
+============  ==========================================================================
+
+The n + 1 keeps a term that is in every document just above zero: a library of one document, or of
+equal ones, is not empty. A length is the sum of a document's counts, known terms only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from lpisearch.errors import BadOption
+from lpisearch.messages import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    Floats = NDArray[np.float32]
+    Lengths = Callable[[], Floats]  # worked out for each count, and only if asked for
+
+
+DEFAULT_WEIGHTING = "log-tfidf"
+
+
+class LocalWeight(Protocol):
+    """Weighs counts by themselves: the part that is not idf."""
+
+    def __call__(
+        self, counts: Floats, relative_lengths: Lengths, weighting: Weighting, /
+    ) -> Floats:
+        """Return a weight for each count, given its document's length by the mean length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One way to weigh: a local weight times an idf."""
+
+    local: LocalWeight
+    idf: Callable[[Floats, int], Floats]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Weighting:
+    """A scheme with what it learned from a corpus.
+
+    Attributes
+    ----------
+    name
+        Of a scheme in `WEIGHTINGS`.
+    idf
+        A factor for each term.
+    mean_length
+        Of the corpus' documents.
+    k1, b
+        Of bm25: how soon a repeated term saturates, how much a document's length counts.
+    """
+
+    name: str
+    idf: Floats
+    mean_length: float
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        weighting_scheme(self.name)
+        if not self.k1 >= 0:
+            raise BadOption("k1", f"{self.k1} is below 0")
+        if not 0 <= self.b <= 1:
+            raise BadOption("b", f"{self.b} is not between 0 and 1")
+
+    @classmethod
+    def fit(
+        cls,
+        counts: csr_array,
+        name: str = DEFAULT_WEIGHTING,
+        *,
+        factors: Floats | None = None,
+        k1: float = 1.2,
+        b: float = 0.75,
+    ) -> Weighting:
+        """Learn idf and mean length from a matrix of counts without duplicate entries.
+
+        With `factors`, one for each term, the weight of a term is multiplied by its own.
+        """
+        n_documents, n_terms = counts.shape
+        frequencies = np.bincount(counts.indices, minlength=n_terms)
+        mean_length = float(counts.sum(dtype=float)) / max(n_documents, 1)
+        learned = cls.of_frequencies(frequencies, n_documents, mean_length, name, factors)
+        return replace(learned, k1=k1, b=b)
+
+    @classmethod
+    def of_frequencies(
+        cls,
+        frequencies: NDArray[np.integer],
+        n_documents: int,
+        mean_length: float,
+        name: str = DEFAULT_WEIGHTING,
+        factors: Floats | None = None,
+    ) -> Weighting:
+        """Learn from the number of documents of each term, and the mean sum of their counts."""
+        idf = weighting_scheme(name).idf(frequencies.astype(np.float32), n_documents)
+        return cls(name, idf if factors is None else idf * factors, mean_length)
+
+    def apply(self, counts: csr_array) -> csr_array:
+        """Return the weights of a matrix of counts; the two share their indices."""
+        from scipy.sparse import csr_array
+
+        def lengths() -> Floats:
+            each = self._relative(_row_sums(counts.data, counts.indptr))
+            return np.repeat(each, np.diff(counts.indptr))
+
+        weights = self._weigh(counts.indices, counts.data, lengths)
+        return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+
+    def weigh_query(
+        self, indices: NDArray[np.int32], counts: NDArray[np.floating], *, unit: bool = True
+    ) -> Floats:
+        """Return the weights of one text, at unit length unless told otherwise, without SciPy.
+
+        They are those that the text would have as a document. A text without known words has
+        no weights.
+        """
+        lengths = self._relative(np.full(len(counts), counts.sum()))
+        weights = self._weigh(indices, counts, lambda: lengths)
+        length = float(np.linalg.norm(weights))
+        return (weights / length).astype(np.float32) if unit and length > 0 else weights
+
+    def _weigh(
+        self, indices: NDArray[np.int32], counts: NDArray[np.floating], lengths: Lengths
+    ) -> Floats:
+        local = weighting_scheme(self.name).local
+        return local(counts.astype(np.float32, copy=False), lengths, self) * self.idf[indices]
+
+    def _relative(self, lengths: NDArray[np.floating]) -> Floats:
+        return (lengths / (self.mean_length or 1.0)).astype(np.float32)
+
+
+def weighting_scheme(name: str) -> Scheme:
+    """Return the scheme of that name, or say which names there are."""
+    if name not in WEIGHTINGS:
+        guess = nearest(name, WEIGHTINGS)
+        raise BadOption("weighting", f"unknown weighting “{name}”{guess}", WEIGHTINGS)
+    return WEIGHTINGS[name]
+
+
+def normalise_rows(matrix: csr_array) -> csr_array:
+    """Return the matrix with each row at unit length; a row of zeros stays one."""
+    from scipy.sparse import csr_array
+
+    data = matrix.data.astype(np.float32, copy=False)
+    norms = np.sqrt(_row_sums(np.square(data), matrix.indptr))
+    norms[norms == 0] = 1
+    unit = data / np.repeat(norms.astype(np.float32), np.diff(matrix.indptr))
+    return csr_array((unit, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _row_sums(data: NDArray[np.floating], indptr: NDArray[np.integer]) -> NDArray[np.float64]:
+    sums = np.zeros(len(indptr) - 1)
+    filled = np.diff(indptr) > 0
+    if filled.any():
+        # An empty row between two others ends where it starts, so sums of the rest are whole.
+        sums[filled] = np.add.reduceat(data, indptr[:-1][filled], dtype=np.float64)
+    return sums
+
+
+def _count(counts: Floats, _lengths: Lengths, _weighting: Weighting) -> Floats:
+    return counts
+
+
+def _logarithm(counts: Floats, _lengths: Lengths, _weighting: Weighting) -> Floats:
+    return np.log1p(counts)
+
+
+def _saturated(counts: Floats, relative_lengths: Lengths, weighting: Weighting) -> Floats:
+    k1, b = weighting.k1, weighting.b
+    half_saturation = (k1 * (1 - b + b * relative_lengths())).astype(np.float32)
+    return counts * np.float32(k1 + 1) / (counts + half_saturation)
+
+
+def _no_idf(frequencies: Floats, _n_documents: int) -> Floats:
+    return np.ones_like(frequencies)
+
+
+def _idf(frequencies: Floats, n_documents: int) -> Floats:
+    return np.log((n_documents + 1) / np.maximum(frequencies, 1)).astype(np.float32)
+
+
+def _probabilistic_idf(frequencies: Floats, n_documents: int) -> Floats:
+    return np.log1p((n_documents - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
+
+
+WEIGHTINGS = {
+    "tf": Scheme(_count, _no_idf),
+    "tfidf": Scheme(_count, _idf),
+    "log-tfidf": Scheme(_logarithm, _idf),
+    "bm25": Scheme(_saturated, _probabilistic_idf),
+}

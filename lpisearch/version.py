@@ -1,3 +1,0 @@
-"""The program version."""
-
-VERSION = "0.2.0"

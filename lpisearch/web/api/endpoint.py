@@ -1,0 +1,332 @@
+"""Endpoint, parameters, shared parameters."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.model.codec import LARGEST
+from lpisearch.model.documents import read_conditions
+from lpisearch.options import ENTRY_SORTS, SORTS, SearchOptions, ServeLimits
+from lpisearch.web.problems import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from starlette.datastructures import QueryParams
+
+    from lpisearch.library import Library
+    from lpisearch.model.documents import Filter
+    from lpisearch.web.state import WebState
+
+
+KINDS = ("string", "integer", "number", "boolean")
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of the address.
+
+    Attributes
+    ----------
+    name
+        As it is written.
+    means
+        One sentence without a full stop.
+    kind
+        One of `KINDS`.
+    default
+        Where it is not given.
+    required, many
+        Whether it must be given, and whether it may be several times.
+    choices
+        All that it can be; () for anything.
+    least, most
+        Of a number.
+    longest
+        Characters of a text.
+    in_path
+        Whether it is a part of the path.
+    """
+
+    name: str
+    means: str
+    kind: str = "string"
+    default: Any = None
+    required: bool = False
+    many: bool = False
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    longest: int = 1000
+    in_path: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, read.
+
+    Attributes
+    ----------
+    state
+        What all requests share.
+    values
+        The parameters by name, each checked.
+    body
+        Of the kind that the endpoint takes; None without one.
+    file
+        What was sent in place of JSON, on disk for as long as the request lasts.
+    python
+        Whether calls are to be said as Python has them.
+    """
+
+    state: WebState
+    values: Mapping[str, Any]
+    body: Any = None
+    file: Path | None = None
+    python: bool = False
+
+    @property
+    def library(self) -> Library:
+        """The library."""
+        return self.state.library
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that is more than JSON with status 200."""
+
+    value: Any = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One thing that can be asked.
+
+    Attributes
+    ----------
+    method, path
+        Of HTTP; the path below `/api/v1`.
+    name
+        Unlike any other: the operation's id.
+    call
+        What answers; it may take its time, in a thread.
+    means
+        One sentence without a full stop.
+    answer
+        A JSON Schema of what is answered, or the name of one in `schemas.SCHEMAS`.
+    params
+        In the address.
+    body
+        The kind of the JSON that is taken (`records.forms`), "file" for bytes; None for nothing.
+    status
+        Where all goes well.
+    writes
+        Whether it changes anything: then it is refused where the server is read-only.
+    lasts
+        Whether the answer is the same for as long as the library is: then it has an ETag, and is
+        kept.
+    media_type
+        Of the answer.
+    """
+
+    method: str
+    path: str
+    name: str
+    call: Callable[[Asked], Any]
+    means: str
+    answer: str | Mapping[str, Any]
+    params: tuple[Param, ...] = ()
+    body: Any = None
+    status: int = 200
+    writes: bool = False
+    lasts: bool = False
+    media_type: str = "application/json"
+
+
+_INTEGER = re.compile(r"[+-]?\d{1,16}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?", re.ASCII)
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+MOST_VALUES = 1000
+
+
+def read_params(
+    params: Sequence[Param], given: QueryParams, in_path: dict[str, str]
+) -> dict[str, Any]:
+    """Return the value of each parameter, or its default.
+
+    Raises
+    ------
+    Refused
+        With all that is wrong, not just the first.
+    """
+    wrong: list[dict[str, str]] = []
+    known = {param.name for param in params}
+    wrong += [_error(name, "is unknown") for name in given if name not in known]
+    values = {}
+    for param in params:
+        texts = [in_path[param.name]] if param.in_path else given.getlist(param.name)
+        try:
+            values[param.name] = _value(param, texts)
+        except ValueError as error:
+            wrong.append(_error(param.name, str(error)))
+    if wrong:
+        said = "; ".join(f"{each['field']} {each['reason']}" for each in wrong)
+        raise Refused(422, f"{said}.", errors=wrong)
+    return values
+
+
+def described(param: Param) -> dict[str, Any]:
+    """Return the OpenAPI description of a parameter."""
+    one: dict[str, Any] = {"type": param.kind}
+    if param.choices:
+        one["enum"] = list(param.choices)
+    elif param.kind == "string":
+        one["maxLength"] = param.longest
+    if param.kind in {"integer", "number"}:
+        one |= {} if param.least is None else {"minimum": param.least}
+        most = LARGEST if param.most is None and param.kind == "integer" else param.most
+        one |= {} if most is None else {"maximum": most}
+    if param.default is not None and not param.many:
+        one["default"] = param.default
+    many = {"type": "array", "items": one, "maxItems": MOST_VALUES}
+    return {
+        "name": param.name,
+        "in": "path" if param.in_path else "query",
+        "required": param.required or param.in_path,
+        "description": f"{param.means}.",
+        "schema": many if param.many else one,
+    }
+
+
+def _error(name: str, reason: str) -> dict[str, str]:
+    return {"field": name[:100], "reason": reason}
+
+
+def _value(param: Param, texts: list[str]) -> Any:
+    if not texts:
+        if param.required:
+            raise ValueError("is missing")
+        return () if param.many else param.default
+    if param.many:
+        if len(texts) > MOST_VALUES:
+            raise ValueError(f"is given more than {MOST_VALUES:,} times")
+        return tuple(_one(param, text) for text in texts)
+    if len(texts) > 1:
+        raise ValueError("is given more than once")
+    return _one(param, texts[0])
+
+
+def _one(param: Param, text: str) -> Any:
+    if param.kind == "string":
+        return _text(param, text)
+    if param.kind == "boolean":
+        if text.lower() not in _BOOLEANS:
+            raise ValueError("must be true or false")
+        return _BOOLEANS[text.lower()]
+    if param.kind == "integer":
+        if not _INTEGER.fullmatch(text):
+            raise ValueError("must be a whole number")
+        return _bounded(param, int(text))
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise ValueError("must be a number")
+    return _bounded(param, float(text))
+
+
+def _text(param: Param, text: str) -> str:
+    if param.choices and text not in param.choices:
+        raise ValueError(f"must be one of: {', '.join(param.choices)}")
+    if len(text) > param.longest:
+        raise ValueError(f"is longer than {param.longest:,} characters")
+    return text
+
+
+def _bounded(param: Param, number: float) -> float:
+    if param.least is not None and number < param.least:
+        raise ValueError(f"must be at least {param.least:g}")
+    if param.most is not None and number > param.most:
+        raise ValueError(f"must be at most {param.most:,g}")
+    return number
+
+
+_LIMITS = ServeLimits()
+_WAYS = ("hybrid", "semantic", "lexical")
+
+FILTER = (
+    Param("label", "Documents with any of these labels", many=True),
+    Param("predicted", "Documents with any of these predicted labels", many=True),
+    Param("path", "Folder, or glob matched against path or id", default=""),
+    Param("split", "Documents in this split", default=""),
+    Param("since", "Dated on or after: 2024, 2024-05 or 2024-05-31", default=""),
+    Param("until", "Dated on or before", default=""),
+    Param("media_type", "Documents of this media type", default=""),
+    Param("where", "Metadata as KEY=VALUE; all must match", many=True),
+)
+INDEX = Param("index", "Name of the index", default="default")
+_RANKING = (
+    Param("by", "Ranking mode", default="hybrid", choices=_WAYS),
+    Param("sort", "Sort order of the results", default="relevance", choices=SORTS),
+    Param("k", "Number of results", "integer", 10, least=0, most=_LIMITS.hits),
+    Param("offset", "Number to skip", "integer", 0, least=0, most=_LIMITS.depth),
+    Param("min_score", "Minimum score", "number"),
+    Param(
+        "semantic_weight",
+        "Weight of meaning against words in hybrid ranking",
+        "number",
+        least=0,
+        most=1e6,
+    ),
+    Param("collapse", "Show only one of several near-duplicates", "boolean", default=False),
+    Param("explain", "Explain which words make each result similar", "boolean", default=False),
+    Param(
+        "facets",
+        "Include counts by label, date, folder, split and format",
+        "boolean",
+        default=False,
+    ),
+    INDEX,
+)
+QUESTION = Param("q", "The query", default="", longest=_LIMITS.query_characters)
+FEEDBACK = (
+    Param("like", "Prefer documents like this one", many=True),
+    Param("unlike", "Avoid documents like this one", many=True),
+)
+SEARCH = (QUESTION, *FEEDBACK, *_RANKING, *FILTER)
+SIMILAR = (*_RANKING, *FILTER)
+LISTING = (
+    Param("limit", "Number of documents", "integer", 50, least=0, most=1000),
+    Param("offset", "Number to skip", "integer", 0, least=0),
+    Param("sort", "Sort order", default="added", choices=ENTRY_SORTS),
+    *FILTER,
+)
+
+
+def filter_of(values: Mapping[str, Any]) -> Filter:
+    """Return the filter that parameters mean.
+
+    Raises
+    ------
+    BadOption
+    """
+    once = ("path", "split", "since", "until", "media_type")
+    wanted = read_conditions(values["where"])
+    fields = {name: values[name] for name in once if values[name]}
+    labels = (*wanted.labels, *values["label"])
+    predicted = (*wanted.predicted, *values["predicted"])
+    return replace(wanted, labels=labels, predicted=predicted, **fields)
+
+
+def options_of(values: Mapping[str, Any]) -> SearchOptions:
+    """Return the options of a search that parameters mean.
+
+    Raises
+    ------
+    BadOption
+    """
+    plain = {param.name: values[param.name] for param in _RANKING}
+    return SearchOptions(where=filter_of(values), **plain)

@@ -1,0 +1,209 @@
+"""Request to response, job events.
+
+The work is done in a few threads, first come, first served: more would wait for each other. What
+lasts as long as the library is as it is has an ETag, and is kept: whoever shows the ETag is told
+that nothing has changed before anything is computed.
+
+`event: progress` and, last, `event: end`, each with the job as JSON (without what it gave). A
+connection holds no thread, and ends with the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import tempfile
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
+
+from lpisearch import __version__
+from lpisearch.model.codec import BadForm, json_text, read
+from lpisearch.web.api.endpoint import Asked, Endpoint, Reply, read_params
+from lpisearch.web.problems import Refused, spoken_value, wants_python
+from lpisearch.web.state import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+
+    from lpisearch.web.jobs import Job, Jobs
+
+
+FILE = "file"
+"""The body of an endpoint that takes bytes."""
+_JSON = ("application/json", "")
+_READ_ONLY = "This server is read-only."
+_SURROGATES = ("\ud800", "\udfff")
+
+
+def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+    """Return what Starlette calls for an endpoint."""
+
+    async def handle(request: Request) -> Response:
+        state = state_of(request)
+        if endpoint.writes and state.read_only:
+            raise Refused(403, _READ_ONLY)
+        in_path = {name: str(value) for name, value in request.path_params.items()}
+        python = wants_python(request.headers)
+        values = read_params(endpoint.params, request.query_params, in_path)
+        if endpoint.body == FILE:
+            async with _spooled(request) as file:
+                return await _answered(endpoint, Asked(state, values, file=file, python=python))
+        body = await _body(endpoint, request)
+        asked = Asked(state, values, body, python=python)
+        if endpoint.lasts:
+            return await _lasting(endpoint, asked, request.headers)
+        return await _answered(endpoint, asked)
+
+    handle.__name__ = endpoint.name
+    return handle
+
+
+async def _answered(endpoint: Endpoint, asked: Asked) -> Response:
+    return await asked.state.in_thread(partial(_made, endpoint, asked))
+
+
+def _made(endpoint: Endpoint, asked: Asked) -> Response:
+    answer = endpoint.call(asked)
+    if isinstance(answer, Response):
+        return answer
+    reply = answer if isinstance(answer, Reply) else Reply(answer, endpoint.status)
+    content = _encoded(reply.value, asked)
+    return Response(content, reply.status, dict(reply.headers), endpoint.media_type)
+
+
+async def _lasting(endpoint: Endpoint, asked: Asked, headers: Mapping[str, str]) -> Response:
+    """Answer from what is kept, or keep the answer; two who ask the same wait for one."""
+    state = asked.state
+    mark = await state.mark()
+    etag = _etag(endpoint, asked, mark)
+    said = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Prefer"}
+    if _names(headers.get("if-none-match", ""), etag):
+        return Response(status_code=304, headers=said)
+    make = partial(state.in_thread, partial(_whole, endpoint, asked))
+    content = await state.answers.of(etag, make)
+    return Response(content, 200, said, endpoint.media_type)
+
+
+def _whole(endpoint: Endpoint, asked: Asked) -> bytes:
+    return _encoded(endpoint.call(asked), asked)
+
+
+def _encoded(value: Any, asked: Asked) -> bytes:
+    return json_text(spoken_value(value, python=asked.python)).encode("utf-8", "replace")
+
+
+def _etag(endpoint: Endpoint, asked: Asked, mark: str) -> str:
+    """Return a mark of an answer: of the state of the library, the program and the question."""
+    known = [__version__, mark, endpoint.name, asked.python, asked.values]
+    said = json.dumps(known, sort_keys=True)
+    return f'"{hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]}"'
+
+
+def _names(header: str, etag: str) -> bool:
+    shown = [each.strip().removeprefix("W/") for each in header.split(",")]
+    return etag in shown or "*" in shown
+
+
+async def _body(endpoint: Endpoint, request: Request) -> Any:
+    """Return the body as the kind that is taken.
+
+    Raises
+    ------
+    Refused
+    """
+    if endpoint.body is None:
+        return None
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind not in _JSON:
+        raise Refused(415, "Send JSON, as application/json.")
+    try:
+        content = await request.body()
+    except ClientDisconnect:
+        raise Refused(400, "The request body is incomplete.") from None
+    try:
+        value = json.loads(content or b"{}", parse_constant=_refuse_constant)
+        _refuse_surrogates(value)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"The body is not valid JSON: {str(error)[:200]}.") from None
+    try:
+        return read(endpoint.body, value)
+    except BadForm as error:
+        wrong = [{"field": error.where, "reason": error.reason}]
+        raise Refused(422, f"{error}.", errors=wrong) from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a valid JSON number")
+
+
+def _refuse_surrogates(value: Any) -> None:
+    """Refuse halves of characters, which JSON can write and UTF-8 cannot."""
+    first, last = _SURROGATES
+    if isinstance(value, str):
+        if any(first <= character <= last for character in value):
+            raise ValueError("a string is not valid Unicode")
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            _refuse_surrogates(name)
+            _refuse_surrogates(each)
+    elif isinstance(value, list):
+        for each in value:
+            _refuse_surrogates(each)
+
+
+@asynccontextmanager
+async def _spooled(request: Request) -> AsyncIterator[Path]:
+    """Write a body to a file that is gone when the request is."""
+    descriptor, name = tempfile.mkstemp(prefix="lpisearch-upload-")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            try:
+                async for piece in request.stream():
+                    await asyncio.to_thread(stream.write, piece)
+            except ClientDisconnect:
+                raise Refused(400, "The request body is incomplete.") from None
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)  # noqa: ASYNC240 (one call of the system)
+
+
+_LOOK_SECONDS = 0.1
+_ALIVE_LOOKS = 150
+
+
+async def job_events(request: Request) -> StreamingResponse:
+    """Tell of a job as it goes on."""
+    jobs = state_of(request).jobs
+    job = jobs.get(str(request.path_params["id"]))
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(jobs, job), headers=headers, media_type="text/event-stream")
+
+
+async def _events(jobs: Jobs, job: Job) -> AsyncIterator[str]:
+    seen, quiet = -1, 0
+    while True:
+        version, is_under_way = job.version, job.is_under_way
+        if not is_under_way or jobs.is_closing:
+            yield _event("end", job)
+            return
+        if version != seen:
+            seen, quiet = version, 0
+            yield _event("progress", job)
+        quiet += 1
+        if quiet % _ALIVE_LOOKS == 0:
+            yield ": still here\n\n"
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _event(kind: str, job: Job) -> str:
+    data = json_text(spoken_value(job.record(brief=True), python=job.python))
+    return f"id: {job.version}\nevent: {kind}\ndata: {data}\n\n"

@@ -1,0 +1,300 @@
+"""Ingest, index, predict, evaluate."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.model.codec import (
+    dimensions_record,
+    full_report_record,
+    index_record,
+    ingest_record,
+    prediction_record,
+)
+from lpisearch.options import (
+    MEBIBYTE,
+    CategoriesOptions,
+    ClassifyOptions,
+    ClusterOptions,
+    DimensionOptions,
+    EvaluateOptions,
+    IndexOptions,
+    IngestOptions,
+    RetrievalOptions,
+    SimilarityOptions,
+)
+from lpisearch.web.api.endpoint import Endpoint, Param, Reply
+from lpisearch.web.problems import Refused
+from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lpisearch.model.documents import Filter, Progress
+    from lpisearch.options import Setting
+    from lpisearch.web.api.endpoint import Asked
+    from lpisearch.web.jobs import Job, Work
+
+
+_MOST_DOCUMENT, _MOST_REPEATS, _WAIT_SECONDS = 256 * MEBIBYTE, 1000, 600.0
+_MOST_DIMENSIONS = 200
+_IN_DATABASE = "db"  # in place of a folder
+_FIELD = re.compile(r"[\w -]{0,100}")
+_LANGUAGES = re.compile(r"[A-Za-z_]*(\+[A-Za-z_]+)*", re.ASCII)
+_ID = Param("id", "Job id", in_path=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToIngest:
+    """Files and folders below an allowed one, or what was uploaded; how they are to be read."""
+
+    paths: tuple[str, ...] = ()
+    uploads: bool = False
+    options: IngestOptions = field(default_factory=IngestOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ToIndex:
+    """What is to be built."""
+
+    options: IndexOptions = field(default_factory=IndexOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ToPredict:
+    """Documents to be judged; all, if neither names nor a filter are given."""
+
+    documents: tuple[str, ...] = ()
+    where: Filter | None = None
+    labelled: bool = False
+    options: ClassifyOptions = field(default_factory=ClassifyOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ToEvaluate:
+    """What is to be measured, and how; at most one of the four kinds of wishes."""
+
+    what: str = "all"
+    options: EvaluateOptions = field(default_factory=EvaluateOptions)
+    categories: CategoriesOptions | None = None
+    clusters: ClusterOptions | None = None
+    retrieval: RetrievalOptions | None = None
+    similarity: SimilarityOptions | None = None
+    over: tuple[str, tuple[Setting, ...]] | None = None
+
+
+def upload(asked: Asked) -> dict[str, Any]:
+    """Keep a file that was sent."""
+    if asked.file is None:
+        raise Refused(400, "No file was sent.")
+    saved = save_upload(asked.state, asked.values["name"], _pieces(asked.file))
+    name = saved.relative_to(uploads_folder(asked.state)).as_posix()
+    return {"name": name, "bytes": saved.stat().st_size}
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as stream:
+        while piece := stream.read(1 << 18):
+            yield piece
+
+
+def ingest(asked: Asked) -> Reply:
+    """Begin to bring files in."""
+    body: ToIngest = asked.body
+    paths = [allowed_path(asked.state, path) for path in body.paths]
+    if body.uploads:
+        paths.append(uploads_folder(asked.state))
+    if not paths:
+        raise Refused(422, "Give paths or uploads.")
+    options = _checked(body.options)
+    library = asked.library
+
+    def work(job: Job) -> Any:
+        def on_progress(seen: Progress) -> None:
+            job.tell(documents=seen.documents, done=seen.done, total=seen.total)
+
+        report = library.ingest(*paths, options=options, on_progress=on_progress)
+        return ingest_record(report, library.path)
+
+    said = {"paths": [str(path) for path in paths]}
+    return _started(asked, "ingest", said, work, writes=True)
+
+
+def _checked(options: IngestOptions) -> IngestOptions:
+    """Refuse options that would read other files than those that are named."""
+    read = options.read
+    fields = (read.labels, read.split, read.id_field, read.title_field, read.text_field)
+    if not all(map(_FIELD.fullmatch, fields)):
+        raise Refused(422, "labels, split and field options must be names, not files.")
+    if not _LANGUAGES.fullmatch(read.ocr):
+        raise Refused(422, "ocr must be languages, such as deu+eng.")
+    if options.find.follow_links:
+        raise Refused(422, "follow_links is not available over the API.")
+    if not 0 < read.max_document_bytes <= _MOST_DOCUMENT:
+        raise Refused(422, f"max_document_bytes must be at most {_MOST_DOCUMENT:,}.")
+    if options.batch_documents < 1:
+        raise Refused(422, "batch_documents must be at least 1.")
+    return replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
+
+
+def index(asked: Asked) -> Reply:
+    """Begin to build an index."""
+    options: IndexOptions = asked.body.options
+    options = replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
+    if options.cluster or options.workers:
+        raise Refused(422, "Workers and clusters can only be set on the server.")
+    if options.index_store not in {"", _IN_DATABASE}:
+        folder = allowed_path(asked.state, options.index_store)
+        options = replace(options, index_store=str(folder))
+
+    def work(job: Job) -> Any:
+        def on_step(done: int, total: int) -> None:
+            job.tell(stage=job.progress.get("stage", ""), done=done, total=total)
+
+        stages = partial(_tell_stage, job)
+        return index_record(asked.library.index(options=options, on_stage=stages, on_step=on_step))
+
+    said = {"name": options.name, "method": options.method}
+    return _started(asked, "index", said, work, writes=True)
+
+
+def _tell_stage(job: Job, stage: str) -> None:
+    job.tell(stage=stage)
+
+
+def predict(asked: Asked) -> Reply:
+    """Begin to predict labels."""
+    body: ToPredict = asked.body
+
+    def work(job: Job) -> Any:
+        report = asked.library.predict_labels(
+            *body.documents,
+            where=body.where,
+            labelled=body.labelled,
+            options=body.options,
+            on_progress=lambda done, total: job.tell(done=done, total=total),
+        )
+        return prediction_record(report)
+
+    return _started(asked, "predict", {"documents": len(body.documents)}, work, writes=True)
+
+
+def evaluate(asked: Asked) -> Reply:
+    """Begin to measure."""
+    body: ToEvaluate = asked.body
+    kinds = (body.categories, body.clusters, body.retrieval, body.similarity)
+    wishes = [each for each in kinds if each is not None]
+    if len(wishes) > 1:
+        raise Refused(422, "At most one of categories, clusters, retrieval and similarity.")
+    if body.options.matrix is not None:
+        raise Refused(422, "Matrices cannot be evaluated over the API.")
+    wanted: Any = wishes[0] if wishes else None
+    if isinstance(wanted, RetrievalOptions):
+        queries, qrels = wanted.queries, wanted.qrels
+        wanted = replace(
+            wanted,
+            queries=allowed_path(asked.state, str(queries)),
+            qrels=allowed_path(asked.state, str(qrels)),
+        )
+    many = (getattr(wanted, "repeats", 1), getattr(wanted, "draws", 1))
+    if max(many) > _MOST_REPEATS:
+        raise Refused(422, f"At most {_MOST_REPEATS:,} repeats or draws.")
+
+    def work(job: Job) -> Any:
+        def on_cell(name: str, done: int, total: int) -> None:
+            job.tell(part=name, done=done, total=total)
+
+        given = {"options": body.options, "wanted": wanted, "over": body.over}
+        return full_report_record(asked.library.evaluate(body.what, on_cell=on_cell, **given))
+
+    return _started(asked, "evaluate", {"what": body.what}, work, writes=False)
+
+
+def dimensions(asked: Asked) -> Reply:
+    """Begin to show the dimensions of a sparse map, which may have to be learned."""
+    options: DimensionOptions = asked.body
+    if not 0 < options.dims <= _MOST_DIMENSIONS:
+        raise Refused(422, f"dims must be between 1 and {_MOST_DIMENSIONS}.")
+
+    def work(job: Job) -> Any:
+        on_stage = partial(_tell_stage, job)
+        return dimensions_record(asked.library.dimensions(options, on_stage=on_stage))
+
+    return _started(asked, "dimensions", {"method": options.method}, work, writes=False)
+
+
+def _started(asked: Asked, kind: str, said: dict[str, Any], work: Work, *, writes: bool) -> Reply:
+    job = asked.state.jobs.start(kind, said, work, writes=writes, python=asked.python)
+    return Reply(job.record(), 202, {"Location": f"/api/v1/jobs/{job.id}"})
+
+
+def jobs(asked: Asked) -> dict[str, Any]:
+    """List jobs."""
+    return {"jobs": [job.record(brief=True) for job in asked.state.jobs.all()]}
+
+
+def job(asked: Asked) -> dict[str, Any]:
+    """Show a job."""
+    return asked.state.jobs.get(asked.values["id"]).record()
+
+
+def stop(asked: Asked) -> dict[str, Any]:
+    """Stop a job."""
+    return asked.state.jobs.stop(asked.values["id"]).record()
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/uploads", "upload", upload, "Upload a file to ingest later"),
+        {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "bytes": {"type": "integer"}},
+        },
+        (Param("name", "File name, optionally with folders", required=True),),
+        "file",
+        status=201,
+        writes=True,
+    ),
+    Endpoint(
+        *("POST", "/jobs/ingest", "ingest", ingest, "Start ingesting files", "Job"),
+        *((), ToIngest),
+        status=202,
+        writes=True,
+    ),
+    Endpoint(
+        *("POST", "/jobs/index", "index", index, "Start building an index", "Job", (), ToIndex),
+        status=202,
+        writes=True,
+    ),
+    Endpoint(
+        *("POST", "/jobs/predict", "predict", predict, "Start predicting labels", "Job"),
+        *((), ToPredict),
+        status=202,
+        writes=True,
+    ),
+    Endpoint(
+        *("POST", "/jobs/evaluate", "evaluate", evaluate, "Start an evaluation", "Job"),
+        *((), ToEvaluate),
+        status=202,
+    ),
+    Endpoint(
+        *("POST", "/jobs/dimensions", "dimensions", dimensions),
+        *("Start computing the dimensions of a sparse model", "Job", (), DimensionOptions),
+        status=202,
+    ),
+    Endpoint(
+        *("GET", "/jobs", "jobs", jobs, "List jobs, newest first"),
+        {
+            "type": "object",
+            "properties": {
+                "jobs": {"type": "array", "items": {"$ref": "#/components/schemas/Job"}}
+            },
+        },
+    ),
+    Endpoint("GET", "/jobs/{id}", "job", job, "Show a job", "Job", (_ID,)),
+    Endpoint("DELETE", "/jobs/{id}", "stopJob", stop, "Stop a job", "Job", (_ID,)),
+)

@@ -1,1 +1,0 @@
-"""Background jobs: ingest, index and evaluate, one at a time."""

@@ -1,0 +1,256 @@
+"""One document; its original file."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+
+from lpisearch.errors import LpiSearchError
+from lpisearch.web.api.contents import original as give_out
+from lpisearch.web.api.endpoint import Asked
+from lpisearch.web.pages import templates
+from lpisearch.web.pages.templates import apology, back_to, refuse_read_only, render
+from lpisearch.web.problems import Refused
+from lpisearch.web.state import state_of
+from lpisearch.web.uploads import open_original
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from lpisearch.library import Library
+    from lpisearch.model.answers import Answer, Mark
+    from lpisearch.model.documents import Document
+    from lpisearch.web.pages.templates import Piece
+    from lpisearch.web.state import WebState
+
+
+PART = 60_000  # characters of a text that are shown at a time
+_SEARCHED = 2_000_000  # and so many are looked through for matches
+_MOST_ON_MINIMAP = 400
+_LONGEST_PARAGRAPH = 4_000
+_SIMILAR = 6
+_HEIGHT = 1000
+
+
+class Block(NamedTuple):
+    """A paragraph, or the heading of what follows."""
+
+    start: int
+    heading: str
+    templates: list[Piece]
+
+
+class Spot(NamedTuple):
+    """A match on the mini-map, in thousandths of the text."""
+
+    top: float
+    near: bool
+
+
+def document(request: Request) -> Response:
+    """Show a document, the words of a question marked."""
+    shared, asked = state_of(request), request.query_params
+    name, query = asked.get("id", ""), asked.get("q", "")[:10_000]
+    try:
+        found = shared.library.document(name)
+        marks = _marks(shared.library, query, found)
+        similar, trouble = _similar(shared.library, name)
+    except LpiSearchError as error:
+        return apology(request, error)
+    starts = part_starts(found.text)
+    part = _part(asked.get("part", ""), marks, starts)
+    text = (starts[part], starts[part + 1] if part + 1 < len(starts) else len(found.text))
+    return render(
+        request,
+        "document.html",
+        document=found,
+        name=found.id or name,
+        q=query,
+        blocks=list(blocks(found, marks, *text)),
+        matches=sum(not mark.near for mark in marks),
+        near=sum(bool(mark.near) for mark in marks),
+        spots=list(spots(marks, *text)),
+        parts_list=_parts_said(found, marks, starts, name, query),
+        part=part,
+        similar=similar,
+        trouble=trouble,
+        facts=facts(found),
+        predicted=shared.library.predicted(found.id or name),
+        has_file=is_given_out(shared, found),
+        page=_page(found, marks),
+    )
+
+
+def _marks(library: Library, query: str, found: Document) -> tuple[Mark, ...]:
+    if not query.strip():
+        return ()
+    try:
+        return library.marks(query, found.text[:_SEARCHED])[0]
+    except LpiSearchError:
+        return ()
+
+
+def _similar(library: Library, name: str) -> tuple[Sequence[Any], LpiSearchError | None]:
+    try:
+        answer: Answer = library.similar(name, k=_SIMILAR)
+    except LpiSearchError as error:
+        return (), error
+    return answer.hits, None
+
+
+def part_starts(text: str) -> list[int]:
+    """Return where the parts of a long text begin: at the beginnings of lines, where it has any."""
+    starts, at = [0], PART
+    while at < len(text):
+        line = text.find("\n", at, at + PART // 4)
+        at = line + 1 if line >= 0 else at
+        if at >= len(text):
+            break
+        starts.append(at)
+        at += PART
+    return starts
+
+
+def _part(asked: str, marks: Sequence[Mark], starts: list[int]) -> int:
+    """Return which part is meant, from 0: the one that is asked for, or that of the first match."""
+    if asked.isascii() and asked.isdigit() and len(asked) < len("1000000"):
+        return min(max(int(asked), 1), len(starts)) - 1
+    first = next((mark.start for mark in marks if not mark.near), 0)
+    return bisect_right(starts, first) - 1
+
+
+def _parts_said(
+    found: Document, marks: Sequence[Mark], starts: list[int], name: str, query: str
+) -> list[tuple[int, str, int]]:
+    """Return the number of each part, its address, and how many matches it has."""
+    if len(starts) == 1:
+        return []
+    own = [mark.start for mark in marks if not mark.near]
+    ends = [*starts[1:], len(found.text)]
+    asked = {"id": name} | ({"q": query} if query else {})
+    return [
+        (
+            number,
+            f"/document?{urlencode(asked | {'part': str(number)})}",
+            bisect_left(own, end) - bisect_left(own, start),
+        )
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
+    ]
+
+
+def blocks(found: Document, marks: Sequence[Mark], start: int, end: int) -> Iterator[Block]:
+    """Yield the paragraphs of a stretch of a text, with the names of its sections."""
+    ends = [mark.end for mark in marks]
+    sections = {one.start: one for one in found.sections if start <= one.start < end}
+    edges = sorted({start, end, *sections})
+    for first, last in pairwise(edges):
+        section = sections.get(first)
+        heading = "" if section is None else f"{section.kind} {section.name}"
+        if section is not None and section.kind == "heading":
+            heading = section.name
+        for at, until in paragraphs(found.text, first, last):
+            own = marks[bisect_right(ends, at) :]
+            yield Block(at, heading, templates.pieces(found.text, own, at, until))
+            heading = ""
+        if heading:
+            yield Block(first, heading, [])
+
+
+def paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the stretches between blank lines; a very long one is cut at a line or a space."""
+    at = start
+    while at < end:
+        blank = text.find("\n\n", at, end)
+        last = blank if blank >= 0 else end
+        while last - at > _LONGEST_PARAGRAPH:
+            cut = max(text.rfind(sign, at + 1, at + _LONGEST_PARAGRAPH) for sign in "\n ")
+            cut = cut if cut > at else at + _LONGEST_PARAGRAPH
+            yield at, cut
+            at = cut
+        if text[at:last].strip():
+            yield at, last
+        at = last + 2 if blank >= 0 else end
+
+
+def spots(marks: Sequence[Mark], start: int, end: int) -> Iterator[Spot]:
+    """Yield where matches are, at most a few hundred of them, words of the question last."""
+    inside = [mark for mark in marks if start <= mark.start < end]
+    step = max(-(-len(inside) // _MOST_ON_MINIMAP), 1)
+    scale = _HEIGHT / max(end - start, 1)
+    for mark in sorted(inside[::step], key=lambda each: not each.near):
+        yield Spot(round((mark.start - start) * scale, 1), bool(mark.near))
+
+
+def facts(found: Document) -> list[tuple[str, str]]:
+    """Return what is known of a document, by what it is called."""
+    known = [
+        ("date", found.date),
+        ("split", found.split),
+        ("format", found.media_type),
+        ("path", found.path),
+        ("length", f"{len(found.text):,} characters"),
+    ]
+    metadata = [(str(key), _said(value)) for key, value in found.metadata.items()]
+    return [(name, value) for name, value in [*known, *metadata] if value]
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_said, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_said(each)}" for key, each in value.items())
+    return "" if value is None else str(value)
+
+
+def _page(found: Document, marks: Sequence[Mark]) -> str:
+    """Return the page of the first match, in the order of the file, where a file has pages."""
+    pages = [one for one in found.sections if one.kind == "page"]
+    first = next((mark.start for mark in marks if not mark.near), None)
+    if first is None or not pages:
+        return ""
+    at = bisect_right([one.start for one in pages], first)
+    return str(at) if at else ""
+
+
+async def change_labels(request: Request) -> Response:
+    """Give a document labels, or take them away, and show it again."""
+    refuse_read_only(request)
+    async with request.form() as form:
+        name, query = str(form.get("id", "")), str(form.get("q", ""))
+        add = tuple(filter(None, (part.strip() for part in str(form.get("add", "")).split(","))))
+        remove = tuple(filter(None, map(str, form.getlist("remove"))))
+    library = state_of(request).library
+    if add or remove:
+        try:
+            await run_in_threadpool(library.label, name, add=add, remove=remove)
+        except LpiSearchError as error:
+            return await run_in_threadpool(apology, request, error)
+    asked = {"id": name} | ({"q": query} if query else {})
+    return back_to(f"/document?{urlencode(asked)}#labels")
+
+
+PDF = "application/pdf"
+
+
+def original(request: Request) -> Response:
+    """Give out the file of a document, by the checks of the API."""
+    name = request.query_params.get("id", "")
+    return give_out(Asked(state_of(request), {"id": name}))
+
+
+def is_given_out(shared: WebState, document: Document) -> bool:
+    """Tell whether the file of a document is there and may be given out."""
+    if not document.path:
+        return False
+    try:
+        open_original(shared, document.path).close()
+    except Refused:
+        return False
+    return True

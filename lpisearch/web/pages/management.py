@@ -1,0 +1,316 @@
+"""Library, jobs, evaluations, login."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.responses import RedirectResponse
+
+from lpisearch.errors import LibraryNotFound, LpiSearchError
+from lpisearch.model.report_text import (
+    SPREAD,
+    as_bars,
+    is_number,
+    is_numeric,
+    more_is_better,
+    own_columns,
+    shown,
+)
+from lpisearch.model.reports import Figure, Series, Table
+from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
+from lpisearch.web.api.tasks import ToEvaluate, ToIndex, ToIngest
+from lpisearch.web.api.tasks import evaluate as begin_evaluate
+from lpisearch.web.api.tasks import index as begin_index
+from lpisearch.web.api.tasks import ingest as begin_ingest
+from lpisearch.web.jobs import DONE
+from lpisearch.web.pages.templates import apology, back_to, begin, refuse_read_only, render
+from lpisearch.web.problems import Refused
+from lpisearch.web.security import SESSION, is_token, session_of
+from lpisearch.web.state import state_of
+from lpisearch.web.uploads import save_upload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from lpisearch.web.jobs import Job
+    from lpisearch.web.state import WebState
+
+
+_SHOWN_JOBS = 12
+_PIECE = 1 << 18
+_HERE = "/library"
+_METHODS = ("rlpi", "olpi", "lpi", "lsi")
+_VERBS = {
+    "ingest": "Add documents",
+    "index": "Build the index",
+    "evaluate": "Evaluate",
+    "predict": "Predict labels",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownJob:
+    """A job as the page shows it.
+
+    Attributes
+    ----------
+    job
+        As it is.
+    name
+        What it does.
+    said
+        How far it has come, or how it ended.
+    share
+        How much is done, from 0 to 1; None where that is not known.
+    """
+
+    job: Job
+    name: str
+    said: str
+    share: float | None
+
+
+def library_page(request: Request) -> Response:
+    """Show what the library holds, and what can be done with it."""
+    shared = state_of(request)
+    try:
+        status = shared.library.status()
+        writer = shared.library.writer()
+    except LibraryNotFound:
+        status, writer = {}, ""
+    except LpiSearchError as error:
+        return apology(request, error)
+    return render(
+        request,
+        "library.html",
+        held=status,
+        writer=writer,
+        jobs=shown_jobs(shared),
+        roots=shared.settings.roots,
+        methods=_METHODS,
+    )
+
+
+def health(request: Request) -> Response:
+    """Examine the library, and show what was found."""
+    try:
+        findings = state_of(request).library.examine()
+    except LpiSearchError as error:
+        return apology(request, error)
+    return render(request, "health.html", findings=findings)
+
+
+def jobs_part(request: Request) -> Response:
+    """Show the jobs as they are, as part of a page."""
+    shared = state_of(request)
+    return render(request, "jobs.html", jobs=shown_jobs(shared), writer=shared.library.writer())
+
+
+def shown_jobs(shared: WebState) -> list[ShownJob]:
+    """Return the newest jobs, the newest first."""
+    return [
+        ShownJob(job, _VERBS.get(job.kind, job.kind), *_far(job))
+        for job in shared.jobs.all()[:_SHOWN_JOBS]
+    ]
+
+
+def _far(job: Job) -> tuple[str, float | None]:
+    """Say how far a job has come, or how it ended."""
+    if job.problem:
+        return str(job.problem.get("detail", "")), None
+    if job.result is not None:
+        return _outcome(job.kind, job.result), 1.0
+    progress = job.progress
+    total, done = progress.get("total") or 0, progress.get("done") or 0
+    said = str(progress.get("stage") or progress.get("part") or "")
+    if progress.get("documents"):
+        said = f"{progress['documents']:,} documents"
+    return said, done / total if total else None
+
+
+def _outcome(kind: str, result: Mapping[str, Any]) -> str:
+    if kind == "ingest":
+        names = ("added", "updated", "unchanged", "removed", "failed")
+        return ", ".join(f"{result[name]:,} {name}" for name in names if result.get(name)) or "done"
+    if kind == "index":
+        return f"{result['documents']:,} documents, {result['dims']} dimensions"
+    return "done"
+
+
+async def ingest(request: Request) -> Response:
+    """Begin to bring in a folder that was named."""
+    refuse_read_only(request)
+    async with request.form() as form:
+        path, labels = str(form.get("path", "")).strip(), str(form.get("labels", ""))
+    await run_in_threadpool(_begin_ingest, request, labels, (path,), uploads=False)
+    return back_to(f"{_HERE}#jobs")
+
+
+async def upload(request: Request) -> Response:
+    """Keep files that were dropped, and begin to bring them in."""
+    refuse_read_only(request)
+    shared = state_of(request)
+    async with request.form(max_files=shared.settings.limits.upload_files) as form:
+        labels = str(form.get("labels", ""))
+        sent = [each for each in form.getlist("files") if isinstance(each, UploadFile)]
+        named = [each for each in sent if each.filename]
+        if not named:
+            raise Refused(422, "No file was chosen.")
+        await run_in_threadpool(_save, shared, named)
+    await run_in_threadpool(_begin_ingest, request, labels, (), uploads=True)
+    return back_to(f"{_HERE}#jobs")
+
+
+def _save(shared: WebState, sent: list[UploadFile]) -> None:
+    for each in sent:
+        save_upload(shared, each.filename or "", iter(partial(each.file.read, _PIECE), b""))
+
+
+def _begin_ingest(request: Request, labels: str, paths: tuple[str, ...], *, uploads: bool) -> None:
+    read = ReadOptions(labels="folder" if labels == "folder" else ReadOptions().labels)
+    body = ToIngest(paths, uploads, IngestOptions(read=read))
+    begin(request, begin_ingest, body)
+
+
+async def index(request: Request) -> Response:
+    """Begin to build the index."""
+    refuse_read_only(request)
+    async with request.form() as form:
+        method, labels = str(form.get("method", "")), str(form.get("labels", ""))
+    options = IndexOptions(
+        method=method if method in _METHODS else IndexOptions().method,
+        labels="use" if labels == "use" else "ignore",
+    )
+    await run_in_threadpool(begin, request, begin_index, ToIndex(options))
+    return back_to(f"{_HERE}#jobs")
+
+
+async def stop(request: Request) -> Response:
+    """Let a job end."""
+    refuse_read_only(request)
+    async with request.form() as form:
+        state_of(request).jobs.stop(str(form.get("job", "")))
+    return back_to(f"{_HERE}#jobs")
+
+
+_KINDS = ("all", "similarity", "classify", "cluster")
+_COLUMNS = 72
+_NONE = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table as the page shows it: cells as texts, the best of each measure told."""
+
+    title: str
+    heads: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[tuple[str, bool, bool], ...], ...]
+    notes: tuple[str, ...]
+
+
+def evaluation_page(request: Request) -> Response:
+    """Show the newest report there is, and the form that begins another."""
+    shared = state_of(request)
+    jobs = [each for each in shown_jobs(shared) if each.job.kind == "evaluate"]
+    done = next((each.job for each in jobs if each.job.state == DONE), None)
+    report: Mapping[str, Any] = done.result if done is not None and done.result else {}
+    return render(
+        request,
+        "evaluation.html",
+        report=report,
+        job=done,
+        tables=[_table(each) for each in report.get("tables", ())],
+        figures=[_figure(each) for each in report.get("figures", ())],
+        jobs=[each for each in jobs if each.job is not done],
+        kinds=_KINDS,
+        writer="",
+    )
+
+
+async def evaluate(request: Request) -> Response:
+    """Begin to measure; it changes nothing, and is one of the jobs that read."""
+    async with request.form() as form:
+        what = str(form.get("what", ""))
+    body = ToEvaluate(what if what in _KINDS else _KINDS[0])
+    await run_in_threadpool(begin, request, begin_evaluate, body)
+    return back_to("/evaluation#jobs")
+
+
+def _table(said: Mapping[str, Any]) -> ShownTable:
+    table = Table(said["name"], said["title"], tuple(said["rows"]), tuple(said["notes"]))
+    columns = own_columns(table)
+    numeric = {name for name in columns if is_numeric(table, name)}
+    best = {name: _best(table, name) for name in numeric if more_is_better(name)}
+    rows = tuple(
+        tuple(
+            (
+                _cell(row, name),
+                name in numeric,
+                best.get(name, _NONE) == shown(name, row.get(name)),
+            )
+            for name in columns
+        )
+        for row in table.rows
+    )
+    heads = tuple((name.replace("_", " "), name in numeric) for name in columns)
+    return ShownTable(table.title or table.name, heads, rows, table.notes)
+
+
+def _cell(row: Mapping[str, Any], name: str) -> str:
+    text = shown(name, row.get(name))
+    spread = row.get(name + SPREAD)
+    return f"{text} ± {shown(name, spread)}" if text and spread is not None else text
+
+
+def _best(table: Table, name: str) -> str:
+    """Return the largest value as it is shown; one that none is, where they are all alike."""
+    values = [value for row in table.rows if is_number(value := row.get(name))]
+    texts = {shown(name, value) for value in values}
+    return shown(name, max(values)) if len(texts) > 1 else _NONE
+
+
+def _figure(said: Mapping[str, Any]) -> tuple[str, str]:
+    series = tuple(
+        Series(
+            each["name"],
+            tuple(each["x"]),
+            tuple(each["y"]),
+            None if each["spread"] is None else tuple(each["spread"]),
+        )
+        for each in said["series"]
+    )
+    names = {name: str(said[name]) for name in ("name", "title", "x_label", "y_label")}
+    figure = Figure(**names, series=series, log_x=bool(said["log_x"]), groups=tuple(said["groups"]))
+    # The title stands above the bars already.
+    return figure.title, as_bars(figure, _COLUMNS).removeprefix(f"{figure.title}\n")
+
+
+# A place of ours: it begins with one slash, so that it names no other server.
+_OURS = re.compile(r"/(?![/\\])[^\\\r\n\t]{0,2000}", re.ASCII)
+_PAUSE_SECONDS = 0.5
+
+
+async def login(request: Request) -> Response:
+    """Ask for the token, or take it."""
+    state = state_of(request)
+    wanted = request.query_params.get("next", "/")
+    wanted = wanted if _OURS.fullmatch(wanted) else "/"
+    if request.method != "POST":
+        return render(request, "login.html", wrong=False)
+    form = await request.form(max_files=0, max_fields=10)
+    shown = form.get("token", "")
+    if not (isinstance(shown, str) and state.settings.token and is_token(state, shown)):
+        await asyncio.sleep(_PAUSE_SECONDS)
+        return render(request, "login.html", wrong=True, status=401)
+    answer = RedirectResponse(wanted, 303)
+    answer.set_cookie(SESSION, session_of(state), httponly=True, samesite="strict")
+    return answer

@@ -1,0 +1,403 @@
+"""Templates, forms, pieces, cached drawings."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from starlette.responses import RedirectResponse
+from starlette.templating import Jinja2Templates
+
+from lpisearch import __version__
+from lpisearch.errors import DocumentNotFound, LibraryNotFound, LpiSearchError
+from lpisearch.messages import Call, Message, Option, counted, printable
+from lpisearch.web.api.endpoint import Asked
+from lpisearch.web.problems import Refused
+from lpisearch.web.security import csrf_token
+from lpisearch.web.state import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+    from jinja2 import Environment
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from lpisearch.model.answers import DocumentMap, FacetValue, Mark, TopicReport
+    from lpisearch.web.api.endpoint import Reply
+    from lpisearch.web.state import WebState
+
+    T = TypeVar("T")
+
+
+_ROOM = Path(__file__).parents[1]
+_TEMPLATES, _STATIC = _ROOM / "templates", _ROOM / "static"
+
+
+@cache
+def _templates() -> Jinja2Templates:
+    return Jinja2Templates(env=_environment())
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"asset": asset, "version": __version__, "counted": counted}
+    environment.filters |= {
+        "folders": folders,
+        "size": size,
+        "spoken": spoken,
+        "number": "{:,}".format,
+    }
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Take out of a text what a browser would obey: marks that turn the order of letters around."""
+    return printable(value, lines=True) if type(value) is str else value
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the address of a file of the look, with a mark of its content: it may be kept."""
+    mark = blake2b((_STATIC / name).read_bytes(), digest_size=6).hexdigest()
+    return f"/static/{name}?{mark}"
+
+
+def render(request: Request, template: str, /, *, status: int = 200, **context: Any) -> Response:
+    """Return a page; its template knows `csrf_token`, `read_only` and what is given here."""
+    shared = state_of(request)
+    known = {
+        "csrf_token": csrf_token(request),
+        "read_only": shared.read_only,
+        "library_name": shared.library.path.name,
+        "colour_of": _colours_of(request),
+    }
+    response = _templates().TemplateResponse(request, template, known | context, status_code=status)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Vary"] = "HX-Request"
+    return response
+
+
+def is_part(request: Request) -> bool:
+    """Tell whether a script asks for the part of a page that it will put in its place."""
+    headers = request.headers
+    restores = headers.get("hx-history-restore-request") == "true"
+    return headers.get("hx-request") == "true" and not restores
+
+
+def apology(request: Request, error: LpiSearchError) -> Response:
+    """Return a page that says what is the matter, and what to do about it."""
+    missing = isinstance(error, DocumentNotFound | LibraryNotFound)
+    template = "apology_part.html" if is_part(request) else "apology.html"
+    # To a script it is an answer as any other: htmx puts nothing in place that is an error.
+    status = 200 if is_part(request) else 404 if missing else 409
+    return render(request, template, status=status, what=error.what, next_step=error.next_step)
+
+
+def _colours_of(request: Request) -> dict[str, int]:
+    try:
+        return colours(state_of(request))
+    except LpiSearchError:
+        return {}
+
+
+PLAIN, WORD, NEAR = "", "word", "near"
+
+
+class Piece(NamedTuple):
+    """Part of a text: plain, a word of the question, or a word near to it."""
+
+    text: str
+    kind: str = PLAIN
+
+
+def pieces(text: str, marks: Iterable[Mark], start: int = 0, end: int | None = None) -> list[Piece]:
+    """Part a text, or a stretch of it, at its marks."""
+    at, last = start, len(text) if end is None else end
+    found = []
+    for mark in marks:
+        if mark.end <= at or mark.start >= last:
+            continue
+        first, until = max(mark.start, at), min(mark.end, last)
+        if first > at:
+            found.append(Piece(text[at:first]))
+        found.append(Piece(text[first:until], NEAR if mark.near else WORD))
+        at = until
+    if at < last:
+        found.append(Piece(text[at:last]))
+    return found
+
+
+class Bar(NamedTuple):
+    """A bar of a histogram in percent of its box, and what it stands for."""
+
+    left: float
+    width: float
+    height: float
+    value: FacetValue
+
+
+def histogram(values: Sequence[FacetValue]) -> list[Bar]:
+    """Return the bars of a facet by time; the largest fills the height."""
+    most = max((value.count for value in values), default=0) or 1
+    step = 100 / max(len(values), 1)
+    return [
+        Bar(
+            round(at * step, 3),
+            round(step * 0.86, 3),
+            round(max(100 * value.count / most, 3 if value.count else 0), 2),
+            value,
+        )
+        for at, value in enumerate(values)
+    ]
+
+
+class Share(NamedTuple):
+    """A signed number as a bar from a middle line, in percent of the width."""
+
+    left: float
+    width: float
+    against: bool
+
+
+def shares(values: Sequence[float]) -> list[Share]:
+    """Return bars of one scale; if any is below 0, all begin where 0 is."""
+    least, most = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    scale = 100 / ((most - least) or 1.0)
+    return [
+        Share(round((min(value, 0.0) - least) * scale, 2), round(abs(value) * scale, 2), value < 0)
+        for value in values
+    ]
+
+
+def folders(path: str, most: int = 3) -> str:
+    """Return the end of a path: its last folders and the file."""
+    parts = path.replace("\\", "/").split("/")
+    return "/".join(parts[-most:]) if len(parts) > most else path
+
+
+def pages(page: int, last: int) -> Iterator[int]:
+    """Yield the numbers of pages to choose from; 0 where some are left out."""
+    shown = sorted({1, *range(page - 2, page + 3), last} & set(range(1, last + 1)))
+    before = 0
+    for number in shown:
+        if number > before + 1:
+            yield 0
+        yield number
+        before = number
+
+
+def size(number: float) -> str:
+    """Return a number of bytes in words."""
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:  # noqa: PLR2004
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+_DEEDS = {
+    "index": "build the index (on the Library page)",
+    "ingest": "add documents (on the Library page)",
+    "examine": "run a health check (on the Library page)",
+    "status": "see the Labels page",
+    "retokenise": "lpisearch db retokenise, on the command line",
+    "entries": "browse the documents on the Search page",
+}
+_FIELDS = {
+    "by": "the ranking mode",
+    "label": "the label",
+    "predicted": "the predicted label",
+    "since": "the start date",
+    "until": "the end date",
+    "text": "the text",
+    "number": "the number",
+    "name": "the index",
+}
+
+
+def spoken(text: Any) -> str:
+    """Return a text as the pages say it."""
+    return text.said(_word) if isinstance(text, Message) else str(text)
+
+
+def _word(part: Option | Call) -> str:
+    if isinstance(part, Option):
+        name = _FIELDS.get(part.name, part.name.replace("_", " "))
+        return name if part.value is None else f"{name} {part.value}"
+    return _DEEDS.get(part.verb, str(part))
+
+
+COLOURS = 12
+PROJECTIONS = ("neighbours", "plane")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A map, and what is looked up in it.
+
+    Attributes
+    ----------
+    map
+        As the library draws it.
+    """
+
+    map: DocumentMap
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """The number of each document on the map, by its id."""
+        return {name: number for number, name in enumerate(self.map.ids)}
+
+    def topic_of(self, document: str) -> int | None:
+        """Return the place of a document's topic in the report, if it is on the map."""
+        number = self.number_of.get(document)
+        return None if number is None else int(self.map.topics[number])
+
+
+def drawn(shared: WebState, projection: str = PROJECTIONS[0], number: int | None = None) -> Drawn:
+    """Return the map; the first who asks waits until it is drawn.
+
+    Raises
+    ------
+    LpiSearchError
+    """
+    library = shared.library
+
+    what, own = ("map", projection, number), kept(shared)
+
+    def draw() -> Drawn:
+        last: Drawn | None = own.before(what)
+        previous = None if last is None else last.map
+        return Drawn(library.map(projection, number=number, previous=previous))
+
+    return own.get(what, library.state(), draw)
+
+
+def drawn_already(shared: WebState) -> Drawn | None:
+    """Return the map as it is drawn at first, if somebody has looked at it."""
+    found: Drawn | None = kept(shared).peek(("map", PROJECTIONS[0], None), shared.library.state())
+    return found
+
+
+def topics(shared: WebState, number: int | None = None) -> TopicReport:
+    """Return the topics.
+
+    Raises
+    ------
+    LpiSearchError
+    """
+    library = shared.library
+    return kept(shared).get(
+        ("topics", number),
+        library.state(),
+        lambda: library.topics(number, terms=10, documents=5),
+    )
+
+
+def colours(shared: WebState) -> dict[str, int]:
+    """Return the colour of each label: the most frequent ones have one of their own."""
+    library = shared.library
+
+    def count() -> dict[str, int]:
+        facets = library.facets()
+        names = [each.value for each in (*facets.labels, *facets.predicted)]
+        return {name: at % COLOURS for at, name in enumerate(dict.fromkeys(names))}
+
+    return kept(shared).get("colours", library.state(), count)
+
+
+_MOST = 12
+
+
+class Kept:
+    """Results by what they are of; those of an earlier state of the library are made anew.
+
+    Each is made once, whoever asks meanwhile: the others wait.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._made: OrderedDict[Hashable, tuple[str, Any]] = OrderedDict()
+        self._making: dict[Hashable, Lock] = {}
+
+    def get(self, what: Hashable, state: str, make: Callable[[], T]) -> T:
+        """Return a result of this state of the library; `make` may ask `before` for the last."""
+        with self._lock:
+            lock = self._making.setdefault(what, Lock())
+        with lock:
+            found = self.peek(what, state)
+            if found is None:
+                found = make()
+                with self._lock:
+                    self._made[what] = state, found
+                    self._made.move_to_end(what)
+                    while len(self._made) > _MOST:
+                        self._making.pop(self._made.popitem(last=False)[0], None)
+            return cast("T", found)
+
+    def before(self, what: Hashable) -> Any:
+        """Return the last result, of whatever state; None if there is none."""
+        with self._lock:
+            return self._made.get(what, ("", None))[1]
+
+    def peek(self, what: Hashable, state: str) -> Any:
+        """Return a result if it is there already, else None."""
+        with self._lock:
+            made_of, made = self._made.get(what, ("", None))
+        return made if made_of == state else None
+
+
+_KEPT: WeakKeyDictionary[WebState, Kept] = WeakKeyDictionary()
+_LOCK = Lock()
+
+
+def kept(shared: WebState) -> Kept:
+    """Return what is kept of a library that is served."""
+    with _LOCK:
+        return _KEPT.setdefault(shared, Kept())
+
+
+_READ_ONLY = "This library is read-only."
+
+
+def refuse_read_only(request: Request) -> None:
+    """Refuse a write where nothing may be changed.
+
+    Raises
+    ------
+    Refused
+    """
+    if state_of(request).read_only:
+        raise Refused(403, _READ_ONLY)
+
+
+def begin(request: Request, call: Callable[[Asked], Reply], body: Any) -> str:
+    """Begin a job as the API would, from the same checks; return its id.
+
+    Raises
+    ------
+    Refused, LpiSearchError
+    """
+    reply = call(Asked(state_of(request), {}, body))
+    return str(reply.value["id"])
+
+
+def back_to(address: str) -> Response:
+    """Show a page again, so that a reload of it does nothing twice."""
+    return RedirectResponse(address, status_code=303)

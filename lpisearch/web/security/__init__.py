@@ -1,1 +1,0 @@
-"""Security middleware, in order: headers, host, token, CSRF."""

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lpisearch.admin.listing import delete_documents, library_status
+from lpisearch.admin.maintenance import examine, retokenise
+from lpisearch.errors import BadOption, LibraryLocked
+from lpisearch.index.session import Session
+from lpisearch.storage import writer_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_MATCH = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?"
+
+
+@pytest.fixture
+def filled(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
+    """Return a folder that is in the library: German words in an English library."""
+    root = folder({"a.txt": "Die Häuser der Städte.", "b.txt": "Ships and houses."})
+    ingest(root)
+    return root
+
+
+def test_retokenising_changes_the_language(
+    library: Path,
+    filled: Path,
+    ingest: Callable[..., Any],
+    sql: Callable[..., list[Any]],
+    sound: Callable[..., None],
+) -> None:
+    """All tokens and FTS rows are made anew in the new language, and kept by later ingests."""
+    before = sql("SELECT document_id, tokens FROM document_tokens")
+    assert retokenise(library, "german") == 2
+    assert library_status(Session(library))["language"] == "german"
+    tokens = dict(sql("SELECT document_id, tokens FROM document_tokens"))
+    assert tokens != dict(before)
+    word = tokens[1].split()[0]
+    assert sql(_MATCH, f'"{word}"') == [(1,)]
+    sound()
+    assert ingest(filled).unchanged == 2
+    assert ingest(filled, language="german").unchanged == 2
+    with pytest.raises(BadOption, match="german"):
+        ingest(filled, language="english")
+    retokenise(library, "english")
+    assert sql("SELECT document_id, tokens FROM document_tokens") == before
+    sound()
+
+
+def test_retokenising_again_changes_nothing(
+    library: Path, filled: Path, sql: Callable[..., list[Any]]
+) -> None:
+    """Without a language, the tokens come out as they were."""
+    assert filled.is_dir()
+    before = sql("SELECT * FROM document_tokens")
+    assert retokenise(library) == 2
+    assert sql("SELECT * FROM document_tokens") == before
+
+
+def test_retokenising_is_one_transaction(
+    library: Path,
+    filled: Path,
+    sql: Callable[..., list[Any]],
+    sound: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A retokenising that fails half-way leaves all tokens and the language as they were."""
+    assert filled.is_dir()
+    before = sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")
+    monkeypatch.setattr("lpisearch.admin.maintenance._AT_ONCE", 1)
+    calls: list[Any] = []
+
+    def fail(_tokeniser: Any, _document: Any) -> str:
+        calls.append(None)
+        if len(calls) == 2:
+            raise ZeroDivisionError
+        return "changed"
+
+    monkeypatch.setattr("lpisearch.admin.maintenance.document_tokens", fail)
+    with pytest.raises(ZeroDivisionError):
+        retokenise(library, "german")
+    assert (sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")) == before
+    sound()
+
+
+def test_every_writer_respects_the_lock(library: Path, filled: Path) -> None:
+    """Deleting, retokenising and repairing wait for a writer, and say who it is."""
+    assert filled.is_dir()
+    with writer_lock(library, "ingest", 0):
+        with pytest.raises(LibraryLocked, match="lpisearch ingest"):
+            delete_documents(library, ["a.txt"], wait_seconds=0)
+        with pytest.raises(LibraryLocked, match="lpisearch ingest"):
+            retokenise(library, wait_seconds=0)
+        with pytest.raises(LibraryLocked, match="lpisearch ingest"):
+            examine(library, repair=True, wait_seconds=0)
+        assert all(finding.ok for finding in examine(library))
+
+
+def test_deleting_takes_everything_along(
+    library: Path, filled: Path, sql: Callable[..., list[Any]], sound: Callable[..., None]
+) -> None:
+    """A deleted document leaves no token, label or FTS row; a name given twice counts once."""
+    path = str(filled / "b.txt")
+    assert delete_documents(library, ["b.txt", path]) == 1
+    assert sql(_MATCH, "ship") == [(0,)]
+    assert sql("SELECT count(*) FROM document_tokens") == [(1,)]
+    sound()
+
+
+def test_the_language_is_set_by_the_first_ingest(
+    library: Path, folder: Callable[..., Path], ingest: Callable[..., Any]
+) -> None:
+    """The first ingest may choose the language; a word for none is refused."""
+    with pytest.raises(BadOption, match="klingon"):
+        ingest(folder({"a.txt": "x"}), language="klingon")
+    ingest(folder({"a.txt": "x"}), language="german")
+    assert library_status(Session(library))["language"] == "german"

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+
+from lpisearch.index.postings import Bm25, Postings
+from lpisearch.search.query import Question
+from lpisearch.text.vocabulary import count_all_terms
+
+TEXTS = ["sea sea ship", "cake", "", "sea cake cake cake"]
+
+
+def leg(texts: list[str]) -> Bm25:
+    """Return the leg over joined tokens."""
+    terms, every = count_all_terms([texts])
+    return Bm25(Postings.build(terms, every.matrix, every.lengths, {}))
+
+
+def ask(bm25: Bm25, *words: str) -> Question:
+    """Return a question of known words."""
+    numbers = np.array([bm25.postings.find(word) for word in words], np.int64)
+    return Question(numbers, np.ones(len(words), np.float32), np.zeros(1, np.float32))
+
+
+def test_by_hand() -> None:
+    """A score is the formula of the module, worked out by hand; 0 without the word."""
+    bm25 = leg(TEXTS)
+    found = bm25.scores(ask(bm25, "sea"))
+    idf = log(1 + (4 - 2 + 0.5) / (2 + 0.5))
+    first = 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2)) * idf
+    last = 1 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 4 / 2)) * idf
+    assert found.tolist() == pytest.approx([first, 0, 0, last])
+
+
+def test_words_add_up() -> None:
+    """The score of two words is the sum of both."""
+    bm25 = leg(TEXTS)
+    question = ask(bm25, "sea", "cake")
+    parts = bm25.scores(ask(bm25, "sea")) + bm25.scores(ask(bm25, "cake"))
+    assert bm25.scores(question).tolist() == pytest.approx(parts.tolist())
+
+
+def test_weights_worked_out_before() -> None:
+    """Scores are the same when the weight of every entry is ready."""
+    bm25 = leg(TEXTS)
+    question = ask(bm25, "sea", "cake")
+    assert bm25.weighed().scores(question).tolist() == bm25.scores(question).tolist()
+
+
+def test_nothing_to_find() -> None:
+    """Without words, or without a word in any document, every score is 0."""
+    bm25 = leg(TEXTS)
+    assert bm25.scores(ask(bm25)).tolist() == [0] * 4
+    empty = leg(["", ""])
+    assert empty.scores(ask(empty)).tolist() == [0, 0]

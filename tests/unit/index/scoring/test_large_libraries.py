@@ -1,0 +1,119 @@
+"""What is done in large libraries alone gives the answers that small ones get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from lpisearch.index import fusion, postings
+from lpisearch.index.build import build_index
+from lpisearch.index.fusion import standard_of
+from lpisearch.index.subspace import SubspaceIndex, place_arrays
+from lpisearch.numeric import threads
+from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.options import IndexOptions
+from lpisearch.search import hybrid
+from lpisearch.search.engine import Engine
+from tests.indexing import open_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SOUNDS = "bdfgklmnprstvz"
+WORDS = [f"{sound}{end}" for sound in SOUNDS for end in "aeiou"]
+QUESTIONS = (["ba", "de"], ["zu"], ["ko", "ko", "li", "ba"], ["unheard"])
+
+
+@pytest.fixture
+def index(library: Path, put: Callable[..., Any]) -> SubspaceIndex:
+    """Return the index of 600 documents of drawn words; common ones are in most of them."""
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1, len(WORDS) + 1)
+    texts = rng.choice(WORDS, (600, 12), p=shares / shares.sum())
+    put([{"id": str(at), "text": " ".join(words)} for at, words in enumerate(texts)])
+    build_index(library, IndexOptions(dims=10, neighbours=5, train="none"))
+    return open_index(library)
+
+
+@pytest.fixture
+def large(index: SubspaceIndex) -> SubspaceIndex:
+    """Return the same index with packed places and their moments."""
+    packed = place_arrays(PackedRows.pack(index.vectors))
+    return SubspaceIndex(index.manifest, index.arrays | packed)
+
+
+@pytest.fixture
+def stretched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything be done in stretches of 64 documents."""
+    monkeypatch.setattr(threads, "LONG", 100)
+    for module in (threads, postings):
+        monkeypatch.setattr(module, "STRETCH", 64)
+
+
+@pytest.mark.usefixtures("stretched")
+@pytest.mark.parametrize("by", ["lexical", "semantic", "hybrid"])
+def test_in_stretches_and_packed(
+    index: SubspaceIndex, large: SubspaceIndex, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All scores are the same, up to the packing."""
+    found = [Engine(large).scores(Engine(large).ask(each), by) for each in QUESTIONS]
+    monkeypatch.undo()
+    plain = Engine(index)
+    for question, scores in zip(QUESTIONS, found, strict=True):
+        expected = plain.scores(plain.ask(question), by)
+        np.testing.assert_allclose(scores.by, expected.by, atol=2e-3)
+        assert scores.evidence is not None
+        assert np.mean(scores.evidence == expected.evidence) > 0.99
+
+
+def test_a_moved_question_is_compared_with_the_best_alone(
+    index: SubspaceIndex, large: SubspaceIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that come first are the same, though the others keep their scores."""
+    monkeypatch.setattr(hybrid, "COMPARED_AGAIN", 120)
+    for question in QUESTIONS[:3]:
+        scores = [
+            each.scores(each.ask(question), "hybrid").by for each in (Engine(index), Engine(large))
+        ]
+        plain, alone = (np.argsort(-each, kind="stable")[:10].tolist() for each in scores)
+        assert len({*plain} & {*alone}) >= 9
+
+
+def test_moments_standardise_without_all_cosines(
+    index: SubspaceIndex, large: SubspaceIndex
+) -> None:
+    """Mean and deviation are those of the cosines."""
+    place = index.vectors[7]
+    assert large.moments is not None
+    found, expected = large.moments.standard(place), standard_of(index.vectors @ place)
+    assert found.mean == pytest.approx(expected.mean, abs=1e-4)
+    assert found.inverse == pytest.approx(expected.inverse, rel=1e-3)
+    assert large.moments.standard(0 * place).inverse == 0
+
+
+def test_a_calibration_is_among_the_rivals_alone(
+    index: SubspaceIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries that are gone through some at a time are those of the matrix of all."""
+    from lpisearch.index import calibration
+
+    rivals = np.arange(0, 600, 7)
+    contest = calibration.Contest(index, rivals)
+    monkeypatch.setattr(calibration, "_ENTRIES", 100)
+    found = contest._weighted.toarray()
+    counts = index.postings.counts()
+    assert np.array_equal(found > 0, counts.toarray().T[:, rivals] > 0)
+
+
+@pytest.mark.parametrize("constant", ["PLACE_BOUND", "FEEDBACK_WEIGHT", "FEEDBACK_BOUND"])
+def test_constants_are_those_of_the_fusion(
+    index: SubspaceIndex, constant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a benchmark tries in place of a constant is what the scores are made with."""
+    engine = Engine(index)
+    usual = engine.scores(engine.ask(QUESTIONS[0]), "hybrid").by
+    monkeypatch.setattr(fusion, constant, getattr(fusion, constant) / 4)
+    assert not np.array_equal(engine.scores(engine.ask(QUESTIONS[0]), "hybrid").by, usual)

@@ -1,0 +1,255 @@
+"""Readers beside a build see the old index or the new one, never a damaged one."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import lpisearch
+from lpisearch.errors import IndexDamaged, IndexNotFound, IndexOutdated, SubspaceError
+from lpisearch.index import format as folders
+from lpisearch.index import format as index_format
+from lpisearch.index.build import build_index, fit_index, put_in_use
+from lpisearch.index.checkpoint import Stages
+from lpisearch.index.snapshot import OpenIndexes
+from lpisearch.location import index_folder
+from lpisearch.options import IndexOptions
+from lpisearch.storage import open_store
+from lpisearch.storage.corpus import SQLCorpus
+from tests.indexing import open_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lpisearch.model.documents import Filter
+
+READERS = 4
+REBUILDS = 12
+
+
+@pytest.fixture
+def indexes(index_shelf: Callable[..., Path]) -> Iterator[OpenIndexes]:
+    """Return the indexes of a library that has one, of 2 dimensions."""
+    shelf = index_shelf(method="lsi", dims=2)
+    with open_store(shelf) as store:
+        yield OpenIndexes(shelf, store)
+
+
+def test_an_index_is_opened_once(indexes: OpenIndexes) -> None:
+    """As long as nothing is built, all threads share one."""
+    with ThreadPoolExecutor(READERS) as pool:
+        opened = list(pool.map(lambda _number: indexes.get(), range(20)))
+    assert opened[0] is not None
+    assert {id(each) for each in opened} == {id(opened[0])}
+
+
+def test_a_rebuilt_index_is_opened_anew(indexes: OpenIndexes, shelf: Path) -> None:
+    """The next reader has the new one; who holds the old one keeps it, although it was removed."""
+    before = indexes.get()
+    report = build_index(shelf, IndexOptions(method="lsi", dims=3))
+    after = indexes.get()
+    assert before is not None
+    assert after is not None
+    assert after.entry.folder == Path(report.folder).name
+    assert after.index.vectors.shape == (40, 3)
+    assert before.index.vectors.shape == (40, 2)
+    assert float(abs(before.index.vectors).sum()) > 0
+    assert not (index_folder(shelf) / before.entry.folder).exists()
+
+
+def test_without_an_index_there_is_none(shelf: Path) -> None:
+    """A library may lack its default index; one that is named must be there."""
+    with open_store(shelf) as store:
+        indexes = OpenIndexes(shelf, store)
+        assert indexes.get() is None
+        with pytest.raises(IndexNotFound, match="no index “other”"):
+            indexes.get("other")
+    with pytest.raises(IndexNotFound, match="no index “default”"):
+        open_index(shelf)
+
+
+def test_a_missing_folder_is_damage(indexes: OpenIndexes, shelf: Path) -> None:
+    """Where no build put another folder in use, the error names the command that builds it."""
+    shutil.rmtree(index_folder(shelf))
+    with pytest.raises(IndexDamaged, match="the folder is missing") as caught:
+        indexes.get()
+    assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
+    with indexes.reading() as reading:
+        assert reading.opened is None
+        assert isinstance(reading.trouble, IndexDamaged)
+
+
+def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> None:
+    """It is told from damage, and names the command that builds it anew."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    index = open_index(shelf)
+    fewer = {name: array for name, array in index.arrays.items() if name != "posting_places"}
+    with open_store(shelf, writable=True) as store:
+        put_in_use(shelf, store, replace(index, arrays=fewer))
+    with pytest.raises(IndexOutdated, match="older lpisearch and lacks posting_places") as caught:
+        open_index(shelf)
+    assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
+
+
+def test_a_folder_that_comes_back_under_its_name_is_no_damage(
+    indexes: OpenIndexes, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two builds while a reader opens may end with the very folder that it was looking for."""
+    folder = next(index_folder(shelf).glob("default-*"))
+    away = shelf.with_name("away")
+    opens = index_format.open_verified
+
+    def vanished(wanted: Path) -> Any:
+        monkeypatch.undo()
+        folder.rename(away)
+        try:
+            return opens(wanted)
+        finally:
+            away.rename(folder)
+
+    monkeypatch.setattr(index_format, "open_verified", vanished)
+    assert indexes.get() is not None
+
+
+def test_documents_and_index_are_of_one_moment(
+    indexes: OpenIndexes, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a build ends while an index is opened, the documents are looked at anew as well."""
+    opens = index_format.open_verified
+
+    def rebuilt(folder: Path) -> Any:
+        monkeypatch.undo()
+        build_index(shelf, IndexOptions(method="lsi", dims=3))
+        return opens(folder)
+
+    monkeypatch.setattr(index_format, "open_verified", rebuilt)
+    with indexes.reading() as reading:
+        assert reading.opened is not None
+        (entry,) = reading.snapshot.indexes.entries()
+        assert reading.opened.entry == entry
+        assert reading.opened.index.vectors.shape == (40, 3)
+
+
+def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
+    """Some open an index again and again, some keep it open, while it is replaced many times."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    index = fit_index(shelf, IndexOptions(method="lsi", dims=2), Stages(lambda _name: None))
+    ended = threading.Event()
+
+    def read(number: int) -> list[str]:
+        complaints: list[str] = []
+        with open_store(shelf) as store:
+            kept = OpenIndexes(shelf, store)
+            while not ended.is_set():
+                indexes = kept if number % 2 else OpenIndexes(shelf, store)
+                try:
+                    opened = indexes.get()
+                    assert opened is not None
+                    assert opened.index.vectors.shape == (40, 2)
+                except SubspaceError as error:
+                    complaints.append(str(error))
+        return complaints
+
+    with ThreadPoolExecutor(READERS) as pool:
+        readers = [pool.submit(read, number) for number in range(READERS)]
+        try:
+            with open_store(shelf, writable=True) as store:
+                for number in range(REBUILDS):
+                    manifest = replace(index.manifest, created=f"{number}")
+                    put_in_use(shelf, store, replace(index, manifest=manifest))
+        finally:
+            ended.set()
+        assert [reader.result() for reader in readers] == [[]] * READERS
+
+
+def test_the_folder_before_goes_after_the_commit_is_on_disk(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is removed, others see the new name, and SQLite was told to bring it to disk."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    seen: list[tuple[set[str], str]] = []
+    sweep = folders.sweep
+
+    def watched(parent: Path, keep: set[str]) -> None:
+        with open_store(shelf) as store, store.reading() as snapshot:
+            (entry,) = snapshot.indexes.entries()
+        seen.append((keep, entry.folder))
+        sweep(parent, keep)
+
+    monkeypatch.setattr(folders, "sweep", watched)
+    report = build_index(shelf, IndexOptions(method="lsi", dims=3))
+    name = Path(report.folder).name
+    assert seen == [({name}, name)]
+
+
+def test_opening_reads_no_array_that_the_build_has_written(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wrote the files has compared them; a copy of them is compared once, and then known."""
+    report = build_index(shelf, IndexOptions(method="lsi", dims=2))
+    compared: list[Path] = []
+    digest = index_format.file_digest
+
+    def watched(path: Path) -> str:
+        compared.append(path)
+        return digest(path)
+
+    monkeypatch.setattr(folders, "file_digest", watched)
+    open_index(shelf)
+    assert not compared
+    (path,) = Path(report.folder).glob("loadings.npy")
+    shutil.copy(path, path.with_suffix(".copy"))
+    path.with_suffix(".copy").replace(path)
+    open_index(shelf)
+    assert path in compared
+    compared.clear()
+    open_index(shelf)
+    assert not compared
+
+
+def test_who_opens_an_index_as_soon_as_it_is_named_compares_nothing(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers beside a writer need not wait until the index before is swept away."""
+    compared: list[Path] = []
+    sweep = folders.sweep
+
+    def opened_before(parent: Path, keep: set[str]) -> None:
+        with monkeypatch.context() as watched:
+            watched.setattr(folders, "file_digest", compared.append)
+            open_index(shelf)
+        sweep(parent, keep)
+
+    monkeypatch.setattr(folders, "sweep", opened_before)
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    assert not compared
+
+
+def test_documents_are_counted_once_for_each_state(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To count a million documents takes longer than to answer; what came since is noticed."""
+    build_index(shelf, IndexOptions(method="lsi", dims=2))
+    counted: list[Filter] = []
+    count = SQLCorpus.count_and_sum
+
+    def watched(corpus: SQLCorpus, wanted: Filter) -> tuple[int, int]:
+        counted.append(wanted)
+        return count(corpus, wanted)
+
+    monkeypatch.setattr(SQLCorpus, "count_and_sum", watched)
+    with open_store(shelf) as store:
+        indexes = OpenIndexes(shelf, store)
+        for _ in range(3):
+            with indexes.reading() as reading:
+                assert reading.behind() == ""
+        assert len(counted) == 1
+        lpisearch.open(shelf).delete("sea/0")
+        with indexes.reading() as reading:
+            assert "out of date" in reading.behind()

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods import linalg
+from lpisearch.methods.lpi import LPI
+from lpisearch.methods.lpp import LPP
+from lpisearch.methods.ls_lpi import LSLPI
+
+
+def documents() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Return 60 documents that lie near a space of eight dimensions."""
+    random = np.random.default_rng(7)
+    return random.random((60, 8)) @ random.random((8, 90)) + 1e-4 * random.random((60, 90))
+
+
+def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default the eigenproblem stays small, and says what the named space would say."""
+    X = documents()
+    named = LPI(n_components=4, svd_components=8).fit(X)
+    monkeypatch.setattr(linalg, "FULL_SPACE", 20)
+    monkeypatch.setattr(linalg, "LEADING_SPACE", 8)
+    found = LPI(n_components=4).fit(X)
+    np.testing.assert_allclose(found.eigenvalues_, named.eigenvalues_, atol=1e-6)
+
+
+def test_all_of_the_space_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None keeps every dimension, as in the paper, however many documents there are."""
+    X = documents()
+    exact = LPI(n_components=4).fit(X)
+    monkeypatch.setattr(linalg, "FULL_SPACE", 20)
+    whole = LPI(n_components=4, svd_components=None).fit(X)
+    np.testing.assert_array_equal(whole.components_, exact.components_)
+
+
+@pytest.mark.parametrize("asked", ["some", 0, 1.5])
+def test_a_useless_limit_is_refused(asked: object) -> None:
+    """The message names the parameter."""
+    with pytest.raises(ValueError, match="svd_components must be"):
+        LPI(n_components=2, svd_components=asked).fit(documents())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("svd_components", [6, 40, None])
+def test_no_dimension_is_nearly_constant(svd_components: int | None) -> None:
+    """Each dimension has mean 0, documents counted by degree, however much of the space is used."""
+    X = documents()
+    W = nearest(X)
+    places = LPI(n_components=3, svd_components=svd_components).fit(X, affinity=W).transform(X)
+    lengths = np.sqrt(W.degrees @ places**2 * W.degrees.sum())
+    np.testing.assert_allclose(W.degrees @ places / lengths, 0, atol=1e-7)
+
+
+def test_the_exact_space_reaches_to_thousands_of_documents() -> None:
+    """Two thousand documents are worked on whole, so that nothing is lost by default."""
+    assert linalg.kept_dimensions("auto", 2500, 10) == 2500
+    assert linalg.kept_dimensions("auto", 5000, 10) == 300
+    assert linalg.kept_dimensions("auto", 5000, 400) == 600
+
+
+def test_degrees_of_any_size_are_weighed_alike() -> None:
+    """Documents with next to no weight do not change how the others are solved for."""
+    X = documents()
+    W = nearest(X).toarray()
+    usual = LPI(n_components=4).fit(X, affinity=sparse.csr_array(W))
+    W[-1] *= 1e-12  # the last document hardly counts
+    W[:, -1] *= 1e-12
+    hardly = LPI(n_components=4).fit(X, affinity=sparse.csr_array(W))
+    W[-1] = W[:, -1] = 0
+    alone = LPI(n_components=4).fit(X, affinity=sparse.csr_array(W))
+    np.testing.assert_allclose(hardly.eigenvalues_, alone.eigenvalues_, atol=1e-6)
+    assert abs(usual.eigenvalues_ - alone.eigenvalues_).max() < 0.1
+
+
+@pytest.mark.parametrize("method", [LPI, LPP, LSLPI])
+def test_documents_without_any_neighbour_are_refused_in_words(method: type) -> None:
+    """Where no two documents share a term there is nothing to keep near."""
+    with pytest.raises(ValueError, match="The documents cannot be distinguished"):
+        method(n_components=2).fit(np.eye(6))

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import eigh, qr, svd
+
+from lpisearch.graphs.base import GraphOptions
+from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods import linalg as space_module
+from lpisearch.methods import olpi as olpi_module
+from lpisearch.methods.base import FewerDimensions
+from lpisearch.methods.olpi import OLPI
+from lpisearch.numeric.rows import unit_rows
+
+if TYPE_CHECKING:
+    from lpisearch.graphs.affinity import Floats
+
+
+def topics(n_documents: int, n_terms: int, n_topics: int = 3, seed: int = 0) -> Floats:
+    """Draw unit rows of word counts from topics that share half of their words."""
+    random = np.random.default_rng(seed)
+    words = random.dirichlet(np.full(n_terms, 0.1), n_topics) + 0.5 / n_terms
+    topic = np.arange(n_documents) % n_topics
+    counts = random.poisson(40 * words[topic]).astype(np.float64)
+    return np.asarray(unit_rows(counts))
+
+
+def locality(X: Floats, W: Floats, directions: Floats) -> Floats:
+    """f(a) of the paper, equation 6, for each row of directions, term by term."""
+    D = np.diag(W.sum(axis=1))
+    Y = X @ directions.T
+    return np.asarray(np.diag(Y.T @ (D - W) @ Y) / np.diag(Y.T @ D @ Y))
+
+
+WIDE = topics(40, 120)
+TALL = topics(80, 25)
+
+
+@pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
+def test_all_components_are_orthonormal(X: Floats) -> None:
+    """C Cᵀ is the identity within 1e-12, for all dimensions."""
+    components = OLPI(n_components=min(X.shape)).fit(X).components_
+    np.testing.assert_allclose(components @ components.T, np.eye(min(X.shape)), atol=1e-12)
+
+
+@pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
+def test_eigenvalues_are_one_minus_the_papers_function(X: Floats) -> None:
+    """`locality_` is f computed from the terms, the graph and the stored components."""
+    olpi = OLPI(n_components=12, n_neighbors=4).fit(X)
+    W = nearest(X, options=GraphOptions(n_neighbors=4)).toarray()
+    np.testing.assert_allclose(olpi.locality_, locality(X, W, olpi.components_), atol=1e-10)
+    np.testing.assert_allclose(olpi.eigenvalues_, 1 - olpi.locality_, atol=1e-15)
+
+
+@pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
+def test_each_component_is_the_minimum_on_the_complement(X: Floats) -> None:
+    """A dense solver, given the SVD space without the earlier components, finds nothing lower."""
+    olpi = OLPI(n_components=15, n_neighbors=4).fit(X)
+    W = nearest(X, options=GraphOptions(n_neighbors=4)).toarray()
+    D = np.diag(W.sum(axis=1))
+    V = svd(X, full_matrices=False)[2].T
+    for k, f in enumerate(olpi.locality_):
+        taken = V.T @ olpi.components_[:k].T
+        Z = X @ V @ (qr(taken)[0][:, k:] if k else np.eye(V.shape[1]))
+        lowest = eigh(Z.T @ (D - W) @ Z, Z.T @ D @ Z, eigvals_only=True)[0]
+        assert f == pytest.approx(lowest, abs=1e-9)
+
+
+def test_with_all_dimensions_the_map_is_a_rotation() -> None:
+    """Distances and cosines between documents are those of the terms."""
+    olpi = OLPI(n_components=40, eigenvalue_power=0).fit(WIDE)
+    Y = olpi.transform(WIDE)
+    np.testing.assert_allclose(Y @ Y.T, WIDE @ WIDE.T, atol=1e-12)
+    E = olpi.embed(WIDE)
+    np.testing.assert_allclose(E @ E.T, WIDE @ WIDE.T, atol=1e-12)
+
+
+def test_independent_documents_have_a_constant_first_direction() -> None:
+    """Kept as in the paper: one value for all documents, f = 0, and none after it."""
+    olpi = OLPI(n_components=5).fit(WIDE)
+    first = olpi.transform(WIDE)[:, 0]
+    np.testing.assert_allclose(first, first.mean(), rtol=1e-7)
+    assert olpi.locality_[0] == pytest.approx(0, abs=1e-12)
+    assert olpi.locality_[1] > 1e-4
+
+
+def test_dependent_documents_have_no_constant_direction() -> None:
+    """With more documents than terms no linear map is constant, so f > 0."""
+    assert OLPI(n_components=2).fit(TALL).locality_[0] > 1e-4
+
+
+def test_a_graph_in_two_parts_gives_two_directions_of_locality_zero() -> None:
+    """Each part of the graph lands on one point in the first two dimensions."""
+    half = topics(12, 40, n_topics=1)
+    X = np.block([[half, np.zeros((12, 40))], [np.zeros((12, 40)), half[::-1]]])
+    olpi = OLPI(n_components=6, n_neighbors=3).fit(X)
+    assert olpi.n_graph_components_ == 2
+    assert np.count_nonzero(olpi.locality_ < 1e-10) == 2
+    Y = olpi.transform(X)[:, :2]
+    np.testing.assert_allclose(Y[:12], np.tile(Y[0], (12, 1)), atol=1e-6)
+    np.testing.assert_allclose(Y[12:], np.tile(Y[12], (12, 1)), atol=1e-6)
+    assert np.linalg.norm(Y[0] - Y[12]) > 0.01
+
+
+def test_isolated_documents_come_last_and_disturb_no_other_direction() -> None:
+    """A document that shares no word with others adds a dimension of eigenvalue 0."""
+    X = np.zeros((42, 122))
+    X[:40, :120], X[40, 120], X[41, 121] = WIDE, 1, 1
+    olpi = OLPI(n_components=42).fit(X)
+    alone = OLPI(n_components=40).fit(WIDE)
+    assert olpi.n_isolated_ == 2
+    np.testing.assert_allclose(olpi.eigenvalues_[:40], alone.eigenvalues_, atol=1e-10)
+    np.testing.assert_array_equal(olpi.eigenvalues_[40:], 0)
+    np.testing.assert_allclose(olpi.components_[:40, 120:], 0, atol=1e-12)
+    np.testing.assert_array_equal(olpi.scales_[40:], 0)
+
+
+@pytest.mark.parametrize("labels", [None, list("abcd")])
+def test_documents_without_any_neighbour_are_refused(labels: Any) -> None:
+    """Where no edge says anything, there is no dimension, and the reason is said, as by LPI."""
+    with pytest.raises(ValueError, match="The documents cannot be distinguished"):
+        OLPI(2).fit(np.eye(4), labels)
+
+
+def test_sparse_and_dense_documents_give_the_same_map() -> None:
+    """The graph and the space are found on different roads."""
+    dense = OLPI(n_components=8).fit(WIDE)
+    other = OLPI(n_components=8).fit(sparse.csr_array(WIDE))
+    np.testing.assert_allclose(other.components_, dense.components_, atol=1e-8)
+
+
+def test_single_precision_agrees_with_double() -> None:
+    """float32 in, float32 out, orthonormal within 1e-6."""
+    double = OLPI(n_components=8).fit(WIDE)
+    single = OLPI(n_components=8).fit(WIDE.astype(np.float32))
+    assert single.components_.dtype == np.float32
+    np.testing.assert_allclose(single.eigenvalues_, double.eigenvalues_, atol=1e-5)
+    gram = single.components_ @ single.components_.T
+    np.testing.assert_allclose(gram, np.eye(8), atol=1e-6)
+
+
+def test_the_order_of_documents_does_not_matter() -> None:
+    """Permuted rows give the same map."""
+    order = np.random.default_rng(5).permutation(40)
+    one = OLPI(n_components=8).fit(WIDE)
+    two = OLPI(n_components=8).fit(WIDE[order])
+    np.testing.assert_allclose(two.components_, one.components_, atol=1e-6)
+
+
+def test_the_largest_loading_is_positive() -> None:
+    """The sign rule of all projections."""
+    components = OLPI(n_components=10).fit(WIDE).components_
+    largest = np.abs(components).argmax(axis=1)
+    assert np.all(components[np.arange(10), largest] > 0)
+
+
+def test_duplicates_add_no_dimension() -> None:
+    """Fifteen texts, each written twice, have fifteen dimensions and fall in pairs."""
+    X = np.repeat(topics(15, 60), 2, axis=0)
+    with pytest.warns(FewerDimensions, match="have only 15"):
+        olpi = OLPI(n_components=30, n_neighbors=4).fit(X)
+    Y = olpi.transform(X)
+    np.testing.assert_allclose(Y[::2], Y[1::2], atol=1e-12)
+    gram = olpi.components_ @ olpi.components_.T
+    np.testing.assert_allclose(gram, np.eye(15), atol=1e-10)
+
+
+def test_near_duplicates_keep_the_directions_orthonormal() -> None:
+    """Texts that differ by one part in ten thousand are at the edge of the rank."""
+    random = np.random.default_rng(6)
+    X = np.repeat(topics(15, 60), 2, axis=0) + 1e-4 * random.random((30, 60))
+    olpi = OLPI(n_components=30, n_neighbors=4).fit(X)
+    gram = olpi.components_ @ olpi.components_.T
+    np.testing.assert_allclose(gram, np.eye(30), atol=1e-8)
+    W = nearest(X, options=GraphOptions(n_neighbors=4)).toarray()
+    np.testing.assert_allclose(olpi.locality_, locality(X, W, olpi.components_), atol=1e-6)
+
+
+def test_equal_documents_leave_one_dimension() -> None:
+    """There is one text, so there is one direction: the text itself."""
+    X = np.tile(topics(1, 20), (6, 1))
+    olpi = OLPI(n_components=1).fit(X)
+    np.testing.assert_allclose(np.abs(olpi.components_), X[:1], atol=1e-12)
+
+
+def test_labels_bring_each_class_to_one_point() -> None:
+    """With labels the graph has one part a class, and the documents are independent."""
+    labels = [f"topic {i % 3}" for i in range(40)]
+    olpi = OLPI(n_components=3).fit(WIDE, labels)
+    assert olpi.n_graph_components_ == 3
+    Y = olpi.transform(WIDE)
+    for first in range(3):
+        same = Y[first::3]
+        np.testing.assert_allclose(same, np.tile(same[0], (len(same), 1)), atol=1e-7)
+    assert np.linalg.norm(Y[0] - Y[1]) > 0.01
+
+
+def test_a_class_of_one_document_counts_as_isolated() -> None:
+    """Its edge to itself keeps nothing near, so it gives no direction of locality 0."""
+    labels = [["alone"], *([f"topic {i % 3}"] for i in range(1, 40))]
+    olpi = OLPI(n_components=40).fit(WIDE, labels)
+    assert olpi.n_isolated_ == 1
+    assert np.count_nonzero(olpi.locality_ < 1e-9) == 3
+    assert olpi.eigenvalues_[-1] == 0
+
+
+def test_the_time_of_each_stage_is_kept() -> None:
+    """Three stages, each with the seconds it took."""
+    seconds = OLPI(n_components=2).fit(WIDE).seconds_
+    assert list(seconds) == ["graph", "space", "directions"]
+    assert min(seconds.values()) > 0
+
+
+def test_a_ready_graph_is_used_as_it_is() -> None:
+    """The graph that would be built, given as a value, changes nothing; another one does."""
+    own = OLPI(n_components=5, n_neighbors=4).fit(WIDE)
+    four = nearest(WIDE, options=GraphOptions(n_neighbors=4))
+    given = OLPI(n_components=5, n_neighbors=9).fit(WIDE, affinity=four)
+    other = OLPI(n_components=5, n_neighbors=9).fit(WIDE)
+    np.testing.assert_array_equal(given.components_, own.components_)
+    assert np.abs(other.components_ - own.components_).max() > 1e-3
+
+
+def test_the_svd_space_can_be_limited() -> None:
+    """All components then lie in the span of the leading right singular vectors."""
+    components = OLPI(n_components=5, svd_components=9).fit(WIDE).components_
+    leading = svd(WIDE, full_matrices=False)[2][:9]
+    np.testing.assert_allclose(components @ leading.T @ leading, components, atol=1e-10)
+
+
+def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the exact SVD is out of reach, iteration finds nearly the same space."""
+    random = np.random.default_rng(7)
+    X = random.random((60, 8)) @ random.random((8, 90)) + 1e-4 * random.random((60, 90))
+    exact = OLPI(n_components=4, svd_components=8).fit(X)
+    monkeypatch.setattr(olpi_module, "FULL_SPACE_ORTHOGONAL", 20)
+    monkeypatch.setattr(space_module, "LEADING_SPACE", 8)
+    found = OLPI(n_components=4).fit(X)
+    np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, atol=1e-4)
+    gram = found.components_ @ found.components_.T
+    np.testing.assert_allclose(gram, np.eye(4), atol=1e-12)
+    again = OLPI(n_components=4).fit(X)
+    np.testing.assert_array_equal(again.components_, found.components_)
+
+
+def test_more_dimensions_than_the_leading_space_widen_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The automatic limit never leaves fewer dimensions than are asked for."""
+    monkeypatch.setattr(olpi_module, "FULL_SPACE_ORTHOGONAL", 20)
+    monkeypatch.setattr(space_module, "LEADING_SPACE", 10)
+    assert OLPI(n_components=20).fit(topics(60, 90)).n_components_ == 20
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 0}, "n_components must be"),
+        ({"svd_components": "some"}, "svd_components must be"),
+        ({"svd_components": 0}, "svd_components must be"),
+        ({"eigenvalue_power": -1}, "eigenvalue_power must be"),
+        ({"graph": "nearst"}, "graph must be"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters: dict[str, object], message: str) -> None:
+    """A parameter that cannot work is refused at fit, by name."""
+    with pytest.raises(ValueError, match=message):
+        OLPI(**parameters).fit(WIDE)  # type: ignore[arg-type]  # that is the point

@@ -1,0 +1,238 @@
+# ruff: noqa: RUF001 - look-alike characters are what a tokeniser is tested with
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+import tracemalloc
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpisearch.text import characters
+from lpisearch.text import tokeniser as module
+from lpisearch.text.characters import normalise
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.tokeniser import Tokeniser
+
+ENGLISH = Tokeniser()
+FRENCH = Tokeniser(TokeniserSettings.for_language("french"))
+PLAIN = Tokeniser(TokeniserSettings.for_language("none"))
+ALL = [
+    ENGLISH,
+    FRENCH,
+    PLAIN,
+    *(Tokeniser(TokeniserSettings.for_language(code)) for code in ("de", "tr", "ar", "hi", "ta")),
+]
+
+# Characters that have once been a trap: apostrophes, marks, joiners, casefolds that grow or
+# compose, digits in rings, scripts without spaces, separators of every kind.
+TRAPS = (
+    "aAbBkKİIıiſßŉǰẖ'’ʼ＇\"`_-.<=>\u0338\u0301\u0308\u0307\u0345\u3099\u00ad\u200b\u200c\u200d\ufeff"
+    "\u0000\u001c\u0085\u00a0\u2028\u3000½²①ﷺﬁΣςσЖж東京タワー々〇ｶﾞサ한국어가กำแพงश्रीमान்நकि9٣"
+    "\ud800\U0001f600\ufe0f\u1680;:!?。、「」"
+)
+texts = st.text(st.one_of(st.sampled_from(TRAPS), st.characters(codec=None)), max_size=40)
+
+
+def reference(tokeniser: Tokeniser, text: str) -> list[str]:
+    """Analyse the whole text at once, with neither coarse cut nor cache."""
+    return [token for _, _, token in tokeniser._located(normalise(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", []),
+        (" \n\t", []),
+        ("The cats were running, happily!", ["cat", "run", "happili"]),
+        ("well-known snake_case", ["well", "known", "snake", "case"]),
+        ("Don't, don’t, DON'T", []),
+        ("the boy's toys and the boys' toy", ["boy", "toy", "boy", "toy"]),
+        ("'quoted' O'Neil ''twice''", ["quot", "oneil", "twice"]),
+        ("rock''n''roll", ["rock", "n", "roll"]),
+        ("3.14 in 2024, the 80s", ["3", "14", "2024", "80s"]),
+        ("ﬁne Ｗｉｄｅ x²", ["fine", "wide", "x2"]),
+        ("Straße STRASSE", ["strass", "strass"]),
+        ("co\u00adoperate zero\u200bwidth", ["cooper", "zero", "width"]),
+        ("cafe\u0301 café", ["café", "café"]),
+        ("東京都に", ["東京", "京都", "都に"]),
+        ("京 tower京都タワー", ["京", "tower", "京都", "都タ", "タワ", "ワー"]),
+        ("한국어를", ["한국", "국어", "어를"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("Миру мир", ["миру", "мир"]),
+    ],
+)
+def test_english_rules(text: str, tokens: list[str]) -> None:
+    """Each rule of the module's docstring shows in an example made by hand."""
+    assert ENGLISH.tokens(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "tokens"),
+    [
+        ("french", "L'amour de l’école et des chevaux", ["amour", "écol", "cheval"]),
+        ("german", "Die Häuser und das Haus", ["haus", "haus"]),
+        ("spanish", "los gatos y las niñas", ["gat", "niñ"]),
+        ("italian", "nell'acqua della città", ["acqua", "citt"]),
+        ("dutch", "de katten en de kat", ["kat", "kat"]),
+        ("turkish", "İstanbul'da", ["istanbul", "da"]),
+        ("none", "The cats don't", ["the", "cats", "don", "t"]),
+    ],
+)
+def test_other_languages(language: str, text: str, tokens: list[str]) -> None:
+    """Stop words, stems and the apostrophe follow the language of the settings."""
+    assert Tokeniser(TokeniserSettings.for_language(language)).tokens(text) == tokens
+
+
+def test_thai_gives_pairs_of_letters_with_their_marks() -> None:
+    """Text without spaces is found by any part of it, and no mark is torn off."""
+    first, second, third, fourth = "กิ", "น", "น\u0e49\u0e4d", "า"
+    assert ENGLISH.tokens("กินน้ำ") == [first + second, second + third, third + fourth]
+
+
+@given(texts)
+def test_coarse_cut_changes_nothing(text: str) -> None:
+    """Cutting in C at ASCII separators gives what the precise rule gives on the whole text."""
+    for tokeniser in ALL:
+        assert tokeniser.tokens(text) == reference(tokeniser, text)
+
+
+@pytest.mark.parametrize("tokeniser", [ENGLISH, FRENCH])
+def test_coarse_cut_holds_for_every_character(tokeniser: Tokeniser) -> None:
+    """No character of Unicode joins what an ASCII separator beside it parts."""
+    for plane in range(0, 0x20000, 0x1000):
+        text = " ".join(
+            f"K{char}k<{char}'{char}N{char}" for char in map(chr, range(plane, plane + 0x1000))
+        )
+        assert tokeniser.tokens(text) == reference(tokeniser, text)
+
+
+def test_capitals_with_marks_fold_as_small_letters_do() -> None:
+    """Lower case before normalising equals lower case after it, for each letter and mark."""
+    marks = [
+        mark for mark in map(chr, range(sys.maxunicode)) if unicodedata.category(mark)[0] == "M"
+    ]
+    for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+        text = " ".join(letter + mark for mark in marks)
+        assert PLAIN.tokens(text) == reference(PLAIN, text)
+
+
+@given(texts)
+def test_spans_are_the_same_tokens_in_order(text: str) -> None:
+    """What is highlighted is what was indexed, at places that exist and do not go back."""
+    for tokeniser in ALL:
+        spans = list(tokeniser.spans(text))
+        assert [token for _, _, token in spans] == tokeniser.tokens(text)
+        assert all(0 <= start < end <= len(text) for start, end, _ in spans)
+        assert [start for start, _, _ in spans] == sorted(start for start, _, _ in spans)
+
+
+def test_spans_point_into_the_text_as_given() -> None:
+    """Places count characters of the original, whatever normalising makes of them."""
+    text = "The ﬁne Café’s  co\u00adop, 東京都"
+    found = [(text[start:end], token) for start, end, token in ENGLISH.spans(text)]
+    assert found == [
+        ("ﬁne", "fine"),
+        ("Café’s", "café"),
+        ("co\u00adop", "coop"),
+        ("東京", "東京"),
+        ("京都", "京都"),
+    ]
+
+
+def is_of_a_word(char: str) -> bool:
+    """Tell letters, numbers and marks, and characters that Python's own table has not yet."""
+    category = unicodedata.category(char)
+    return category[0] in "LNM" or category == "Cn"
+
+
+@given(texts)
+def test_tokens_hold_letters_numbers_and_marks_only(text: str) -> None:
+    """A token is never empty, never long, and never has a separator, quote or capital in it."""
+    for tokeniser in ALL:
+        for token in tokeniser.tokens(text):
+            assert 0 < len(token) <= module.LONGEST_WORD
+            assert not any(
+                char.isascii() and not (char.islower() or char.isdigit()) for char in token
+            )
+            assert all(is_of_a_word(char) for char in token)
+
+
+@pytest.fixture(scope="module")
+def fts5() -> sqlite3.Connection:
+    """Return a table as the library makes it, with a view of the terms it found."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE texts USING fts5(tokens, tokenize='ascii')")
+    connection.execute("CREATE VIRTUAL TABLE found USING fts5vocab(texts, 'instance')")
+    return connection
+
+
+@given(texts)
+def test_fts5_takes_tokens_as_they_are(fts5: sqlite3.Connection, text: str) -> None:
+    """The ascii tokenizer of FTS5 finds in the joined tokens exactly the tokens."""
+    for tokeniser in ALL:
+        fts5.execute("DELETE FROM texts")
+        fts5.execute("INSERT INTO texts VALUES (?)", (tokeniser.joined(text),))
+        rows = fts5.execute("SELECT term FROM found ORDER BY offset")
+        assert [term for (term,) in rows] == tokeniser.tokens(text)
+
+
+def test_words_of_more_than_64_characters_are_dropped() -> None:
+    """An encoded file leaves no tokens behind, a long word does."""
+    assert ENGLISH.tokens("b" * 64 + " " + "b" * 65 + " é" + "b" * 64) == ["b" * 64]
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "'", "a'", "é", "é\u2014", "東", "ที่", "a\u0301\u0323", "\u00ad"]
+)
+def test_two_megabytes_without_a_space(unit: str) -> None:
+    """Text without spaces takes time in proportion to its length and is not cached."""
+    tokeniser = Tokeniser()
+    started = time.process_time()
+    tokeniser.joined(unit * (2_000_000 // len(unit.encode())))
+    assert time.process_time() - started < 20  # quadratic work would take hours
+    assert not tokeniser._chunks
+
+
+@pytest.mark.parametrize("stretch", [40, 41, 42, 43, 100])
+@given(text=st.text("東京ก\u0e31\u0e48 aé'", min_size=100, max_size=300))
+def test_long_texts_are_cut_as_short_ones(text: str, stretch: int) -> None:
+    """A text that is taken block by block, a run that is taken stretch by stretch: same tokens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(characters, "STRETCH", 10**6)
+        whole = [Tokeniser(one.settings).joined(text) for one in ALL]
+        patch.setattr(characters, "STRETCH", stretch)
+        patch.setattr(module, "BLOCK_BYTES", stretch)
+        assert [Tokeniser(one.settings).joined(text) for one in ALL] == whole
+
+
+def test_a_long_text_takes_memory_in_proportion() -> None:
+    """There is no list of all its words, which would be many times as large."""
+    for text in ("東京" * 1_000_000, "".join(f"{number:x} " for number in range(500_000))):
+        cut = Tokeniser(PLAIN.settings)
+        cut.joined(text[:1000])
+        tracemalloc.start()
+        joined = cut.joined(text)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 10 * sys.getsizeof(joined) + 64_000_000
+
+
+def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream of ever new words does not fill the memory, and its tokens stay right."""
+    monkeypatch.setattr(module, "CACHED_CHUNKS", 10)
+    tokeniser = Tokeniser()
+    text = " ".join(f"w{number}" for number in range(95))
+    assert tokeniser.joined(text) == text
+    assert len(tokeniser._chunks) <= 10
+
+
+def test_order_of_texts_does_not_matter() -> None:
+    """What was cached for one text is right for every other."""
+    texts_in_a_row = ["Boys' toys", "boys", "東京 boys'", "BOYS’"]
+    fresh = [Tokeniser().tokens(text) for text in texts_in_a_row]
+    one = Tokeniser()
+    assert [one.tokens(text) for text in reversed(texts_in_a_row)] == fresh[::-1]
