@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpisearch.location import Place
     from lpisearch.model.answers import Classification, LabelShare
     from lpisearch.options import ClassifyOptions
-    from lpisearch.storage.store import Snapshot, Transaction
+    from lpisearch.storage.store import ReadTransaction, Transaction
 
 
 EVERY = Filter()
@@ -58,7 +58,7 @@ def label_documents(
         return LabelReport(len(keys), added, removed)
 
 
-def meant_documents(snapshot: Snapshot, names: Sequence[str], where: Filter) -> list[int]:
+def meant_documents(snapshot: ReadTransaction, names: Sequence[str], where: Filter) -> list[int]:
     """Return the keys of documents by id or path, of those that pass a filter.
 
     Raises

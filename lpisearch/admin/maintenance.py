@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from lpisearch.location import Place
     from lpisearch.model.documents import DamagedDocument, Document
-    from lpisearch.storage.store import Snapshot, Transaction
+    from lpisearch.storage.store import ReadTransaction, Transaction
 
 
 def examine(
@@ -72,7 +72,7 @@ def examine(
     return [*found, *mended]
 
 
-def _more_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
+def _more_findings(library: Place, snapshot: ReadTransaction) -> list[Finding]:
     """Look at what rests on rows that are as they were written."""
     try:
         return [_tokeniser_finding(snapshot), *index_findings(library, snapshot)]
@@ -126,7 +126,7 @@ def _forgotten(name: str) -> Finding:
     return Finding(f"index “{name}”", ok=False, detail="lost", next_step=call("index", name=name))
 
 
-def _tokeniser_finding(snapshot: Snapshot) -> Finding:
+def _tokeniser_finding(snapshot: ReadTransaction) -> Finding:
     check = "tokeniser"
     stored = snapshot.settings.get(TOKENISER)
     if stored is None or TokeniserSettings.from_dict(stored).stems_alike:
@@ -332,7 +332,7 @@ def make_tokens(transaction: Transaction, tokeniser: Tokeniser, keys: list[int])
         transaction.changes.replace_tokens(tokens)
 
 
-def _found_language(snapshot: Snapshot, keys: list[int]) -> str:
+def _found_language(snapshot: ReadTransaction, keys: list[int]) -> str:
     step = max(len(keys) // _LANGUAGE_SAMPLE, 1)
     evidence = Evidence()
     evidence.add(

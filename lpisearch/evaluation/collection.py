@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.options import EvaluateOptions
     from lpisearch.storage.metadata import IndexEntry
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
     Rows = NDArray[np.integer[Any]]
 
@@ -111,7 +111,7 @@ def library_collection(session: Session) -> Collection:
     keys: list[int] = []
     hashes: list[bytes] = []
 
-    def shards(snapshot: Snapshot) -> Iterator[list[str]]:
+    def shards(snapshot: ReadTransaction) -> Iterator[list[str]]:
         for shard in snapshot.corpus.shards(Filter()):
             keys.extend(shard.keys)
             hashes.extend(shard.hashes)

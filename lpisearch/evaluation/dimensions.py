@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import Details
     from lpisearch.model.reports import Cell, Report
     from lpisearch.options import DimensionOptions, EvaluateOptions
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
 
 # How a stem is written is looked up in so many of its documents, in the beginning of each.
@@ -108,7 +108,7 @@ def _index(
 
 
 def _dimension(
-    index: SubspaceIndex, at: int, snapshot: Snapshot, options: DimensionOptions
+    index: SubspaceIndex, at: int, snapshot: ReadTransaction, options: DimensionOptions
 ) -> Dimension:
     ends = [_End(index, at, sign, snapshot) for sign in (1, -1)]
     above, below = (end.words(options.terms) for end in ends)
@@ -128,7 +128,7 @@ def _dimension(
 class _End:
     """One end of a dimension: where loadings and cosines have this sign."""
 
-    def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: Snapshot) -> None:
+    def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: ReadTransaction) -> None:
         self.index, self.sign, self.snapshot = index, sign, snapshot
         self.loadings = sign * np.asarray(index.loadings[:, at], dtype=np.float64)
         self.cosines = sign * np.asarray(index.places.column(at), dtype=np.float64)

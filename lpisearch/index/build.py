@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import TokenShard
     from lpisearch.model.reports import IndexPlan
     from lpisearch.options import IndexOptions, IndexSpec
-    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.storage.store import ReadTransaction, Store
 
 
 def build_index(
@@ -309,7 +309,7 @@ def as_report(
 
 
 def corpus_of(
-    snapshot: Snapshot, spec: IndexSpec, stages: Stages, partitions: Partitions | None = None
+    snapshot: ReadTransaction, spec: IndexSpec, stages: Stages, partitions: Partitions | None = None
 ) -> Corpus:
     """Return the documents that a build learns from.
 
@@ -339,7 +339,7 @@ def corpus_of(
 
 
 def _pairs(
-    spec: IndexSpec, snapshot: Snapshot
+    spec: IndexSpec, snapshot: ReadTransaction
 ) -> tuple[list[tuple[str, int, int]], dict[int, str]]:
     """Find the documents of the pairs: their keys, and which id each key has."""
     if not spec.pairs:
@@ -367,7 +367,7 @@ def workspace_of(
         yield workspace
 
 
-def build_key(snapshot: Snapshot, spec: IndexSpec, samples: Samples) -> str:
+def build_key(snapshot: ReadTransaction, spec: IndexSpec, samples: Samples) -> str:
     """Return what tells a build from all others: what it is made from, and how."""
     made = {
         "spec": spec.as_dict(),
@@ -383,7 +383,7 @@ def build_key(snapshot: Snapshot, spec: IndexSpec, samples: Samples) -> str:
     return digest.hexdigest()
 
 
-def labels_to_learn(snapshot: Snapshot, spec: IndexSpec) -> dict[int, list[str]]:
+def labels_to_learn(snapshot: ReadTransaction, spec: IndexSpec) -> dict[int, list[str]]:
     """Return what is learned from: given labels, and predicted ones where that is asked."""
     labels = snapshot.labels.by_key(spec.where)
     if spec.learn_predicted:

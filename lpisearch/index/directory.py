@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from lpisearch.location import Place
     from lpisearch.storage.metadata import IndexEntry
-    from lpisearch.storage.store import Snapshot, Store, Transaction
+    from lpisearch.storage.store import ReadTransaction, Store, Transaction
 
 
 IN_DATABASE = "db"
@@ -58,7 +58,7 @@ class IndexPlace:
     is_of_server: bool = True
 
     @classmethod
-    def of(cls, library: Place, snapshot: Snapshot) -> IndexPlace:
+    def of(cls, library: Place, snapshot: ReadTransaction) -> IndexPlace:
         """Return the place that was chosen for a library; in the database, if none was."""
         if not isinstance(library, Address):
             beside = index_folder(library)
@@ -85,7 +85,7 @@ class IndexPlace:
         """Tell whether another machine has put an index in use that is not here yet."""
         return self.is_of_server and not self.local(entry).is_dir()
 
-    def fetched(self, snapshot: Snapshot, entry: IndexEntry) -> Path:
+    def fetched(self, snapshot: ReadTransaction, entry: IndexEntry) -> Path:
         """Return the folder of an index, brought here first if it is in the database.
 
         Raises
@@ -124,7 +124,7 @@ class IndexPlace:
                 raise IndexUnwritable(self.folder, error.strerror or str(error)) from error
         return target
 
-    def _fetch(self, snapshot: Snapshot, entry: IndexEntry, target: Path) -> None:
+    def _fetch(self, snapshot: ReadTransaction, entry: IndexEntry, target: Path) -> None:
         files = snapshot.index_files
         names = files.names(entry.folder) if files is not None else []
         if files is None or not names:
@@ -181,7 +181,7 @@ def choose_place(library: Place, store: Store, choice: str) -> None:
         before.folder.rmdir()
 
 
-def _choice(library: Address, snapshot: Snapshot, choice: str) -> dict[str, Any]:
+def _choice(library: Address, snapshot: ReadTransaction, choice: str) -> dict[str, Any]:
     before = snapshot.settings.get(INDEX_STORE) or {}
     folder = "" if choice == IN_DATABASE else os.path.abspath(Path(choice).expanduser())  # noqa: PTH100 (links stay)
     # The same name for every machine, however each of them writes the address.
@@ -189,7 +189,7 @@ def _choice(library: Address, snapshot: Snapshot, choice: str) -> dict[str, Any]
     return {"name": name, "folder": folder}
 
 
-def _moved(snapshot: Snapshot, before: IndexPlace, place: IndexPlace) -> list[Path]:
+def _moved(snapshot: ReadTransaction, before: IndexPlace, place: IndexPlace) -> list[Path]:
     from lpisearch.index.format import check_writable
 
     check_writable(place.folder)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lpisearch.index.checkpoint import FileRoom, Kept
     from lpisearch.location import Place
     from lpisearch.model.documents import Filter
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
     Array = NDArray[Any]
 
@@ -224,7 +224,7 @@ class Partitions:
     parts: tuple[Partition, ...]
 
     @classmethod
-    def of(cls, library: Place, where: Filter, snapshot: Snapshot) -> Partitions:
+    def of(cls, library: Place, where: Filter, snapshot: ReadTransaction) -> Partitions:
         """Cut the documents of a library as they are now into blocks."""
         parts: list[Partition] = []
         place = library.absolute()
@@ -254,7 +254,7 @@ class CountedPart(NamedTuple):
 
 def count_partitions(
     partitions: Partitions,
-    snapshot: Snapshot,
+    snapshot: ReadTransaction,
     room: FileRoom,
     on_step: Callable[[int, int], None],
     most: int = MOST_TERMS,
@@ -334,7 +334,7 @@ class _Count:
         content = zip(keys.tolist(), map(bytes, hashes), strict=True)
         return found if fingerprint(content) == part.digest else None
 
-    def of(self, snapshot: Snapshot, part: Partition) -> CountedPart:
+    def of(self, snapshot: ReadTransaction, part: Partition) -> CountedPart:
         """Count what a snapshot has of it."""
         from lpisearch.text.boilerplate import Edges
         from lpisearch.text.vocabulary import TermNumbers

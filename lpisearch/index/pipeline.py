@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import TokenShard
     from lpisearch.numeric.row_blocks import RowBlocks, RowTarget
     from lpisearch.options import IndexSpec
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.vocabulary import Vocabulary
 
 
@@ -187,7 +187,7 @@ class Corpus:
     labels: dict[int, list[str]]
     splits: dict[int, str]
     tokeniser: dict[str, Any]
-    snapshot: Snapshot
+    snapshot: ReadTransaction
     pairs: Sequence[tuple[str, int, int]] = ()
     ids: Mapping[int, str] = field(default_factory=dict)
     partitions: Partitions | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lpisearch.index.snapshot import OpenIndexes, Reading
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.location import Place
-    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.storage.store import ReadTransaction, Store
     from lpisearch.text.tokeniser import Tokeniser, Tokenisers
 
 
@@ -115,7 +115,7 @@ class Session:
                 self._tokenisers = Tokenisers()
             return self._tokenisers
 
-    def reading(self) -> AbstractContextManager[Snapshot]:
+    def reading(self) -> AbstractContextManager[ReadTransaction]:
         """Give one unchanging state of the documents."""
         return self.store.reading()
 

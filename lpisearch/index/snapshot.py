@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lpisearch.location import Place
     from lpisearch.model.documents import Filter
     from lpisearch.storage.metadata import IndexEntry
-    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.storage.store import ReadTransaction, Store
 
 
 DEFAULT = IndexOptions().name
@@ -76,7 +76,7 @@ class Reading:
         Calls what is given to it, or returns what that gave in the same state of the library.
     """
 
-    snapshot: Snapshot
+    snapshot: ReadTransaction
     opened: OpenIndex | None
     trouble: SubspaceError | None = None
     remember: Callable[[str, Callable[[], Any]], Any] = lambda _name, work: work()
@@ -174,7 +174,7 @@ class OpenIndexes:
                     return
             failed = entry.folder
 
-    def _remember(self, snapshot: Snapshot, name: str, work: Callable[[], Any]) -> Any:
+    def _remember(self, snapshot: ReadTransaction, name: str, work: Callable[[], Any]) -> Any:
         """Do what takes long where documents are very many: once for each state of the library."""
         state = snapshot.state()
         known, found = self._known
@@ -186,7 +186,7 @@ class OpenIndexes:
         return result
 
     def _open(
-        self, snapshot: Snapshot, entry: IndexEntry | None
+        self, snapshot: ReadTransaction, entry: IndexEntry | None
     ) -> tuple[OpenIndex | None, SubspaceError | None]:
         if entry is None:
             return None, None
@@ -227,7 +227,7 @@ class OpenIndexes:
             place.fetched(snapshot, entry)
 
 
-def entry_named(snapshot: Snapshot, name: str) -> IndexEntry | None:
+def entry_named(snapshot: ReadTransaction, name: str) -> IndexEntry | None:
     """Return what the library says of an index; None if it has no default one.
 
     Raises

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from lpisearch.index.format import Manifest
     from lpisearch.location import Place
     from lpisearch.storage.metadata import IndexEntry
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
 
-def index_summaries(library: Place, snapshot: Snapshot) -> list[dict[str, Any]]:
+def index_summaries(library: Place, snapshot: ReadTransaction) -> list[dict[str, Any]]:
     """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
     return [_summary(library, snapshot, entry) for entry in snapshot.indexes.entries()]
 
 
-def index_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
+def index_findings(library: Place, snapshot: ReadTransaction) -> list[Finding]:
     """Check that the arrays of each index are as they were written."""
     from lpisearch.index.format import open_folder
 
@@ -52,7 +52,7 @@ def index_findings(library: Place, snapshot: Snapshot) -> list[Finding]:
     return findings
 
 
-def _summary(library: Place, snapshot: Snapshot, entry: IndexEntry) -> dict[str, Any]:
+def _summary(library: Place, snapshot: ReadTransaction, entry: IndexEntry) -> dict[str, Any]:
     from lpisearch.index.format import Manifest, check_sizes
 
     place = IndexPlace.of(library, snapshot)
@@ -117,7 +117,7 @@ def _why_passages(manifest: Manifest, folder: Path) -> str:
     return f"it cannot search within long documents ({long:,}) by page or section"
 
 
-def _is_current(snapshot: Snapshot, entry: IndexEntry) -> bool:
+def _is_current(snapshot: ReadTransaction, entry: IndexEntry) -> bool:
     """Whether the index covers the documents exactly as they are."""
     return snapshot.corpus.fingerprint(entry.spec.where) == entry.fingerprint
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lpisearch.index.format import Manifest
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.spans import Span
     from lpisearch.text.tokeniser import Tokeniser
 
@@ -318,7 +318,7 @@ def passage_arrays(names: Iterable[str]) -> set[str]:
 
 
 def cut_documents(
-    snapshot: Snapshot,
+    snapshot: ReadTransaction,
     tokeniser: Tokeniser,
     places: Mapping[int, int],
     on_step: Callable[[int, int], None] = lambda _done, _total: None,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import Passages, SubspaceIndex
     from lpisearch.location import Place
     from lpisearch.storage.metadata import IndexEntry
-    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.storage.store import ReadTransaction, Store
     from lpisearch.text.vocabulary import Vocabulary
 
     Whole = NDArray[np.int64]
@@ -166,7 +166,7 @@ def _with_documents(
 
 
 def _passages(
-    before: SubspaceIndex, now: SubspaceIndex, fresh: set[int], snapshot: Snapshot
+    before: SubspaceIndex, now: SubspaceIndex, fresh: set[int], snapshot: ReadTransaction
 ) -> Passages | None:
     """Return the passages of the documents as they are now; those of fresh ones are placed.
 

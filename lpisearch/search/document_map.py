@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lpisearch.index.session import Session
     from lpisearch.options import TopicOptions
     from lpisearch.search.topics import Clusters
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
     Floats = NDArray[np.floating[Any]]
 
@@ -105,7 +105,7 @@ def _fingerprint(projection: str, seed: int, vectors: Floats, topics: NDArray[np
     return digest.hexdigest()
 
 
-def _titles(snapshot: Snapshot, rows: list[int]) -> dict[int, str]:
+def _titles(snapshot: ReadTransaction, rows: list[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for start in range(0, len(rows), _BLOCK):
         details = snapshot.documents.details(rows[start : start + _BLOCK], 0)

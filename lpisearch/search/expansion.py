@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lpisearch.search.engine import Engine
     from lpisearch.search.parser import ParsedQuery
     from lpisearch.search.query import Question
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
 
 
@@ -273,7 +273,7 @@ _TOLD = 3
 
 
 def suggest(
-    snapshot: Snapshot, tokeniser: Tokeniser, source: WordSource, typed: Iterable[str]
+    snapshot: ReadTransaction, tokeniser: Tokeniser, source: WordSource, typed: Iterable[str]
 ) -> tuple[Suggestion, ...]:
     """Return for each word the nearest that documents have, best first; maybe none."""
     suggestions = []
@@ -298,7 +298,7 @@ def suggest(
 
 
 def _as_written(
-    snapshot: Snapshot, tokeniser: Tokeniser, rows: Sequence[int], term: str, word: str
+    snapshot: ReadTransaction, tokeniser: Tokeniser, rows: Sequence[int], term: str, word: str
 ) -> tuple[str, int]:
     """Return how documents write a term, as nearly as possible like a word, and how near."""
     forms: Counter[str] = Counter()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
 
 MOST_VALUES = 100
@@ -76,7 +76,7 @@ class FacetColumns:
     dates: _Coded
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> FacetColumns:
+    def of(cls, snapshot: ReadTransaction) -> FacetColumns:
         """Read them."""
         traits = snapshot.documents.traits()
         numbers, splits, dates, paths, formats = (
@@ -167,7 +167,7 @@ class OpenFacets:
         self._lock = Lock()
         self._made: FacetColumns | None = None
 
-    def of(self, snapshot: Snapshot) -> FacetColumns:
+    def of(self, snapshot: ReadTransaction) -> FacetColumns:
         """Return the columns of a snapshot."""
         made, state = self._made, snapshot.state()
         if made is not None and made.state == state:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lpisearch.options import SearchOptions
     from lpisearch.search.query import Request
     from lpisearch.search.searcher import View
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
 
 CHANGED = Message(
@@ -64,7 +64,7 @@ def about_unknown(suggestions: Sequence[Suggestion]) -> str:
     return f"Not in any document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
 
 
-def why_none(snapshot: Snapshot, options: SearchOptions) -> str:
+def why_none(snapshot: ReadTransaction, options: SearchOptions) -> str:
     """Say why an answer has no hits, where the filters leave no document; or ""."""
     from lpisearch.model.documents import Filter, as_conditions, read_conditions
 
@@ -144,7 +144,7 @@ def _anew(_name: str, counts: Callable[[], dict[str, int]]) -> dict[str, int]:
 
 
 def check_labels(
-    snapshot: Snapshot,
+    snapshot: ReadTransaction,
     where: Filter,
     remember: Callable[[str, Callable[[], dict[str, int]]], dict[str, int]] = _anew,
 ) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lpisearch.search.query import Request
     from lpisearch.search.ranking import Ranking
     from lpisearch.search.searcher import View
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
     Span = tuple[int, int]
 
@@ -229,7 +229,7 @@ _READ_CHARACTERS = 8000
 
 def written_forms(
     index: SubspaceIndex,
-    snapshot: Snapshot,
+    snapshot: ReadTransaction,
     stems: Iterable[str],
     cosines: NDArray[np.float64] | None = None,
 ) -> dict[str, str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lpisearch.search.expansion import WordSource
     from lpisearch.search.parser import ParsedQuery, Phrase
     from lpisearch.search.searcher import View
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
 
 
@@ -268,7 +268,7 @@ class Words:
 class _Finder:
     """Finds what has a phrase, of the documents that are still in question."""
 
-    snapshot: Snapshot
+    snapshot: ReadTransaction
     words: Words
     found: Demanded
 
@@ -350,7 +350,7 @@ def _title_counter(phrase: Phrase, words: Words) -> Callable[[str], int]:
     return count
 
 
-def _first(snapshot: Snapshot, phrase: Phrase, candidates: Collection[int]) -> set[int]:
+def _first(snapshot: ReadTransaction, phrase: Phrase, candidates: Collection[int]) -> set[int]:
     scores = dict(snapshot.lexical.bm25(phrase.tokens)) if phrase.tokens else {}
     ranked = sorted(candidates, key=lambda row: (-scores.get(row, 0.0), row))
     return set(ranked[:MOST_READ])

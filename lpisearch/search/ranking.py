@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lpisearch.options import SearchOptions
     from lpisearch.search.engine import Engine
     from lpisearch.search.query import Question, Request
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
     Chosen = dict[int, Details | None]
 
@@ -81,7 +81,7 @@ def by_scores(engine: Engine, units: Scores, request: Request, by: str) -> Ranki
     return Ranking(engine.rows, scores, places, engine.hashes, engine.places)
 
 
-def by_table(snapshot: Snapshot, request: Request) -> Ranking:
+def by_table(snapshot: ReadTransaction, request: Request) -> Ranking:
     """Rank by SQLite's own full-text index: it knows only the documents with a word."""
     tokens = request.tokens if request.in_table is None else request.in_table
     found = snapshot.lexical.bm25(tokens, request.allowed) if tokens else []
@@ -217,7 +217,7 @@ _KEYS: dict[str, Callable[[Details], str]] = {
 
 
 def select_sorted(
-    snapshot: Snapshot, ranking: Ranking, options: SearchOptions
+    snapshot: ReadTransaction, ranking: Ranking, options: SearchOptions
 ) -> tuple[Chosen, int]:
     """Choose the documents to show, as `select` does, in the order that is asked for.
 
@@ -249,7 +249,9 @@ _READ_AT_ONCE = 50  # up to so many documents are read with their texts as they 
 _TEXT = 200_000  # characters that are compared, and looked through for a passage
 
 
-def select(snapshot: Snapshot, ranking: Ranking, options: SearchOptions) -> tuple[Chosen, int]:
+def select(
+    snapshot: ReadTransaction, ranking: Ranking, options: SearchOptions
+) -> tuple[Chosen, int]:
     """Choose the documents to show: the best that are still what they were, and not too alike.
 
     Returns
@@ -268,7 +270,7 @@ def select(snapshot: Snapshot, ranking: Ranking, options: SearchOptions) -> tupl
 
 
 def as_hits(
-    snapshot: Snapshot,
+    snapshot: ReadTransaction,
     ranking: Ranking,
     chosen: Mapping[int, Details | None],
     options: SearchOptions,
@@ -315,7 +317,7 @@ def as_hits(
 
 
 def _select(
-    snapshot: Snapshot, ranking: Ranking, options: SearchOptions, wanted: int, count: int
+    snapshot: ReadTransaction, ranking: Ranking, options: SearchOptions, wanted: int, count: int
 ) -> tuple[Chosen, int]:
     def ranks_of_ids(places: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = ranking.rows[places].tolist()
@@ -340,7 +342,7 @@ def _select(
 
 
 def _details(
-    snapshot: Snapshot, ranking: Ranking, places: list[int], *, with_text: bool
+    snapshot: ReadTransaction, ranking: Ranking, places: list[int], *, with_text: bool
 ) -> Iterator[tuple[int, Details | None]]:
     """Yield each place with its document, or None if that is gone or has changed."""
     for start in range(0, len(places), _AT_ONCE):

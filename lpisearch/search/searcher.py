@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from lpisearch.numeric.packed_rows import PackedRows
     from lpisearch.search.query import Request
     from lpisearch.search.ranking import Ranking
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
 
 
@@ -328,7 +328,7 @@ class View:
     columns: OpenFacets
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ReadTransaction:
         """The documents."""
         return self.reading.snapshot
 
@@ -505,7 +505,7 @@ class Batch:
         return [pair for pair in pairs if least is None or pair[1] >= least]
 
 
-def _changed(snapshot: Snapshot, engine: Engine) -> frozenset[int]:
+def _changed(snapshot: ReadTransaction, engine: Engine) -> frozenset[int]:
     """Return the keys of documents that are no longer as they were indexed."""
     now = snapshot.corpus.content_hashes(Filter())
     hashes = engine.index.content_hashes

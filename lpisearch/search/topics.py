@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details
     from lpisearch.numeric.packed_rows import PackedRows
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
 
     Floats = NDArray[np.floating[Any]]
@@ -147,7 +147,7 @@ def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
 
 
 def _typical(
-    index: SubspaceIndex, clustering: Clusters, snapshot: Snapshot, count: int
+    index: SubspaceIndex, clustering: Clusters, snapshot: ReadTransaction, count: int
 ) -> list[list[tuple[Details, float]]]:
     """Read the documents nearest to each centre, those that are still there."""
     nearest = typical_documents(index.places, clustering, count)

@@ -2,7 +2,7 @@
 
 A store holds one library: documents with labels and tokens, the files they came from, the
 register of its indexes, and settings. What may be asked of it is in `storage/sql/`: `Store`,
-`Snapshot` and `Transaction`, which `storage/sqlite/` and `storage/postgresql/` complete;
+`ReadTransaction` and `Transaction`, which `storage/sqlite/` and `storage/postgresql/` complete;
 `tests/contracts/stores/` holds both to this:
 
 * **A snapshot sees one unchanging state**, that of its first question, whatever is written

@@ -1,4 +1,4 @@
-"""Store, Snapshot, Transaction.
+"""Store, ReadTransaction, Transaction.
 
 Each part is loaded when it is first asked for: a listing does not wait for what a search needs.
 """
@@ -68,7 +68,7 @@ class Store(ABC):
     def __init__(
         self,
         database: Database,
-        snapshot: Callable[[Connection], Snapshot],
+        snapshot: Callable[[Connection], ReadTransaction],
         transaction: Callable[[Connection], Transaction],
     ) -> None:
         self.writable = database.writable
@@ -89,7 +89,7 @@ class Store(ABC):
         """Return what it takes on the disk."""
 
     @contextmanager
-    def reading(self) -> Iterator[Snapshot]:
+    def reading(self) -> Iterator[ReadTransaction]:
         """Give a view of one unchanging state."""
         with self._database.reading() as connection:
             yield self._snapshot(connection)
@@ -108,8 +108,8 @@ class Store(ABC):
             yield self._transaction(connection)
 
 
-class Snapshot(ABC):
-    """One unchanging state of a library; its room adds the lexical index."""
+class ReadTransaction(ABC):
+    """One unchanging state of a library; subclasses add the lexical index."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -183,7 +183,7 @@ class Snapshot(ABC):
         return tables.revision(self._connection)
 
 
-class Transaction(Snapshot):
+class Transaction(ReadTransaction):
     """Changes that are kept together, or not at all; its room adds documents and health."""
 
     @property

@@ -20,7 +20,7 @@ from lpisearch.storage.metadata import SQLSettings, SQLSources
 from lpisearch.storage.postgres import schema
 from lpisearch.storage.postgres.database import copy_rows, marked
 from lpisearch.storage.postgres.fulltext import as_vector
-from lpisearch.storage.store import Snapshot, Store, Transaction
+from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lpisearch.storage.postgres.pgvector import ExportedVectors
 
 
-class PostgreSQLSnapshot(Snapshot):
+class PostgreSQLReadTransaction(ReadTransaction):
     """One unchanging state of a library."""
 
     @cached_property
@@ -68,7 +68,7 @@ class PostgreSQLSnapshot(Snapshot):
         return marked(self._connection)
 
 
-class PostgreSQLTransaction(Transaction, PostgreSQLSnapshot):
+class PostgreSQLTransaction(Transaction, PostgreSQLReadTransaction):
     """Changes that are kept together."""
 
     @cached_property
@@ -94,7 +94,7 @@ class PostgreSQLStore(Store):
     path: Address
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, PostgreSQLSnapshot, PostgreSQLTransaction)
+        super().__init__(database, PostgreSQLReadTransaction, PostgreSQLTransaction)
         self.path = database.place
 
     @classmethod

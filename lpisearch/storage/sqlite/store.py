@@ -20,7 +20,7 @@ from lpisearch.storage.integrity import MEND, SCHEMA, columns_of, damaged, seal,
 from lpisearch.storage.metadata import SQLSettings, SQLSources
 from lpisearch.storage.sqlite import fulltext, schema
 from lpisearch.storage.sqlite.database import UNREADABLE, Database, marked
-from lpisearch.storage.store import Snapshot, Store, Transaction
+from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import SOURCES
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lpisearch.storage.sqlite.fulltext import SQLiteLexical
 
 
-class SQLiteSnapshot(Snapshot):
+class SQLiteReadTransaction(ReadTransaction):
     """One unchanging state of a library."""
 
     @cached_property
@@ -47,7 +47,7 @@ class SQLiteSnapshot(Snapshot):
         return str(marked(self._connection))
 
 
-class SQLiteTransaction(Transaction, SQLiteSnapshot):
+class SQLiteTransaction(Transaction, SQLiteReadTransaction):
     """Changes that are kept together."""
 
     @cached_property
@@ -67,7 +67,7 @@ class SQLiteStore(Store):
     path: Path
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, SQLiteSnapshot, SQLiteTransaction)
+        super().__init__(database, SQLiteReadTransaction, SQLiteTransaction)
         self.path = database.path
 
     @classmethod

@@ -13,7 +13,7 @@ from lpisearch.model.documents import Filter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.storage.store import ReadTransaction, Store
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ BREAD, SHIPS, FISH, EMPTY = 1, 2, 3, 4
 
 
 @pytest.fixture
-def snapshot(store: Store, fill: Callable[..., None]) -> Iterator[Snapshot]:
+def snapshot(store: Store, fill: Callable[..., None]) -> Iterator[ReadTransaction]:
     """Give a library of four documents, whose keys are 1 to 4."""
     fill(store, RECORDS)
     with store.reading() as snapshot:
         yield snapshot
 
 
-def test_nothing_asked(snapshot: Snapshot) -> None:
+def test_nothing_asked(snapshot: ReadTransaction) -> None:
     """Without any condition there is no set, which is not the same as an empty one."""
     assert snapshot.lexical.allowed(Filter()) is None
     assert snapshot.lexical.allowed(Filter(), Asked(((),), ((),))) is None
@@ -108,13 +108,13 @@ def test_nothing_asked(snapshot: Snapshot) -> None:
     ],
     ids=str,
 )
-def test_filters(snapshot: Snapshot, where: Filter, rows: set[int]) -> None:
+def test_filters(snapshot: ReadTransaction, where: Filter, rows: set[int]) -> None:
     """Each condition keeps the documents that pass it, and all conditions must hold."""
     assert snapshot.lexical.allowed(where) == rows
 
 
 @pytest.mark.parametrize("date", ["yesterday", "24", "2024-13", "2024-5", "2024-05-32", "2024-"])
-def test_what_is_no_date_is_refused(snapshot: Snapshot, date: str) -> None:
+def test_what_is_no_date_is_refused(snapshot: ReadTransaction, date: str) -> None:
     """A date that would pass or refuse documents at random is stated as an error."""
     with pytest.raises(BadOption, match=f"since: “{date}” is not a date"):
         snapshot.lexical.allowed(Filter(since=date))
@@ -136,19 +136,19 @@ def test_what_is_no_date_is_refused(snapshot: Snapshot, date: str) -> None:
         (Asked((("deep", "sea"),)), set()),
     ],
 )
-def test_phrases_and_exclusions(snapshot: Snapshot, asked: Asked, rows: set[int]) -> None:
+def test_phrases_and_exclusions(snapshot: ReadTransaction, asked: Asked, rows: set[int]) -> None:
     """Every phrase must occur, and no excluded one may."""
     assert snapshot.lexical.allowed(Filter(), asked) == rows
 
 
-def test_demands_and_filters_together(snapshot: Snapshot) -> None:
+def test_demands_and_filters_together(snapshot: ReadTransaction) -> None:
     """A document must pass the filter and meet the demands."""
     asked = Asked((("bread",),), (("yeast",),))
     assert snapshot.lexical.allowed(Filter(labels=("food",)), asked) == {FISH}
     assert snapshot.lexical.allowed(Filter(labels=("none",)), asked) == set()
 
 
-def test_many_exclusions(snapshot: Snapshot) -> None:
+def test_many_exclusions(snapshot: ReadTransaction) -> None:
     """More exclusions than one expression holds are all heeded."""
     words = tuple((f"w{number}",) for number in range(1000))
     assert snapshot.lexical.allowed(Filter(), Asked((), (*words, ("ship",)))) == {
@@ -158,7 +158,7 @@ def test_many_exclusions(snapshot: Snapshot) -> None:
     }
 
 
-def test_details(snapshot: Snapshot) -> None:
+def test_details(snapshot: ReadTransaction) -> None:
     """What is shown of each row, with labels in their order; an unknown row is left out."""
     found = snapshot.documents.details([FISH, EMPTY, 99])
     assert found.keys() == {FISH, EMPTY}
@@ -171,14 +171,14 @@ def test_details(snapshot: Snapshot) -> None:
     assert found[EMPTY].labels == ()
 
 
-def test_details_of_part_of_the_text(snapshot: Snapshot) -> None:
+def test_details_of_part_of_the_text(snapshot: ReadTransaction) -> None:
     """Only as much of a text is read as is asked for, and none at 0."""
     assert snapshot.documents.details([BREAD], characters=6)[BREAD].text == "Baking"
     assert snapshot.documents.details([BREAD], characters=0)[BREAD].text == ""
     assert snapshot.documents.details(list(range(2000)))[BREAD].id == "bread"
 
 
-def test_known_labels(snapshot: Snapshot) -> None:
+def test_known_labels(snapshot: ReadTransaction) -> None:
     """Every label is named once, in order."""
     assert snapshot.labels.names() == ["food", "home", "sea"]
 
@@ -196,7 +196,7 @@ def test_a_phrase_of_any_length_is_looked_for_whole(
         assert snapshot.lexical.allowed(Filter(), Asked((), (whole,))) == {2}
 
 
-def test_candidates_have_any_of_the_tokens(snapshot: Snapshot) -> None:
+def test_candidates_have_any_of_the_tokens(snapshot: ReadTransaction) -> None:
     """Documents with a token come in the order of keys; more tokens, a higher score."""
     found = snapshot.lexical.bm25(["bread", "blue"])
     assert [key for key, _ in found] == [BREAD, SHIPS, FISH]
@@ -207,14 +207,14 @@ def test_candidates_have_any_of_the_tokens(snapshot: Snapshot) -> None:
     assert snapshot.lexical.bm25(["unknown"]) == []
 
 
-def test_a_token_given_twice_counts_twice(snapshot: Snapshot) -> None:
+def test_a_token_given_twice_counts_twice(snapshot: ReadTransaction) -> None:
     """Scores add up over tokens, whatever their number."""
     single = dict(snapshot.lexical.bm25(["bread"]))
     many = dict(snapshot.lexical.bm25(["bread"] * 200))
     assert many == pytest.approx({key: 200 * score for key, score in single.items()})
 
 
-def test_only_allowed_documents_are_candidates(snapshot: Snapshot) -> None:
+def test_only_allowed_documents_are_candidates(snapshot: ReadTransaction) -> None:
     """Only allowed keys are given, with the scores that they have among all."""
     scores = dict(snapshot.lexical.bm25(["bread", "blue"]))
     allowed = {FISH, EMPTY, 99}
@@ -223,7 +223,7 @@ def test_only_allowed_documents_are_candidates(snapshot: Snapshot) -> None:
     assert snapshot.lexical.bm25(["bread", "blue"], set()) == []
 
 
-def test_terms_are_counted_by_their_documents(snapshot: Snapshot) -> None:
+def test_terms_are_counted_by_their_documents(snapshot: ReadTransaction) -> None:
     """A term counts where it occurs in so many documents at least."""
     tokens = snapshot.corpus.tokens(snapshot.documents.keys())
     every = {token for joined in tokens for token in joined.split()}
@@ -236,7 +236,7 @@ def test_terms_are_counted_by_their_documents(snapshot: Snapshot) -> None:
 @pytest.mark.parametrize(
     "word", ["AND", "NEAR(bread blue)", "bre*", "blue OR bread", "-blue bread", "'", ""]
 )
-def test_no_sign_in_a_token_means_anything(snapshot: Snapshot, word: str) -> None:
+def test_no_sign_in_a_token_means_anything(snapshot: ReadTransaction, word: str) -> None:
     """Operators, quotes and prefixes are looked for as tokens, and found nowhere."""
     assert snapshot.lexical.bm25([word]) == []
     assert snapshot.lexical.allowed(Filter(), Asked(((word,),))) == set()

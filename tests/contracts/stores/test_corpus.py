@@ -10,7 +10,7 @@ from lpisearch.storage.integrity import fingerprint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.storage.store import ReadTransaction, Store
 
 
 EVERY = Filter()
@@ -19,14 +19,14 @@ EVERY = Filter()
 @pytest.fixture
 def snapshot(
     store: Store, fill: Callable[..., None], records: list[dict[str, Any]]
-) -> Iterator[Snapshot]:
+) -> Iterator[ReadTransaction]:
     """Give the library of 40 records."""
     fill(store, records)
     with store.reading() as snapshot:
         yield snapshot
 
 
-def test_every_document_is_in_one_shard(snapshot: Snapshot) -> None:
+def test_every_document_is_in_one_shard(snapshot: ReadTransaction) -> None:
     """Shards have keys in order, each with its content hash and its tokens."""
     shards = list(snapshot.corpus.shards(EVERY))
     keys = [key for shard in shards for key in shard.keys]
@@ -36,7 +36,7 @@ def test_every_document_is_in_one_shard(snapshot: Snapshot) -> None:
     assert [tokens for shard in shards for tokens in shard.tokens] == snapshot.corpus.tokens(keys)
 
 
-def test_tokens_of_some_documents(snapshot: Snapshot) -> None:
+def test_tokens_of_some_documents(snapshot: ReadTransaction) -> None:
     """They come in the order asked for, however many there are; lost ones are empty."""
     keys = snapshot.documents.keys()
     tokens = dict(zip(keys, snapshot.corpus.tokens(keys), strict=True))
@@ -56,7 +56,7 @@ def test_tokens_of_some_documents(snapshot: Snapshot) -> None:
     ],
 )
 def test_a_filter_means_the_same_everywhere(
-    snapshot: Snapshot, wanted: Filter, number: int
+    snapshot: ReadTransaction, wanted: Filter, number: int
 ) -> None:
     """Tokens, hashes, labels, splits and sizes are of the same documents."""
     rows = list(snapshot.corpus.content_hashes(wanted))
@@ -73,7 +73,7 @@ def test_a_filter_means_the_same_everywhere(
     assert in_longest == longest * lengths.count(longest)
 
 
-def test_a_fingerprint_is_of_keys_and_contents(snapshot: Snapshot) -> None:
+def test_a_fingerprint_is_of_keys_and_contents(snapshot: ReadTransaction) -> None:
     """It changes with any document, and not with the way in which they are given."""
     hashes = snapshot.corpus.content_hashes(EVERY)
     print_ = fingerprint(hashes)

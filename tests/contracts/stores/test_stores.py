@@ -1,4 +1,4 @@
-"""Snapshots, transactions and the smaller parts of a store."""
+"""Read transactions, transactions and the smaller parts of a store."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.location import Place
-    from lpisearch.storage.store import Snapshot, Store
+    from lpisearch.storage.store import ReadTransaction, Store
 
 EVERY = Filter()
 NOW = "2026-01-01T00:00:00+00:00"
 
 
-def _ids(snapshot: Snapshot) -> list[str]:
+def _ids(snapshot: ReadTransaction) -> list[str]:
     return list(snapshot.documents.ids().values())
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from lpisearch.storage.store import Snapshot
+    from lpisearch.storage.store import ReadTransaction
 
 SIGNS = "\"'*^:+-(){}.,\\\0 \n\ud800\udfff\u00e9\u0301\U0001f600aAbB1"
 any_text = st.text(st.one_of(st.sampled_from(SIGNS), st.characters(codec=None)), max_size=8)
@@ -25,7 +25,7 @@ few_words = st.lists(st.sampled_from(["a", "b", "ab", "é"]), max_size=6)
 
 
 @pytest.fixture
-def snapshot(shelf: Path) -> Iterator[Snapshot]:
+def snapshot(shelf: Path) -> Iterator[ReadTransaction]:
     """Give a library of 40 documents on four topics."""
     with open_store(shelf) as store, store.reading() as snapshot:
         yield snapshot
@@ -83,7 +83,7 @@ def test_no_sign_of_fts5_means_anything(word: str) -> None:
     assert found == expected.get(word, [])
 
 
-def test_bm25_is_that_of_fts5_turned(snapshot: Snapshot, sql: Callable[..., Any]) -> None:
+def test_bm25_is_that_of_fts5_turned(snapshot: ReadTransaction, sql: Callable[..., Any]) -> None:
     """All documents with any of the tokens have their score, the higher the better."""
     assert snapshot.lexical.bm25(["bread", "garden"]) == sql(
         "SELECT rowid, -bm25(documents_fts) FROM documents_fts WHERE documents_fts MATCH ?",
@@ -91,7 +91,7 @@ def test_bm25_is_that_of_fts5_turned(snapshot: Snapshot, sql: Callable[..., Any]
     )
 
 
-def test_bm25_adds_up(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bm25_adds_up(snapshot: ReadTransaction, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokens spread over several expressions give the scores of one."""
     tokens = ["bread", "garden", "bread", "letter", "tide"]
     together = snapshot.lexical.bm25(tokens)
