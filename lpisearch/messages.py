@@ -76,7 +76,7 @@ class Message(str):
         made.parts = flat
         return made
 
-    def said(self, word: Callable[[Option | Call], str]) -> str:
+    def render(self, word: Callable[[Option | Call], str]) -> str:
         """Return the text with options and calls as a face words them."""
         return "".join(part if isinstance(part, str) else word(part) for part in self.parts)
 

@@ -99,7 +99,7 @@ def _stated(ctx: Any = None) -> Iterator[None]:
 
 
 def _end(error: BaseException, ctx: Any) -> NoReturn:
-    from lpisearch.cli.output import spoken
+    from lpisearch.cli.output import render_message
 
     known = stated(error, verb_under_way(ctx))
     if known is None:
@@ -110,7 +110,7 @@ def _end(error: BaseException, ctx: Any) -> NoReturn:
         raise SystemExit(UNEXPECTED) from None
     if isinstance(known, BadOption) and ctx is not None:
         explain_refusal(known, ctx)
-    note(f"Error: {_short(spoken(known.message))}")
+    note(f"Error: {_short(render_message(known.message))}")
     raise SystemExit(known.exit_status) from None
 
 

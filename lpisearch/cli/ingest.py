@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from lpisearch.cli.output import Json, note, print_json, print_table, say, spoken
+from lpisearch.cli.output import Json, note, print_json, print_table, render_message, say
 from lpisearch.cli.progress import progress_bar
 from lpisearch.errors import LibraryLocked, LibraryUnwritable, NothingThere
 from lpisearch.messages import Message, are, counted
@@ -292,7 +292,7 @@ def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
     """Print a line for each reason, the rarest first: what is frequent is soon known."""
     groups: dict[str, list[Trouble]] = {}
     for trouble in troubles:
-        groups.setdefault(_PARTICULAR.sub("…", spoken(trouble.reason)), []).append(trouble)
+        groups.setdefault(_PARTICULAR.sub("…", render_message(trouble.reason)), []).append(trouble)
     if not groups:
         return
     note("")
@@ -308,7 +308,7 @@ def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
 
 def _reason(kind: str, group: Sequence[Trouble]) -> str:
     """Return a reason as it was given, if it is the same throughout."""
-    given = {spoken(one.reason) for one in group}
+    given = {render_message(one.reason) for one in group}
     return given.pop() if len(given) == 1 else kind
 
 

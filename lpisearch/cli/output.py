@@ -42,14 +42,14 @@ Json = Annotated[
 
 def print_json(value: Any) -> None:
     """Print one JSON value on stdout."""
-    typer.echo(json_text(spoken_value(value), indent=2))
+    typer.echo(json_text(render_messages(value), indent=2))
 
 
 def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = False) -> None:
     """Print a text with its lines; with `aside` on stderr, as all that is not the result."""
     if aside:
         sys.stdout.flush()  # what is said of a result comes after it
-    shown = printable(spoken(text), lines=True)
+    shown = printable(render_message(text), lines=True)
     typer.echo(typer.style(shown, bold=bold, dim=dim) if bold or dim else shown, err=aside)
 
 
@@ -61,7 +61,7 @@ def pass_on(recorded: str) -> None:
 
 def note(message: str) -> None:
     """Say something beside the result; on a terminal lines are broken between words."""
-    say(_wrapped(spoken(message)) if sys.stderr.isatty() else message, aside=True)
+    say(_wrapped(render_message(message)) if sys.stderr.isatty() else message, aside=True)
 
 
 def print_prose(text: str) -> None:
@@ -186,7 +186,7 @@ def _shown(cell: object, *, lines: bool = False) -> str:
 
 
 def _text(cell: object) -> str:
-    return spoken(cell) if isinstance(cell, str) else str(cell)
+    return render_message(cell) if isinstance(cell, str) else str(cell)
 
 
 def _one_line(cell: object) -> str:
@@ -216,19 +216,19 @@ _VERBS = {
 }
 
 
-def spoken(text: str) -> str:
+def render_message(text: str) -> str:
     """Return a text as the command line says it."""
-    return text.said(_word) if isinstance(text, Message) else text
+    return text.render(_word) if isinstance(text, Message) else text
 
 
-def spoken_value(value: Any) -> Any:
+def render_messages(value: Any) -> Any:
     """Return a JSON value with every text in it as the command line says it."""
     if isinstance(value, str):
-        return spoken(value)
+        return render_message(value)
     if isinstance(value, dict):
-        return {name: spoken_value(each) for name, each in value.items()}
+        return {name: render_messages(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [spoken_value(each) for each in value]
+        return [render_messages(each) for each in value]
     return value
 
 

@@ -38,7 +38,7 @@ from lpisearch.cli.arguments import (
 from lpisearch.cli.commands import ExclusionsAsText, is_typed
 from lpisearch.cli.hits import HitFormat, print_answer, print_batch, recall, remember, state_folder
 from lpisearch.cli.open import open_and_say
-from lpisearch.cli.output import OUTPUT, Json, note, pass_on, say, spoken
+from lpisearch.cli.output import OUTPUT, Json, note, pass_on, render_message, say
 from lpisearch.errors import LpiSearchError
 from lpisearch.messages import printable
 
@@ -302,7 +302,7 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except LpiSearchError as error:
-        note(f"Error: {printable(spoken(error.message))}")
+        note(f"Error: {printable(render_message(error.message))}")
 
 
 def paged(show: Callable[[], object]) -> None:

@@ -386,6 +386,6 @@ def _in_words(figure: Figure, series: Series) -> str:
     if series in figure.baselines:
         return f"{printable(series.name)}: {values[0]} throughout"
     points = ", ".join(
-        f"{y} at {printable(figure.said(x))}" for x, y in zip(series.x, values, strict=True)
+        f"{y} at {printable(figure.x_text(x))}" for x, y in zip(series.x, values, strict=True)
     )
     return f"{printable(series.name)}: {points}"

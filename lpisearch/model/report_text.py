@@ -373,7 +373,7 @@ def _points(figure: Figure) -> Sequence[tuple[Series, int]]:
 
 
 def _x(figure: Figure, series: Series, at: int) -> str:
-    return "all" if series in figure.baselines else printable(figure.said(series.x[at]))
+    return "all" if series in figure.baselines else printable(figure.x_text(series.x[at]))
 
 
 def _y(figure: Figure, series: Series, at: int) -> str:

@@ -85,7 +85,7 @@ class Figure:
     log_x: bool = False
     groups: tuple[str, ...] = ()
 
-    def said(self, x: float) -> str:
+    def x_text(self, x: float) -> str:
         """Say in words what an x means."""
         return self.groups[int(x)] if self.groups else f"{float(x):g}"
 

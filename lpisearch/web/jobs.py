@@ -21,7 +21,7 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.files import whole_file
 from lpisearch.location import Address, real_path
 from lpisearch.model.codec import json_text
-from lpisearch.web.problems import Refused, facts_of, spoken, status_of
+from lpisearch.web.problems import Refusal, facts_of, render_message, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -68,12 +68,12 @@ class Jobs:
 
         Raises
         ------
-        Refused
+        Refusal
             Too many wait already, or the server is ending.
         """
         with self._changed:
             if self._closing.is_set() or len(self._waiting[writes]) >= MOST_WAITING:
-                raise Refused(503, "Too many jobs are waiting, or the server is shutting down.")
+                raise Refusal(503, "Too many jobs are waiting, or the server is shutting down.")
             job = Job(secrets.token_hex(8), kind, asked, python=python)
             self._jobs[job.id] = job
             self._waiting[writes].append((job, work))
@@ -97,12 +97,12 @@ class Jobs:
 
         Raises
         ------
-        Refused
+        Refusal
         """
         with self._changed:
             job = self._jobs.get(name)
         if job is None:
-            raise Refused(404, f"No such job: “{name[:100]}”.")
+            raise Refusal(404, f"No such job: “{name[:100]}”.")
         return job
 
     def stop(self, name: str) -> Job:
@@ -184,10 +184,10 @@ class Jobs:
             return {"state": STOPPED}
         except LpiSearchError as error:
             facts = facts_of(error, python=job.python)
-            detail = spoken(error.what, python=job.python)
+            detail = render_message(error.what, python=job.python)
             said = {"status": status_of(error), "detail": detail, **facts}
             return {"state": FAILED, "problem": said}
-        except Refused as error:
+        except Refusal as error:
             return {"state": FAILED, "problem": {"status": error.status, "detail": error.detail}}
         except Exception:  # noqa: BLE001 (a defect ends the job, not the server)
             _LOG.exception("A job of the kind “%s” failed", job.kind)

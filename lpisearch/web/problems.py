@@ -61,7 +61,7 @@ _TITLES = {
 }
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """A request is answered by a problem.
 
     Parameters
@@ -96,7 +96,7 @@ def problem(
 def problem_of(error: LpiSearchError, *, python: bool = False) -> Response:
     """Return what the library refused, with what to do next."""
     more = facts_of(error, python=python)
-    return problem(status_of(error), spoken(error.what, python=python), **more)
+    return problem(status_of(error), render_message(error.what, python=python), **more)
 
 
 def status_of(error: LpiSearchError) -> int:
@@ -109,7 +109,7 @@ def facts_of(error: LpiSearchError, *, python: bool = False) -> dict[str, Any]:
     slug = _CAPITAL.sub("-", type(error).__name__).lower()
     facts: dict[str, Any] = {"type": f"{_KIND}{slug}"}
     if error.next_step:
-        facts["next"] = spoken(error.next_step, python=python)[:_LONGEST]
+        facts["next"] = render_message(error.next_step, python=python)[:_LONGEST]
     named: Sequence[str] = getattr(error, "fields", ())
     return facts | ({"fields": list(named)} if named else {})
 
@@ -129,7 +129,7 @@ _UNEXPECTED = "See the server log and report the error."
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)  # noqa: S101 (as it was registered)
+    assert isinstance(error, Refusal)  # noqa: S101 (as it was registered)
     if request.url.path.startswith(API):
         return problem(error.status, error.detail, **error.more)
     return refusal(request.url.path, error.status, error.detail)
@@ -139,7 +139,7 @@ def _of_library(request: Request, error: Exception) -> Response:
     assert isinstance(error, LpiSearchError)  # noqa: S101 (as it was registered)
     if request.url.path.startswith(API):
         return problem_of(error, python=wants_python(request.headers))
-    return refusal(request.url.path, status_of(error), spoken(error.message))
+    return refusal(request.url.path, status_of(error), render_message(error.message))
 
 
 def _of_http(request: Request, error: Exception) -> Response:
@@ -148,13 +148,13 @@ def _of_http(request: Request, error: Exception) -> Response:
 
 
 HANDLERS: Mapping[type[Exception], ExceptionHandler] = {
-    Refused: _refused,
+    Refusal: _refused,
     LpiSearchError: _of_library,
     HTTPException: _of_http,
 }
 
 
-class Unexpected:
+class ErrorMiddleware:
     """Answers a defect of the program with 500, says nothing of it, and writes it to the log."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -199,19 +199,19 @@ def wants_python(headers: Mapping[str, str]) -> bool:
     return headers.get("prefer", "").strip().lower() == PYTHON
 
 
-def spoken(text: str, *, python: bool = False) -> str:
+def render_message(text: str, *, python: bool = False) -> str:
     """Return a text as the API says it, or as Python does."""
-    return text.said(_word) if isinstance(text, Message) and not python else str(text)
+    return text.render(_word) if isinstance(text, Message) and not python else str(text)
 
 
-def spoken_value(value: Any, *, python: bool = False) -> Any:
+def render_messages(value: Any, *, python: bool = False) -> Any:
     """Return a JSON value with every text in it said so."""
     if isinstance(value, str):
-        return spoken(value, python=python)
+        return render_message(value, python=python)
     if isinstance(value, dict):
-        return {name: spoken_value(each, python=python) for name, each in value.items()}
+        return {name: render_messages(each, python=python) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [spoken_value(each, python=python) for each in value]
+        return [render_messages(each, python=python) for each in value]
     return value
 
 

@@ -38,7 +38,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 
 from lpisearch.options import is_loopback
-from lpisearch.web.problems import API, Refused, refusal
+from lpisearch.web.problems import API, Refusal, refusal
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _signed(state: WebState, visitor: str) -> str:
     return hmac.new(state.secret, said, hashlib.sha256).hexdigest()
 
 
-class OwnWrites:
+class CsrfMiddleware:
     """Refuses writes that other pages make a browser send."""
 
     def __init__(self, app: ASGIApp, state: WebState) -> None:
@@ -169,7 +169,7 @@ _HEADERS = {
 }
 
 
-class SafeHeaders:
+class HeaderMiddleware:
     """Sets the headers on every answer that has not set them itself."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -191,7 +191,7 @@ class SafeHeaders:
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]@/\\?#\s]+)(?::\d{1,5})?", re.ASCII)
 
 
-class KnownHosts:
+class HostMiddleware:
     """Refuses what is asked of another name.
 
     Parameters
@@ -229,7 +229,7 @@ UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/api/v1/similar/file", "/
 _ADDRESSES = 10_000
 
 
-class Load:
+class RateLimitMiddleware:
     """Tells who asks too often, or when too many ask at once, to come again.
 
     Whoever is on this machine may ask as often as he likes: a limit would hit the owner alone.
@@ -275,7 +275,7 @@ class Load:
         return left >= 1
 
 
-class BodySizes:
+class BodyLimitMiddleware:
     """Refuses bodies that are too large, by what they say of themselves and by what comes."""
 
     def __init__(self, app: ASGIApp, limits: ServeLimits) -> None:
@@ -302,7 +302,7 @@ class BodySizes:
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > most:
-                raise Refused(413, said)
+                raise Refusal(413, said)
             return message
 
         async def noticed(message: Message) -> None:
@@ -312,7 +312,7 @@ class BodySizes:
 
         try:
             await self.app(scope, counted, noticed)
-        except Refused as error:
+        except Refusal as error:
             if begun:
                 raise
             await refusal(path, error.status, error.detail)(scope, receive, send)
@@ -324,7 +324,7 @@ _OPEN = (LOGIN, "/static/")
 _BEARER = re.compile(r"bearer +(\S+)\s*", re.ASCII | re.IGNORECASE)
 
 
-class TokenRequired:
+class TokenMiddleware:
     """Refuses what shows no token, where one is set."""
 
     def __init__(self, app: ASGIApp, state: WebState) -> None:
@@ -380,7 +380,7 @@ def is_session(state: WebState, shown: str) -> bool:
 _NUMBER = re.compile(r"[0-9a-f]{32}")
 
 
-class Visitors:
+class VisitorMiddleware:
     """Sets `request.state.visitor`, and the cookie where a page asked for it is HTML."""
 
     def __init__(self, app: ASGIApp) -> None:

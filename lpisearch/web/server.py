@@ -24,15 +24,15 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.messages import system_reason
 from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
-from lpisearch.web.problems import HANDLERS, Unexpected
+from lpisearch.web.problems import HANDLERS, ErrorMiddleware
 from lpisearch.web.security import (
-    BodySizes,
-    KnownHosts,
-    Load,
-    OwnWrites,
-    SafeHeaders,
-    TokenRequired,
-    Visitors,
+    BodyLimitMiddleware,
+    CsrfMiddleware,
+    HeaderMiddleware,
+    HostMiddleware,
+    RateLimitMiddleware,
+    TokenMiddleware,
+    VisitorMiddleware,
 )
 from lpisearch.web.state import WebState
 
@@ -230,14 +230,14 @@ def _passed(state: WebState) -> list[Middleware]:
     """Return what every request passes, the first first."""
     names, limits = (*state.settings.names, state.settings.host), state.settings.limits
     return [
-        Middleware(SafeHeaders),
-        Middleware(Unexpected),
-        Middleware(KnownHosts, names=names),
-        Middleware(Load, limits=limits),
-        Middleware(TokenRequired, state=state),
-        Middleware(BodySizes, limits=limits),
-        Middleware(Visitors),
-        Middleware(OwnWrites, state=state),
+        Middleware(HeaderMiddleware),
+        Middleware(ErrorMiddleware),
+        Middleware(HostMiddleware, names=names),
+        Middleware(RateLimitMiddleware, limits=limits),
+        Middleware(TokenMiddleware, state=state),
+        Middleware(BodyLimitMiddleware, limits=limits),
+        Middleware(VisitorMiddleware),
+        Middleware(CsrfMiddleware, state=state),
     ]
 
 

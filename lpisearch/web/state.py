@@ -28,7 +28,7 @@ MOST_BYTES = 32 * 1024 * 1024
 _LARGEST = 1024 * 1024
 
 
-class SharedLook:
+class CoalescedCall:
     """A look at something that changes, shared by all who ask while one is under way.
 
     Who asks gets what was looked at after he asked, never before: he waits for the next look.
@@ -57,7 +57,7 @@ class SharedLook:
         return await self._look()
 
 
-class KeptAnswers:
+class ResponseCache:
     """Answers by their marks, those that were asked for last; used from the event loop alone.
 
     Parameters
@@ -122,7 +122,7 @@ class WebState:
 
     library: Library
     settings: ServeSettings
-    answers: KeptAnswers = field(default_factory=KeptAnswers)
+    answers: ResponseCache = field(default_factory=ResponseCache)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     @property
@@ -144,9 +144,9 @@ class WebState:
         return await self._marks.get()
 
     @cached_property
-    def _marks(self) -> SharedLook:
+    def _marks(self) -> CoalescedCall:
         limiter = anyio.CapacityLimiter(1)
-        return SharedLook(lambda: run_sync(self.library.state, limiter=limiter))
+        return CoalescedCall(lambda: run_sync(self.library.state, limiter=limiter))
 
     @cached_property
     def _limiter(self) -> anyio.CapacityLimiter:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from lpisearch.files import make_folders, mode_of, whole_file
 from lpisearch.location import Address
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,10 +46,10 @@ def allowed_path(state: WebState, named: str) -> Path:
 
     Raises
     ------
-    Refused
+    Refusal
     """
     if not named or "\0" in named:
-        raise Refused(422, "A path is missing.")
+        raise Refusal(422, "A path is missing.")
     for root in _roots(state):
         try:
             found = (root / named).resolve(strict=True)
@@ -57,7 +57,7 @@ def allowed_path(state: WebState, named: str) -> Path:
             continue
         if found.is_relative_to(root):
             return found
-    raise Refused(403, _FORBIDDEN)
+    raise Refusal(403, _FORBIDDEN)
 
 
 def open_original(state: WebState, path: str) -> BinaryIO:
@@ -67,19 +67,19 @@ def open_original(state: WebState, path: str) -> BinaryIO:
 
     Raises
     ------
-    Refused
+    Refusal
     """
     try:
         real = Path(path).resolve(strict=True)
         below = any(real.is_relative_to(root) for root in _roots(state))
         if not below and not (str(real) == path and state.library.is_source(path)):
-            raise Refused(403, "The original file is outside the allowed folders.")
+            raise Refusal(403, "The original file is outside the allowed folders.")
         descriptor = os.open(real, os.O_RDONLY | _NOT_THROUGH_LINKS)
     except (OSError, ValueError, RuntimeError):
-        raise Refused(404, "The original file no longer exists.") from None
+        raise Refusal(404, "The original file no longer exists.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise Refused(403, "The original is not a regular file.")
+        raise Refusal(403, "The original is not a regular file.")
     return os.fdopen(descriptor, "rb")
 
 
@@ -97,23 +97,23 @@ def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
 
     Raises
     ------
-    Refused
+    Refusal
         Its name leads elsewhere, or is none.
     """
     parts = name.replace("\\", "/").split("/")
     if not 0 < len(parts) <= _DEEPEST or not all(map(_is_plain, parts)):
-        raise Refused(422, "Invalid file name.")
+        raise Refusal(422, "Invalid file name.")
     folder = uploads_folder(state)
     target, mode = folder.joinpath(*parts), mode_of(state.library.path)
     try:
         make_folders(target.parent, mode)
         if not target.parent.resolve().is_relative_to(folder.resolve()):
-            raise Refused(403, _FORBIDDEN)
+            raise Refusal(403, _FORBIDDEN)
         with whole_file(target, mode) as stream:
             for piece in content:
                 stream.write(piece)
     except OSError:
-        raise Refused(507, "The file could not be saved.") from None
+        raise Refusal(507, "The file could not be saved.") from None
     return target
 
 
@@ -142,13 +142,13 @@ def named_file(sent: Path | None, name: str) -> Iterator[Path]:
 
     Raises
     ------
-    Refused
+    Refusal
     """
     plain = PurePosixPath(name.replace("\\", "/")).name
     if sent is None or not plain or plain == ".." or len(plain.encode()) > _LONGEST:
-        raise Refused(422, "name is not the name of a file.")
+        raise Refusal(422, "name is not the name of a file.")
     if not plain.isprintable():
-        raise Refused(422, "name is not the name of a file.")
+        raise Refusal(422, "name is not the name of a file.")
     with tempfile.TemporaryDirectory(prefix="lpisearch-file-") as folder:
         target = Path(folder) / plain
         shutil.copyfile(sent, target)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.cli.output import spoken, spoken_value
+from lpisearch.cli.output import render_message, render_messages
 from lpisearch.errors import BadOption, IndexNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, as_plain, call, from_plain
 from lpisearch.model.documents import Filter
@@ -57,23 +57,25 @@ def test_each_face_has_its_words(part: Option | Call, python: str, typed: str) -
     """A message is Python's text as a string, and what is typed for the command line."""
     message = Message("before ", part, ", after")
     assert message == f"before {python}, after"
-    assert spoken(message) == f"before {typed}, after"
+    assert render_message(message) == f"before {typed}, after"
 
 
 def test_messages_within_messages_keep_their_parts() -> None:
     """Joining, copying and a way through JSON lose nothing."""
     message = Message("a ", Message("b ", call("index")), Message(Option("dims"), "."))
-    assert spoken(message) == "a b lpisearch index--dims."
-    assert spoken(copy.deepcopy(message)) == spoken(message)
+    assert render_message(message) == "a b lpisearch index--dims."
+    assert render_message(copy.deepcopy(message)) == render_message(message)
     fields = Message("raise it with ", Option("max_document_bytes"), ")")
-    assert spoken(from_plain(json.loads(json.dumps(as_plain(fields))))) == spoken(fields)
-    assert spoken(from_plain(as_plain("plain"))) == "plain"
+    assert render_message(from_plain(json.loads(json.dumps(as_plain(fields))))) == render_message(
+        fields
+    )
+    assert render_message(from_plain(as_plain("plain"))) == "plain"
 
 
 def test_values_of_json_are_said_whole() -> None:
     """Wherever a message lies within a JSON value, it is said in the face's words."""
     value = {"notes": (call("index"), "plain"), "number": 3, "inner": [{"next": call("status")}]}
-    assert spoken_value(value) == {
+    assert render_messages(value) == {
         "notes": ["lpisearch index", "plain"],
         "number": 3,
         "inner": [{"next": "lpisearch status"}],
@@ -104,13 +106,13 @@ def test_values_of_json_are_said_whole() -> None:
 def test_errors(error: LpiSearchError, python: str, typed: str) -> None:
     """An error names the field and the call; each face says them in its words."""
     assert str(error) == python
-    assert spoken(error.message) == typed
+    assert render_message(error.message) == typed
 
 
 def test_an_error_that_names_several_calls(tmp_path: Path) -> None:
     """Every call of a next step is said in the words of the face."""
     error = LibraryNotFound(tmp_path)
-    assert spoken(error.next_step) == (
+    assert render_message(error.next_step) == (
         "lpisearch ingest PATH creates one; to use another: lpisearch --db FILE …, "
         "LPISEARCH_DB=FILE, or for all folders lpisearch config set library FILE"
     )

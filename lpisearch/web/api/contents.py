@@ -20,14 +20,14 @@ from lpisearch.model.codec import (
 )
 from lpisearch.options import IndexOptions
 from lpisearch.web.api.endpoint import FILTER, INDEX, LISTING, Endpoint, Param, filter_of
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import open_original, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.model.documents import Filter
-    from lpisearch.web.api.endpoint import Asked
+    from lpisearch.web.api.endpoint import ApiRequest
 
 
 _ID = Param("id", "Document id or path", in_path=True)
@@ -39,7 +39,7 @@ _PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True, slots=True)
-class ToLabel:
+class LabelRequest:
     """Documents, by name or by a filter, and what labels to give them and to take away."""
 
     documents: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class ToLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectionRequest:
     """Documents, by name or by a filter; all, if neither is given."""
 
     documents: tuple[str, ...] = ()
@@ -57,58 +57,58 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class ToPlan:
+class PlanRequest:
     """What is to be built."""
 
     options: IndexOptions = field(default_factory=IndexOptions)
 
 
-def documents(asked: Asked) -> dict[str, Any]:
+def documents(request: ApiRequest) -> dict[str, Any]:
     """List documents."""
-    values = asked.values
+    values = request.values
     page = {"limit": values["limit"], "offset": values["offset"], "sort": values["sort"]}
-    found, total = asked.library.listing(filter_of(values), **page)
+    found, total = request.library.listing(filter_of(values), **page)
     return {"documents": [entry_record(entry) for entry in found], "total": total}
 
 
-def document(asked: Asked) -> dict[str, Any]:
+def document(request: ApiRequest) -> dict[str, Any]:
     """Show one document."""
-    return document_record(asked.library.document(asked.values["id"]))
+    return document_record(request.library.document(request.values["id"]))
 
 
-def delete_document(asked: Asked) -> dict[str, Any]:
+def delete_document(request: ApiRequest) -> dict[str, Any]:
     """Remove one document."""
-    return {"removed": asked.library.delete(asked.values["id"])}
+    return {"removed": request.library.delete(request.values["id"])}
 
 
-def delete_documents(asked: Asked) -> dict[str, Any]:
+def delete_documents(request: ApiRequest) -> dict[str, Any]:
     """Remove documents."""
-    return {"removed": asked.library.delete(*asked.values["id"])}
+    return {"removed": request.library.delete(*request.values["id"])}
 
 
-def export(asked: Asked) -> StreamingResponse:
+def export(request: ApiRequest) -> StreamingResponse:
     """Give whole documents, a line of JSON each."""
-    wanted = filter_of(asked.values)
-    asked.library.listing(wanted, limit=0)  # a filter that cannot work is said before it begins
-    return StreamingResponse(_lines(asked, wanted), media_type="application/jsonl")
+    wanted = filter_of(request.values)
+    request.library.listing(wanted, limit=0)  # a filter that cannot work is said before it begins
+    return StreamingResponse(_lines(request, wanted), media_type="application/jsonl")
 
 
-def _lines(asked: Asked, wanted: Filter) -> Iterator[bytes]:
+def _lines(request: ApiRequest, wanted: Filter) -> Iterator[bytes]:
     """Yield documents page by page, so that no reader keeps one state of the library for long."""
     size, offset = 200, 0
     while True:
-        found, _ = asked.library.listing(wanted, limit=size, offset=offset, sort="added")
+        found, _ = request.library.listing(wanted, limit=size, offset=offset, sort="added")
         for entry in found:
-            yield f"{json_text(document_record(asked.library.document(entry.id)))}\n".encode()
+            yield f"{json_text(document_record(request.library.document(entry.id)))}\n".encode()
         offset += size
         if len(found) < size:
             return
 
 
-def original(asked: Asked) -> StreamingResponse:
+def original(request: ApiRequest) -> StreamingResponse:
     """Give the file that a document came from: a PDF to be shown, all others to be kept."""
-    found = asked.library.document(asked.values["id"])
-    stream = open_original(asked.state, found.path)
+    found = request.library.document(request.values["id"])
+    stream = open_original(request.state, found.path)
     name = found.path.rsplit("/", 1)[-1]
     is_pdf = name.lower().endswith(_PDF_ENDING) and found.media_type == _PDF
     how = "inline" if is_pdf else "attachment"
@@ -121,67 +121,67 @@ def original(asked: Asked) -> StreamingResponse:
     return StreamingResponse(pieces(stream), headers=headers, media_type=kind)
 
 
-def labels(asked: Asked) -> dict[str, Any]:
+def labels(request: ApiRequest) -> dict[str, Any]:
     """Count labels."""
-    found = asked.library.status()
+    found = request.library.status()
     return {name: found[name] for name in ("labels", "predicted", "splits")}
 
 
-def label(asked: Asked) -> dict[str, Any]:
+def label(request: ApiRequest) -> dict[str, Any]:
     """Give and take labels."""
-    body: ToLabel = asked.body
+    body: LabelRequest = request.body
     if not body.documents and body.where is None:
-        raise Refused(422, "Give documents, or a filter in where.")
+        raise Refusal(422, "Give documents, or a filter in where.")
     given = {"add": body.add, "remove": body.remove}
-    return label_record(asked.library.label(*body.documents, where=body.where, **given))
+    return label_record(request.library.label(*body.documents, where=body.where, **given))
 
 
-def predicted(asked: Asked) -> list[dict[str, Any]]:
+def predicted(request: ApiRequest) -> list[dict[str, Any]]:
     """Give what was predicted for a document."""
-    return [each._asdict() for each in asked.library.predicted(asked.values["id"])]
+    return [each._asdict() for each in request.library.predicted(request.values["id"])]
 
 
-def forget_predicted(asked: Asked) -> dict[str, Any]:
+def forget_predicted(request: ApiRequest) -> dict[str, Any]:
     """Remove predicted labels."""
-    body: Chosen = asked.body
-    return {"documents": asked.library.forget_predicted(*body.documents, where=body.where)}
+    body: SelectionRequest = request.body
+    return {"documents": request.library.forget_predicted(*body.documents, where=body.where)}
 
 
-def names(asked: Asked) -> list[str]:
+def names(request: ApiRequest) -> list[str]:
     """Complete a name."""
-    values = asked.values
-    return asked.library.names(values["kind"], values["beginning"], values["most"])
+    values = request.values
+    return request.library.names(values["kind"], values["beginning"], values["most"])
 
 
-def vectors(asked: Asked) -> dict[str, Any]:
+def vectors(request: ApiRequest) -> dict[str, Any]:
     """Give the vectors of an index, a page at a time."""
-    ids, rows = asked.library.vectors(asked.values["index"])
-    first = asked.values["offset"]
-    part = slice(first, first + asked.values["limit"])
+    ids, rows = request.library.vectors(request.values["index"])
+    first = request.values["offset"]
+    part = slice(first, first + request.values["limit"])
     return {"ids": ids[part], "vectors": rows[part].tolist(), "total": len(ids)}
 
 
-def status(asked: Asked) -> dict[str, Any]:
+def status(request: ApiRequest) -> dict[str, Any]:
     """Say what the library holds, who writes to it, and how it is served."""
-    state = asked.state
+    state = request.state
     job = state.jobs.writing()
-    return status_record(asked.library.status()) | {
+    return status_record(request.library.status()) | {
         "version": __version__,
         "read_only": state.read_only,
-        "writer": asked.library.writer(),
+        "writer": request.library.writer(),
         "job": None if job is None else job.record(brief=True),
-        "state": asked.library.state(),
+        "state": request.library.state(),
     }
 
 
-def doctor(asked: Asked) -> dict[str, Any]:
+def doctor(request: ApiRequest) -> dict[str, Any]:
     """Look for damage."""
-    return findings_record(asked.library.examine())
+    return findings_record(request.library.examine())
 
 
-def plan(asked: Asked) -> dict[str, Any]:
+def plan(request: ApiRequest) -> dict[str, Any]:
     """Say what building an index will take."""
-    return plan_record(asked.library.plan(replace(asked.body.options, wait_seconds=0.0)))
+    return plan_record(request.library.plan(replace(request.body.options, wait_seconds=0.0)))
 
 
 _COUNT = {"type": "object", "additionalProperties": {"type": "integer"}}
@@ -231,7 +231,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         *("POST", "/labels", "label", label, "Add and remove labels"),
-        *("LabelReport", (), ToLabel),
+        *("LabelReport", (), LabelRequest),
         writes=True,
     ),
     Endpoint(
@@ -244,7 +244,7 @@ ENDPOINTS = (
         *("POST", "/predicted/forget", "forgetPredicted", forget_predicted),
         "Remove predicted labels",
         {"type": "object", "properties": {"documents": {"type": "integer"}}},
-        *((), Chosen),
+        *((), SelectionRequest),
         writes=True,
     ),
     Endpoint(
@@ -272,6 +272,6 @@ ENDPOINTS = (
     Endpoint("GET", "/doctor", "doctor", doctor, "Check for damage", "Findings"),
     Endpoint(
         *("POST", "/plan", "plan", plan, "Estimate the cost of building an index"),
-        *("IndexPlan", (), ToPlan),
+        *("IndexPlan", (), PlanRequest),
     ),
 )

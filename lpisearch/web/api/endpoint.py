@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.model.codec import LARGEST
 from lpisearch.model.documents import read_conditions
 from lpisearch.options import ENTRY_SORTS, SORTS, SearchOptions, ServeLimits
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +66,7 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """A request, read.
 
     Attributes
@@ -138,7 +138,7 @@ class Endpoint:
     method: str
     path: str
     name: str
-    call: Callable[[Asked], Any]
+    call: Callable[[ApiRequest], Any]
     means: str
     answer: str | Mapping[str, Any]
     params: tuple[Param, ...] = ()
@@ -162,7 +162,7 @@ def read_params(
 
     Raises
     ------
-    Refused
+    Refusal
         With all that is wrong, not just the first.
     """
     wrong: list[dict[str, str]] = []
@@ -177,7 +177,7 @@ def read_params(
             wrong.append(_error(param.name, str(error)))
     if wrong:
         said = "; ".join(f"{each['field']} {each['reason']}" for each in wrong)
-        raise Refused(422, f"{said}.", errors=wrong)
+        raise Refusal(422, f"{said}.", errors=wrong)
     return values
 
 

@@ -25,8 +25,8 @@ from starlette.responses import Response, StreamingResponse
 
 from lpisearch import __version__
 from lpisearch.model.codec import BadForm, json_text, read
-from lpisearch.web.api.endpoint import Asked, Endpoint, Reply, read_params
-from lpisearch.web.problems import Refused, spoken_value, wants_python
+from lpisearch.web.api.endpoint import ApiRequest, Endpoint, Reply, read_params
+from lpisearch.web.problems import Refusal, render_messages, wants_python
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
@@ -50,60 +50,62 @@ def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
         state = state_of(request)
         if endpoint.writes and state.read_only:
-            raise Refused(403, _READ_ONLY)
+            raise Refusal(403, _READ_ONLY)
         in_path = {name: str(value) for name, value in request.path_params.items()}
         python = wants_python(request.headers)
         values = read_params(endpoint.params, request.query_params, in_path)
         if endpoint.body == FILE:
             async with _spooled(request) as file:
-                return await _answered(endpoint, Asked(state, values, file=file, python=python))
+                return await _answered(
+                    endpoint, ApiRequest(state, values, file=file, python=python)
+                )
         body = await _body(endpoint, request)
-        asked = Asked(state, values, body, python=python)
+        parsed = ApiRequest(state, values, body, python=python)
         if endpoint.lasts:
-            return await _lasting(endpoint, asked, request.headers)
-        return await _answered(endpoint, asked)
+            return await _lasting(endpoint, parsed, request.headers)
+        return await _answered(endpoint, parsed)
 
     handle.__name__ = endpoint.name
     return handle
 
 
-async def _answered(endpoint: Endpoint, asked: Asked) -> Response:
-    return await asked.state.in_thread(partial(_made, endpoint, asked))
+async def _answered(endpoint: Endpoint, request: ApiRequest) -> Response:
+    return await request.state.in_thread(partial(_made, endpoint, request))
 
 
-def _made(endpoint: Endpoint, asked: Asked) -> Response:
-    answer = endpoint.call(asked)
+def _made(endpoint: Endpoint, request: ApiRequest) -> Response:
+    answer = endpoint.call(request)
     if isinstance(answer, Response):
         return answer
     reply = answer if isinstance(answer, Reply) else Reply(answer, endpoint.status)
-    content = _encoded(reply.value, asked)
+    content = _encoded(reply.value, request)
     return Response(content, reply.status, dict(reply.headers), endpoint.media_type)
 
 
-async def _lasting(endpoint: Endpoint, asked: Asked, headers: Mapping[str, str]) -> Response:
+async def _lasting(endpoint: Endpoint, request: ApiRequest, headers: Mapping[str, str]) -> Response:
     """Answer from what is kept, or keep the answer; two who ask the same wait for one."""
-    state = asked.state
+    state = request.state
     mark = await state.mark()
-    etag = _etag(endpoint, asked, mark)
+    etag = _etag(endpoint, request, mark)
     said = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Prefer"}
     if _names(headers.get("if-none-match", ""), etag):
         return Response(status_code=304, headers=said)
-    make = partial(state.in_thread, partial(_whole, endpoint, asked))
+    make = partial(state.in_thread, partial(_whole, endpoint, request))
     content = await state.answers.of(etag, make)
     return Response(content, 200, said, endpoint.media_type)
 
 
-def _whole(endpoint: Endpoint, asked: Asked) -> bytes:
-    return _encoded(endpoint.call(asked), asked)
+def _whole(endpoint: Endpoint, request: ApiRequest) -> bytes:
+    return _encoded(endpoint.call(request), request)
 
 
-def _encoded(value: Any, asked: Asked) -> bytes:
-    return json_text(spoken_value(value, python=asked.python)).encode("utf-8", "replace")
+def _encoded(value: Any, request: ApiRequest) -> bytes:
+    return json_text(render_messages(value, python=request.python)).encode("utf-8", "replace")
 
 
-def _etag(endpoint: Endpoint, asked: Asked, mark: str) -> str:
+def _etag(endpoint: Endpoint, request: ApiRequest, mark: str) -> str:
     """Return a mark of an answer: of the state of the library, the program and the question."""
-    known = [__version__, mark, endpoint.name, asked.python, asked.values]
+    known = [__version__, mark, endpoint.name, request.python, request.values]
     said = json.dumps(known, sort_keys=True)
     return f'"{hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]}"'
 
@@ -118,27 +120,27 @@ async def _body(endpoint: Endpoint, request: Request) -> Any:
 
     Raises
     ------
-    Refused
+    Refusal
     """
     if endpoint.body is None:
         return None
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind not in _JSON:
-        raise Refused(415, "Send JSON, as application/json.")
+        raise Refusal(415, "Send JSON, as application/json.")
     try:
         content = await request.body()
     except ClientDisconnect:
-        raise Refused(400, "The request body is incomplete.") from None
+        raise Refusal(400, "The request body is incomplete.") from None
     try:
         value = json.loads(content or b"{}", parse_constant=_refuse_constant)
         _refuse_surrogates(value)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, f"The body is not valid JSON: {str(error)[:200]}.") from None
+        raise Refusal(400, f"The body is not valid JSON: {str(error)[:200]}.") from None
     try:
         return read(endpoint.body, value)
     except BadForm as error:
         wrong = [{"field": error.where, "reason": error.reason}]
-        raise Refused(422, f"{error}.", errors=wrong) from None
+        raise Refusal(422, f"{error}.", errors=wrong) from None
 
 
 def _refuse_constant(name: str) -> float:
@@ -170,7 +172,7 @@ async def _spooled(request: Request) -> AsyncIterator[Path]:
                 async for piece in request.stream():
                     await asyncio.to_thread(stream.write, piece)
             except ClientDisconnect:
-                raise Refused(400, "The request body is incomplete.") from None
+                raise Refusal(400, "The request body is incomplete.") from None
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)  # noqa: ASYNC240 (one call of the system)
@@ -205,5 +207,5 @@ async def _events(jobs: Jobs, job: Job) -> AsyncIterator[str]:
 
 
 def _event(kind: str, job: Job) -> str:
-    data = json_text(spoken_value(job.record(brief=True), python=job.python))
+    data = json_text(render_messages(job.record(brief=True), python=job.python))
     return f"id: {job.version}\nevent: {kind}\ndata: {data}\n\n"

@@ -26,10 +26,10 @@ from lpisearch.web.api.endpoint import (
     filter_of,
     options_of,
 )
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
-    from lpisearch.web.api.endpoint import Asked
+    from lpisearch.web.api.endpoint import ApiRequest
 
 
 _LIMITS = ServeLimits()
@@ -55,7 +55,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class ToMark:
+class MarkRequest:
     """A question, and texts in which its words are looked for."""
 
     text: str
@@ -64,7 +64,7 @@ class ToMark:
 
 
 @dataclass(frozen=True, slots=True)
-class ToAnswer:
+class BatchRequest:
     """Many questions, and how each is to be answered."""
 
     queries: tuple[Query, ...]
@@ -72,7 +72,7 @@ class ToAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class ToClassify:
+class ClassifyRequest:
     """A text to be judged, and how; the fields are those of `Library.classify`."""
 
     text: str
@@ -82,86 +82,88 @@ class ToClassify:
     confidence: float = 0.5
 
 
-def search(asked: Asked) -> dict[str, Any]:
+def search(request: ApiRequest) -> dict[str, Any]:
     """Find documents."""
-    values = asked.values
+    values = request.values
     feedback = {"like": values["like"], "unlike": values["unlike"]}
-    answer = asked.library.search(values["q"], options=options_of(values), **feedback)
+    answer = request.library.search(values["q"], options=options_of(values), **feedback)
     return answer_record(answer)
 
 
-def reason(asked: Asked) -> dict[str, Any]:
+def reason(request: ApiRequest) -> dict[str, Any]:
     """Say why a search finds a document where it does."""
-    values = asked.values
+    values = request.values
     feedback = {"like": values["like"], "unlike": values["unlike"]}
     options = options_of(values)
     return reason_record(
-        asked.library.reason(values["q"], values["id"], options=options, **feedback)
+        request.library.reason(values["q"], values["id"], options=options, **feedback)
     )
 
 
-def marks(asked: Asked) -> dict[str, Any]:
+def marks(request: ApiRequest) -> dict[str, Any]:
     """Find the words of a question, and near words, in texts."""
-    body: ToMark = asked.body
+    body: MarkRequest = request.body
     _check_length("".join(body.parts))
-    found = asked.library.marks(body.text, *body.parts, options=body.options)
+    found = request.library.marks(body.text, *body.parts, options=body.options)
     return {"marks": [[mark._asdict() for mark in some] for some in found]}
 
 
-def drawn(asked: Asked) -> dict[str, Any]:
+def drawn(request: ApiRequest) -> dict[str, Any]:
     """Place all documents in a plane."""
-    return map_record(asked.library.map(**asked.values))
+    return map_record(request.library.map(**request.values))
 
 
-def similar(asked: Asked) -> dict[str, Any]:
+def similar(request: ApiRequest) -> dict[str, Any]:
     """Find what is like a document of the library."""
-    options = options_of(asked.values)
-    return answer_record(asked.library.similar(asked.values["id"], options=options, files=False))
+    options = options_of(request.values)
+    return answer_record(
+        request.library.similar(request.values["id"], options=options, files=False)
+    )
 
 
-def similar_to_text(asked: Asked) -> dict[str, Any]:
+def similar_to_text(request: ApiRequest) -> dict[str, Any]:
     """Find what is like a text."""
-    _check_length(asked.body.text)
-    document = Document(title=asked.body.title, text=asked.body.text)
-    return answer_record(asked.library.similar(document, options=options_of(asked.values)))
+    _check_length(request.body.text)
+    document = Document(title=request.body.title, text=request.body.text)
+    return answer_record(request.library.similar(document, options=options_of(request.values)))
 
 
-def similar_to_file(asked: Asked) -> dict[str, Any]:
+def similar_to_file(request: ApiRequest) -> dict[str, Any]:
     """Find what is like the first document of a file."""
     from lpisearch.web.uploads import named_file
 
-    with named_file(asked.file, asked.values["name"]) as file:
-        return answer_record(asked.library.similar(file, options=options_of(asked.values)))
+    with named_file(request.file, request.values["name"]) as file:
+        return answer_record(request.library.similar(file, options=options_of(request.values)))
 
 
-def batch(asked: Asked) -> dict[str, Any]:
+def batch(request: ApiRequest) -> dict[str, Any]:
     """Answer many questions."""
-    body: ToAnswer = asked.body
+    body: BatchRequest = request.body
     if len(body.queries) > _MOST_QUERIES:
-        raise Refused(413, f"At most {_MOST_QUERIES} queries.")
+        raise Refusal(413, f"At most {_MOST_QUERIES} queries.")
     if body.options.k > _LIMITS.depth or body.options.offset > _LIMITS.depth:
-        raise Refused(422, f"k and offset are at most {_LIMITS.depth:,}.")
+        raise Refusal(422, f"k and offset are at most {_LIMITS.depth:,}.")
     notes: list[str] = []
     asking = ((query.id, query.text[: _LIMITS.query_characters]) for query in body.queries)
-    runs = asked.library.batch(asking, options=body.options, on_note=notes.append)
+    runs = request.library.batch(asking, options=body.options, on_note=notes.append)
     return {"runs": [run_record(run) for run in runs], "notes": notes}
 
 
-def facets(asked: Asked) -> dict[str, Any]:
+def facets(request: ApiRequest) -> dict[str, Any]:
     """Count documents."""
-    return facets_record(asked.library.facets(filter_of(asked.values)))
+    return facets_record(request.library.facets(filter_of(request.values)))
 
 
-def topics(asked: Asked) -> dict[str, Any]:
+def topics(request: ApiRequest) -> dict[str, Any]:
     """Find topics."""
-    return topics_record(asked.library.topics(**asked.values))
+    return topics_record(request.library.topics(**request.values))
 
 
-def classify(asked: Asked) -> dict[str, Any]:
+def classify(request: ApiRequest) -> dict[str, Any]:
     """Judge a text."""
-    body: ToClassify = asked.body
+    body: ClassifyRequest = request.body
     _check_length(body.text)
-    judged = asked.library.classify(
+    judged = request.library.classify(
         body.text,
         k=body.k,
         classifier=body.classifier,
@@ -171,19 +173,19 @@ def classify(asked: Asked) -> dict[str, Any]:
     return classification_record(judged)
 
 
-def classify_file(asked: Asked) -> dict[str, Any]:
+def classify_file(request: ApiRequest) -> dict[str, Any]:
     """Judge the first document of a file."""
     from lpisearch.web.uploads import named_file
 
-    values = dict(asked.values)
-    with named_file(asked.file, values.pop("name")) as file:
-        said = classification_record(asked.library.classify(file, **values))
+    values = dict(request.values)
+    with named_file(request.file, values.pop("name")) as file:
+        said = classification_record(request.library.classify(file, **values))
         return said | {"input": said["input"].replace(f"{file.parent}/", "")}
 
 
 def _check_length(text: str) -> None:
     if len(text) > _MOST_TEXT:
-        raise Refused(413, f"Text is limited to {_MOST_TEXT:,} characters.")
+        raise Refusal(413, f"Text is limited to {_MOST_TEXT:,} characters.")
 
 
 _NAME = Param("name", "File name; its extension sets the format", required=True)
@@ -229,7 +231,7 @@ ENDPOINTS = (
             marks,
             "Mark query words and related words in texts",
         ),
-        *("Marks", (), ToMark),
+        *("Marks", (), MarkRequest),
     ),
     Endpoint(
         *("GET", "/map", "map", drawn, "Map all documents in two dimensions", "DocumentMap", _MAP),
@@ -250,7 +252,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         *("POST", "/batch", "batch", batch, "Run many queries, taken literally"),
-        *("Runs", (), ToAnswer),
+        *("Runs", (), BatchRequest),
     ),
     Endpoint(
         *("GET", "/facets", "facets", facets, "Count documents", "Facets", FILTER), lasts=True
@@ -262,7 +264,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         *("POST", "/classify", "classify", classify, "Classify a text"),
-        *("Classification", (), ToClassify),
+        *("Classification", (), ClassifyRequest),
     ),
     Endpoint(
         *("POST", "/classify/file", "classifyFile", classify_file, "Classify a file"),

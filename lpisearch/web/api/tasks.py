@@ -27,7 +27,7 @@ from lpisearch.options import (
     SimilarityOptions,
 )
 from lpisearch.web.api.endpoint import Endpoint, Param, Reply
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from lpisearch.model.documents import Filter, Progress
     from lpisearch.options import Setting
-    from lpisearch.web.api.endpoint import Asked
+    from lpisearch.web.api.endpoint import ApiRequest
     from lpisearch.web.jobs import Job, Work
 
 
@@ -49,7 +49,7 @@ _ID = Param("id", "Job id", in_path=True)
 
 
 @dataclass(frozen=True, slots=True)
-class ToIngest:
+class IngestRequest:
     """Files and folders below an allowed one, or what was uploaded; how they are to be read."""
 
     paths: tuple[str, ...] = ()
@@ -58,14 +58,14 @@ class ToIngest:
 
 
 @dataclass(frozen=True, slots=True)
-class ToIndex:
+class IndexRequest:
     """What is to be built."""
 
     options: IndexOptions = field(default_factory=IndexOptions)
 
 
 @dataclass(frozen=True, slots=True)
-class ToPredict:
+class PredictRequest:
     """Documents to be judged; all, if neither names nor a filter are given."""
 
     documents: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class ToPredict:
 
 
 @dataclass(frozen=True, slots=True)
-class ToEvaluate:
+class EvaluateRequest:
     """What is to be measured, and how; at most one of the four kinds of wishes."""
 
     what: str = "all"
@@ -87,12 +87,12 @@ class ToEvaluate:
     over: tuple[str, tuple[Setting, ...]] | None = None
 
 
-def upload(asked: Asked) -> dict[str, Any]:
+def upload(request: ApiRequest) -> dict[str, Any]:
     """Keep a file that was sent."""
-    if asked.file is None:
-        raise Refused(400, "No file was sent.")
-    saved = save_upload(asked.state, asked.values["name"], _pieces(asked.file))
-    name = saved.relative_to(uploads_folder(asked.state)).as_posix()
+    if request.file is None:
+        raise Refusal(400, "No file was sent.")
+    saved = save_upload(request.state, request.values["name"], _pieces(request.file))
+    name = saved.relative_to(uploads_folder(request.state)).as_posix()
     return {"name": name, "bytes": saved.stat().st_size}
 
 
@@ -102,16 +102,16 @@ def _pieces(file: Path) -> Iterator[bytes]:
             yield piece
 
 
-def ingest(asked: Asked) -> Reply:
+def ingest(request: ApiRequest) -> Reply:
     """Begin to bring files in."""
-    body: ToIngest = asked.body
-    paths = [allowed_path(asked.state, path) for path in body.paths]
+    body: IngestRequest = request.body
+    paths = [allowed_path(request.state, path) for path in body.paths]
     if body.uploads:
-        paths.append(uploads_folder(asked.state))
+        paths.append(uploads_folder(request.state))
     if not paths:
-        raise Refused(422, "Give paths or uploads.")
+        raise Refusal(422, "Give paths or uploads.")
     options = _checked(body.options)
-    library = asked.library
+    library = request.library
 
     def work(job: Job) -> Any:
         def on_progress(seen: Progress) -> None:
@@ -121,7 +121,7 @@ def ingest(asked: Asked) -> Reply:
         return ingest_record(report, library.path)
 
     said = {"paths": [str(path) for path in paths]}
-    return _started(asked, "ingest", said, work, writes=True)
+    return _started(request, "ingest", said, work, writes=True)
 
 
 def _checked(options: IngestOptions) -> IngestOptions:
@@ -129,26 +129,26 @@ def _checked(options: IngestOptions) -> IngestOptions:
     read = options.read
     fields = (read.labels, read.split, read.id_field, read.title_field, read.text_field)
     if not all(map(_FIELD.fullmatch, fields)):
-        raise Refused(422, "labels, split and field options must be names, not files.")
+        raise Refusal(422, "labels, split and field options must be names, not files.")
     if not _LANGUAGES.fullmatch(read.ocr):
-        raise Refused(422, "ocr must be languages, such as deu+eng.")
+        raise Refusal(422, "ocr must be languages, such as deu+eng.")
     if options.find.follow_links:
-        raise Refused(422, "follow_links is not available over the API.")
+        raise Refusal(422, "follow_links is not available over the API.")
     if not 0 < read.max_document_bytes <= _MOST_DOCUMENT:
-        raise Refused(422, f"max_document_bytes must be at most {_MOST_DOCUMENT:,}.")
+        raise Refusal(422, f"max_document_bytes must be at most {_MOST_DOCUMENT:,}.")
     if options.batch_documents < 1:
-        raise Refused(422, "batch_documents must be at least 1.")
+        raise Refusal(422, "batch_documents must be at least 1.")
     return replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
 
 
-def index(asked: Asked) -> Reply:
+def index(request: ApiRequest) -> Reply:
     """Begin to build an index."""
-    options: IndexOptions = asked.body.options
+    options: IndexOptions = request.body.options
     options = replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
     if options.cluster or options.workers:
-        raise Refused(422, "Workers and clusters can only be set on the server.")
+        raise Refusal(422, "Workers and clusters can only be set on the server.")
     if options.index_store not in {"", _IN_DATABASE}:
-        folder = allowed_path(asked.state, options.index_store)
+        folder = allowed_path(request.state, options.index_store)
         options = replace(options, index_store=str(folder))
 
     def work(job: Job) -> Any:
@@ -156,22 +156,24 @@ def index(asked: Asked) -> Reply:
             job.tell(stage=job.progress.get("stage", ""), done=done, total=total)
 
         stages = partial(_tell_stage, job)
-        return index_record(asked.library.index(options=options, on_stage=stages, on_step=on_step))
+        return index_record(
+            request.library.index(options=options, on_stage=stages, on_step=on_step)
+        )
 
     said = {"name": options.name, "method": options.method}
-    return _started(asked, "index", said, work, writes=True)
+    return _started(request, "index", said, work, writes=True)
 
 
 def _tell_stage(job: Job, stage: str) -> None:
     job.tell(stage=stage)
 
 
-def predict(asked: Asked) -> Reply:
+def predict(request: ApiRequest) -> Reply:
     """Begin to predict labels."""
-    body: ToPredict = asked.body
+    body: PredictRequest = request.body
 
     def work(job: Job) -> Any:
-        report = asked.library.predict_labels(
+        report = request.library.predict_labels(
             *body.documents,
             where=body.where,
             labelled=body.labelled,
@@ -180,71 +182,73 @@ def predict(asked: Asked) -> Reply:
         )
         return prediction_record(report)
 
-    return _started(asked, "predict", {"documents": len(body.documents)}, work, writes=True)
+    return _started(request, "predict", {"documents": len(body.documents)}, work, writes=True)
 
 
-def evaluate(asked: Asked) -> Reply:
+def evaluate(request: ApiRequest) -> Reply:
     """Begin to measure."""
-    body: ToEvaluate = asked.body
+    body: EvaluateRequest = request.body
     kinds = (body.categories, body.clusters, body.retrieval, body.similarity)
     wishes = [each for each in kinds if each is not None]
     if len(wishes) > 1:
-        raise Refused(422, "At most one of categories, clusters, retrieval and similarity.")
+        raise Refusal(422, "At most one of categories, clusters, retrieval and similarity.")
     if body.options.matrix is not None:
-        raise Refused(422, "Matrices cannot be evaluated over the API.")
+        raise Refusal(422, "Matrices cannot be evaluated over the API.")
     wanted: Any = wishes[0] if wishes else None
     if isinstance(wanted, RetrievalOptions):
         queries, qrels = wanted.queries, wanted.qrels
         wanted = replace(
             wanted,
-            queries=allowed_path(asked.state, str(queries)),
-            qrels=allowed_path(asked.state, str(qrels)),
+            queries=allowed_path(request.state, str(queries)),
+            qrels=allowed_path(request.state, str(qrels)),
         )
     many = (getattr(wanted, "repeats", 1), getattr(wanted, "draws", 1))
     if max(many) > _MOST_REPEATS:
-        raise Refused(422, f"At most {_MOST_REPEATS:,} repeats or draws.")
+        raise Refusal(422, f"At most {_MOST_REPEATS:,} repeats or draws.")
 
     def work(job: Job) -> Any:
         def on_cell(name: str, done: int, total: int) -> None:
             job.tell(part=name, done=done, total=total)
 
         given = {"options": body.options, "wanted": wanted, "over": body.over}
-        return full_report_record(asked.library.evaluate(body.what, on_cell=on_cell, **given))
+        return full_report_record(request.library.evaluate(body.what, on_cell=on_cell, **given))
 
-    return _started(asked, "evaluate", {"what": body.what}, work, writes=False)
+    return _started(request, "evaluate", {"what": body.what}, work, writes=False)
 
 
-def dimensions(asked: Asked) -> Reply:
+def dimensions(request: ApiRequest) -> Reply:
     """Begin to show the dimensions of a sparse map, which may have to be learned."""
-    options: DimensionOptions = asked.body
+    options: DimensionOptions = request.body
     if not 0 < options.dims <= _MOST_DIMENSIONS:
-        raise Refused(422, f"dims must be between 1 and {_MOST_DIMENSIONS}.")
+        raise Refusal(422, f"dims must be between 1 and {_MOST_DIMENSIONS}.")
 
     def work(job: Job) -> Any:
         on_stage = partial(_tell_stage, job)
-        return dimensions_record(asked.library.dimensions(options, on_stage=on_stage))
+        return dimensions_record(request.library.dimensions(options, on_stage=on_stage))
 
-    return _started(asked, "dimensions", {"method": options.method}, work, writes=False)
+    return _started(request, "dimensions", {"method": options.method}, work, writes=False)
 
 
-def _started(asked: Asked, kind: str, said: dict[str, Any], work: Work, *, writes: bool) -> Reply:
-    job = asked.state.jobs.start(kind, said, work, writes=writes, python=asked.python)
+def _started(
+    request: ApiRequest, kind: str, said: dict[str, Any], work: Work, *, writes: bool
+) -> Reply:
+    job = request.state.jobs.start(kind, said, work, writes=writes, python=request.python)
     return Reply(job.record(), 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
 
-def jobs(asked: Asked) -> dict[str, Any]:
+def jobs(request: ApiRequest) -> dict[str, Any]:
     """List jobs."""
-    return {"jobs": [job.record(brief=True) for job in asked.state.jobs.all()]}
+    return {"jobs": [job.record(brief=True) for job in request.state.jobs.all()]}
 
 
-def job(asked: Asked) -> dict[str, Any]:
+def job(request: ApiRequest) -> dict[str, Any]:
     """Show a job."""
-    return asked.state.jobs.get(asked.values["id"]).record()
+    return request.state.jobs.get(request.values["id"]).record()
 
 
-def stop(asked: Asked) -> dict[str, Any]:
+def stop(request: ApiRequest) -> dict[str, Any]:
     """Stop a job."""
-    return asked.state.jobs.stop(asked.values["id"]).record()
+    return request.state.jobs.stop(request.values["id"]).record()
 
 
 ENDPOINTS = (
@@ -261,24 +265,33 @@ ENDPOINTS = (
     ),
     Endpoint(
         *("POST", "/jobs/ingest", "ingest", ingest, "Start ingesting files", "Job"),
-        *((), ToIngest),
+        *((), IngestRequest),
         status=202,
         writes=True,
     ),
     Endpoint(
-        *("POST", "/jobs/index", "index", index, "Start building an index", "Job", (), ToIndex),
+        *(
+            "POST",
+            "/jobs/index",
+            "index",
+            index,
+            "Start building an index",
+            "Job",
+            (),
+            IndexRequest,
+        ),
         status=202,
         writes=True,
     ),
     Endpoint(
         *("POST", "/jobs/predict", "predict", predict, "Start predicting labels", "Job"),
-        *((), ToPredict),
+        *((), PredictRequest),
         status=202,
         writes=True,
     ),
     Endpoint(
         *("POST", "/jobs/evaluate", "evaluate", evaluate, "Start an evaluation", "Job"),
-        *((), ToEvaluate),
+        *((), EvaluateRequest),
         status=202,
     ),
     Endpoint(

@@ -11,10 +11,10 @@ from starlette.concurrency import run_in_threadpool
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.web.api.contents import original as give_out
-from lpisearch.web.api.endpoint import Asked
+from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import apology, back_to, refuse_read_only, render
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 from lpisearch.web.state import state_of
 from lpisearch.web.uploads import open_original
 
@@ -242,7 +242,7 @@ PDF = "application/pdf"
 def original(request: Request) -> Response:
     """Give out the file of a document, by the checks of the API."""
     name = request.query_params.get("id", "")
-    return give_out(Asked(state_of(request), {"id": name}))
+    return give_out(ApiRequest(state_of(request), {"id": name}))
 
 
 def is_given_out(shared: WebState, document: Document) -> bool:
@@ -251,6 +251,6 @@ def is_given_out(shared: WebState, document: Document) -> bool:
         return False
     try:
         open_original(shared, document.path).close()
-    except Refused:
+    except Refusal:
         return False
     return True

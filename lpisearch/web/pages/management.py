@@ -24,13 +24,13 @@ from lpisearch.model.report_text import (
 )
 from lpisearch.model.reports import Figure, Series, Table
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
-from lpisearch.web.api.tasks import ToEvaluate, ToIndex, ToIngest
+from lpisearch.web.api.tasks import EvaluateRequest, IndexRequest, IngestRequest
 from lpisearch.web.api.tasks import evaluate as begin_evaluate
 from lpisearch.web.api.tasks import index as begin_index
 from lpisearch.web.api.tasks import ingest as begin_ingest
 from lpisearch.web.jobs import DONE
 from lpisearch.web.pages.templates import apology, back_to, begin, refuse_read_only, render
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 from lpisearch.web.security import SESSION, is_token, session_of
 from lpisearch.web.state import state_of
 from lpisearch.web.uploads import save_upload
@@ -164,7 +164,7 @@ async def upload(request: Request) -> Response:
         sent = [each for each in form.getlist("files") if isinstance(each, UploadFile)]
         named = [each for each in sent if each.filename]
         if not named:
-            raise Refused(422, "No file was chosen.")
+            raise Refusal(422, "No file was chosen.")
         await run_in_threadpool(_save, shared, named)
     await run_in_threadpool(_begin_ingest, request, labels, (), uploads=True)
     return back_to(f"{_HERE}#jobs")
@@ -177,7 +177,7 @@ def _save(shared: WebState, sent: list[UploadFile]) -> None:
 
 def _begin_ingest(request: Request, labels: str, paths: tuple[str, ...], *, uploads: bool) -> None:
     read = ReadOptions(labels="folder" if labels == "folder" else ReadOptions().labels)
-    body = ToIngest(paths, uploads, IngestOptions(read=read))
+    body = IngestRequest(paths, uploads, IngestOptions(read=read))
     begin(request, begin_ingest, body)
 
 
@@ -190,7 +190,7 @@ async def index(request: Request) -> Response:
         method=method if method in _METHODS else IndexOptions().method,
         labels="use" if labels == "use" else "ignore",
     )
-    await run_in_threadpool(begin, request, begin_index, ToIndex(options))
+    await run_in_threadpool(begin, request, begin_index, IndexRequest(options))
     return back_to(f"{_HERE}#jobs")
 
 
@@ -240,7 +240,7 @@ async def evaluate(request: Request) -> Response:
     """Begin to measure; it changes nothing, and is one of the jobs that read."""
     async with request.form() as form:
         what = str(form.get("what", ""))
-    body = ToEvaluate(what if what in _KINDS else _KINDS[0])
+    body = EvaluateRequest(what if what in _KINDS else _KINDS[0])
     await run_in_threadpool(begin, request, begin_evaluate, body)
     return back_to("/evaluation#jobs")
 

@@ -20,7 +20,7 @@ from lpisearch.web.pages.templates import (
     colours,
     drawn,
     render,
-    spoken,
+    render_message,
     topics,
 )
 from lpisearch.web.state import state_of
@@ -160,7 +160,7 @@ def map_data(request: Request) -> Response:
     try:
         found = _drawn(request)
     except LpiSearchError as error:
-        return JSONResponse({"trouble": spoken(error.message)}, status_code=409)
+        return JSONResponse({"trouble": render_message(error.message)}, status_code=409)
     own = found.map
     chosen = request.query_params.get("id", "")
     given = colours(state_of(request))
@@ -228,7 +228,7 @@ def map_lit(request: Request) -> Response:
         options = SearchOptions(k=_MOST_LIT)
         hits = state_of(request).library.search(query, options=options) if query.strip() else ()
     except LpiSearchError as error:
-        return JSONResponse({"trouble": spoken(error.message), "lit": []})
+        return JSONResponse({"trouble": render_message(error.message), "lit": []})
     lit = [found.number_of[hit.id] for hit in hits if hit.id in found.number_of]
     return JSONResponse({"lit": lit}, headers={"Cache-Control": "no-store"})
 

@@ -17,8 +17,8 @@ from starlette.templating import Jinja2Templates
 from lpisearch import __version__
 from lpisearch.errors import DocumentNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, counted, printable
-from lpisearch.web.api.endpoint import Asked
-from lpisearch.web.problems import Refused
+from lpisearch.web.api.endpoint import ApiRequest
+from lpisearch.web.problems import Refusal
 from lpisearch.web.security import csrf_token
 from lpisearch.web.state import state_of
 
@@ -60,7 +60,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "folders": folders,
         "size": size,
-        "spoken": spoken,
+        "render_message": render_message,
         "number": "{:,}".format,
     }
     return environment
@@ -231,9 +231,9 @@ _FIELDS = {
 }
 
 
-def spoken(text: Any) -> str:
+def render_message(text: Any) -> str:
     """Return a text as the pages say it."""
-    return text.said(_word) if isinstance(text, Message) else str(text)
+    return text.render(_word) if isinstance(text, Message) else str(text)
 
 
 def _word(part: Option | Call) -> str:
@@ -381,20 +381,20 @@ def refuse_read_only(request: Request) -> None:
 
     Raises
     ------
-    Refused
+    Refusal
     """
     if state_of(request).read_only:
-        raise Refused(403, _READ_ONLY)
+        raise Refusal(403, _READ_ONLY)
 
 
-def begin(request: Request, call: Callable[[Asked], Reply], body: Any) -> str:
+def begin(request: Request, call: Callable[[ApiRequest], Reply], body: Any) -> str:
     """Begin a job as the API would, from the same checks; return its id.
 
     Raises
     ------
-    Refused, LpiSearchError
+    Refusal, LpiSearchError
     """
-    reply = call(Asked(state_of(request), {}, body))
+    reply = call(ApiRequest(state_of(request), {}, body))
     return str(reply.value["id"])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.cli import index as command
-from lpisearch.cli.output import spoken
+from lpisearch.cli.output import render_message
 from lpisearch.model.documents import Filter
 from lpisearch.model.reports import IndexPlan
 from lpisearch.options import IndexOptions
@@ -256,7 +256,7 @@ def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
     report = put([{"id": f"new{n}", "text": "boat sail"} for n in range(20)], name="new")
     assert _value(cli("status", "--json"))["indexes"][0]["state"] == "rebuild due"
     said = cli("status").stderr
-    assert said == f"{spoken(report.notes[-1])}\n"
+    assert said == f"{render_message(report.notes[-1])}\n"
     assert said == (
         "The index “default” should be rebuilt: 20 documents were added or changed "
         "since it was built from 40. Next: lpisearch index --method lsi --dims 2 --where 'path=*'\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.cli.output import spoken
+from lpisearch.cli.output import render_message
 from lpisearch.index.session import Session
 from lpisearch.index.status import rebuild_command
 from lpisearch.readers.judgements import PairsUnreadable, read_pairs
@@ -66,7 +66,7 @@ def test_an_index_remembers_its_pairs(
         assert reading.opened is not None
         spec = reading.opened.entry.spec
     assert spec.pairs == (("must", ids[0], ids[1]), ("cannot", ids[0], ids[2]))
-    assert spoken(rebuild_command(spec)) == "lpisearch index --pairs FILE"
+    assert render_message(rebuild_command(spec)) == "lpisearch index --pairs FILE"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
-from lpisearch.cli.output import spoken
+from lpisearch.cli.output import render_message
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexSpec
 from tests.indexing import open_index
@@ -62,7 +62,7 @@ def test_what_it_was_asked_for_is_known(earlier: Path) -> None:
         "default": "ready",
         "wet": "ready",
     }
-    commands = [spoken(each["rebuild_command"]) for each in states.values()]
+    commands = [render_message(each["rebuild_command"]) for each in states.values()]
     assert commands == [
         "lpisearch index --dims 3 --neighbours 4",
         "lpisearch index --name wet --method nmf --dims 2 --where label=sea",
@@ -76,7 +76,7 @@ def test_it_grows(earlier: Path, put: Callable[..., Any]) -> None:
     """New documents are taken in, or a note names the command to type; they are found."""
     report = put([{"id": "new", "text": "anchor of a ship", "labels": ["sea"]}], name="new")
     assert report.added == 1
-    assert all("Next: lpisearch index" in spoken(note) for note in report.index_notes)
+    assert all("Next: lpisearch index" in render_message(note) for note in report.index_notes)
     with lpisearch.open(earlier) as library:
         assert "new" in {hit.id for hit in library.search("anchor", k=20).hits}
 
@@ -84,7 +84,7 @@ def test_it_grows(earlier: Path, put: Callable[..., Any]) -> None:
 def test_it_is_built_anew(earlier: Path, cli: Callable[..., Result]) -> None:
     """The commands that `status` names build indexes of this version over the same documents."""
     for state in _states(earlier).values():
-        done = cli(*spoken(state["rebuild_command"]).split()[1:])
+        done = cli(*render_message(state["rebuild_command"]).split()[1:])
         assert done.exit_code == 0, done.stderr
     after = _states(earlier)
     assert {name: (each["state"], each["documents"]) for name, each in after.items()} == {

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import lpisearch
 from lpisearch.cli.app import app
-from lpisearch.cli.output import spoken
+from lpisearch.cli.output import render_message
 from lpisearch.errors import BadOption
 from lpisearch.index import plan as index_plan
 from lpisearch.index.build import build_index
@@ -90,7 +90,7 @@ def test_the_command_builds_what_was_asked_for(
         raise BadOption("name", "seen")
 
     monkeypatch.setattr(index_plan, "plan_index", plan)
-    CliRunner().invoke(app, shlex.split(spoken(rebuild_command(spec)))[1:])
+    CliRunner().invoke(app, shlex.split(render_message(rebuild_command(spec)))[1:])
     assert asked == [spec]
 
 
@@ -165,7 +165,7 @@ def test_an_index_stays_as_narrow_as_it_was_asked_for(
     assert 2 < number < 40
     (state,) = lpisearch.open(dated).status()["indexes"]
     assert (state["state"], state["documents"]) == ("ready", number)
-    assert shlex.split(spoken(state["rebuild_command"]))[6:] == words
+    assert shlex.split(render_message(state["rebuild_command"]))[6:] == words
     folder = state["folder"]
     put([{"id": "other", "text": "ship boat", "labels": ["music"], "date": "2023-02-01"}], "other")
     index = open_index(dated)

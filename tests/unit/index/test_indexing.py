@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.cli.output import spoken
+from lpisearch.cli.output import render_message
 from lpisearch.errors import (
     BadOption,
     IndexDamaged,
@@ -394,7 +394,7 @@ def test_a_damaged_index_names_the_command_that_builds_it(
         'library.index(name="wet", method="lsi", dims=2, seed=3, '
         "where=Filter(labels=('sea', 'sky'), path=\"s*\", split=\"train\"))"
     )
-    assert spoken(caught.value.next_step) == (
+    assert render_message(caught.value.next_step) == (
         "lpisearch index --name wet --method lsi --dims 2 --seed 3 "
         "--where label=sea --where label=sky --where 'path=s*' --where split=train"
     )

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lpisearch.web.state import KeptAnswers, SharedLook
+from lpisearch.web.state import CoalescedCall, ResponseCache
 
 
 def test_who_asks_the_same_waits_for_one() -> None:
@@ -20,7 +20,7 @@ def test_who_asks_the_same_waits_for_one() -> None:
         return b"answer"
 
     async def ask() -> None:
-        kept = KeptAnswers()
+        kept = ResponseCache()
         assert await asyncio.gather(*(kept.of("a", make) for _ in range(5))) == [b"answer"] * 5
         assert await kept.of("a", make) == b"answer"
 
@@ -41,7 +41,7 @@ def test_what_fails_is_not_kept() -> None:
         return b"answer"
 
     async def ask() -> None:
-        kept = KeptAnswers()
+        kept = ResponseCache()
         with pytest.raises(LookupError):
             await kept.of("a", make)
         assert await kept.of("a", make) == b"answer"
@@ -54,7 +54,7 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
     made: list[str] = []
 
     async def ask() -> None:
-        kept = KeptAnswers(most=25)
+        kept = ResponseCache(most=25)
 
         async def of(mark: str) -> None:
             async def make() -> bytes:
@@ -83,7 +83,7 @@ def test_a_look_begins_after_it_was_asked_for() -> None:
 
     async def ask() -> None:
         nonlocal now
-        shared = SharedLook(look)
+        shared = CoalescedCall(look)
         first = asyncio.ensure_future(shared.get())
         await asyncio.sleep(0.002)
         now = 1

@@ -20,7 +20,7 @@ from lpisearch.web.jobs import (
     Jobs,
     jobs_file,
 )
-from lpisearch.web.problems import Refused
+from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ def test_what_did_not_finish_is_named_at_the_next_start(library: Path) -> None:
     waits = first.start("index", {}, lambda _job: 1, writes=True)
     assert begun.wait(20)
     assert first.close(0.05) == [job, waits]
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         first.start("index", {}, lambda _job: 1, writes=True)
     second = Jobs(library)
     named = [(each.id, each.kind, each.asked, each.state) for each in second.all()]
@@ -170,7 +170,7 @@ def test_jobs_are_not_kept_for_ever(jobs: Jobs) -> None:
     assert begun.wait(20)
     for _ in range(MOST_WAITING):
         jobs.start("index", {}, waits, writes=True)
-    with pytest.raises(Refused, match="Too many"):
+    with pytest.raises(Refusal, match="Too many"):
         jobs.start("index", {}, waits, writes=True)
     go.set()
 

@@ -16,7 +16,7 @@ import lpisearch
 from lpisearch.options import ServeLimits, ServeSettings
 from lpisearch.web import security, server
 from lpisearch.web.api import ENDPOINTS
-from lpisearch.web.security import Load
+from lpisearch.web.security import RateLimitMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -518,7 +518,8 @@ def test_who_asks_too_often_is_told_to_wait(serve: Callable[..., TestClient]) ->
 def test_requests_come_back_with_time() -> None:
     """Whoever waits may ask again; addresses are not kept for ever."""
     now = [0.0]
-    load = Load(lambda *_: None, ServeLimits(requests_per_second=1, burst=2), lambda: now[0])  # type: ignore[arg-type]
+    limits = ServeLimits(requests_per_second=1, burst=2)
+    load = RateLimitMiddleware(lambda *_: None, limits, lambda: now[0])  # type: ignore[arg-type]
     assert [load._may("10.0.0.9") for _ in range(3)] == [True, True, False]
     now[0] = 1.5
     assert [load._may("10.0.0.9") for _ in range(2)] == [True, False]
