@@ -38,7 +38,7 @@ from tests.servers import Server, programs_of, running
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.location import Address, Place
+    from lpisearch.location import Address, Location
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 _WRITERS = 8
@@ -163,7 +163,7 @@ def ask_all(library: Library, corpus: Corpus, times: Times, by: Any, how: str) -
         ask(library, f'"{first} {second}"', by=by)
 
 
-def write(place: Place, root: Path) -> None:
+def write(place: Location, root: Path) -> None:
     """Ingest one folder, in a process of its own."""
     run_ingest(place, [str(root)], _WAIT)
 
@@ -176,7 +176,7 @@ def measure_ingest(library: Library, corpus: Corpus, times: Times) -> None:
         library.ingest(corpus.folder, labels="folder")
 
 
-def measure(new_place: Callable[[], Place], corpus: Corpus, times: Times) -> None:
+def measure(new_place: Callable[[], Location], corpus: Corpus, times: Times) -> None:
     """Do everything once."""
     with Library(new_place()) as library:
         measure_ingest(library, corpus, times)
@@ -238,7 +238,7 @@ def main() -> int:
         for _ in range(asked.rounds):
             of_file = Times(processor_time(None), both[_SQLITE])
             of_server = Times(processor_time(server), both[_POSTGRESQL])
-            both_in_turn: list[tuple[Iterator[Place], Times]]
+            both_in_turn: list[tuple[Iterator[Location], Times]]
             both_in_turn = [(files, of_file), (places, of_server)]
             for new, times in both_in_turn:
                 if asked.ingest_only:

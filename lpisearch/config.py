@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, BadPreference, LpiSearchError, PreferencesUnwritable
 from lpisearch.files import whole_file
-from lpisearch.location import FILE_BESIDE, Address, place_of
+from lpisearch.location import FILE_BESIDE, Address, parse_location
 from lpisearch.messages import nearest, system_reason
 from lpisearch.options import IndexOptions, SearchOptions
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tomlkit import TOMLDocument
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
 
 
 _OWN_FILE = "config.toml"
@@ -131,7 +131,7 @@ def own_file() -> Path:
     return user_config_path(_PROGRAM, appauthor=False) / _OWN_FILE
 
 
-def file_beside(library: Place) -> Path:
+def file_beside(library: Location) -> Path:
     """Return where the file beside a library is, or would be.
 
     Raises
@@ -146,7 +146,7 @@ def file_beside(library: Place) -> Path:
     return library.parent / FILE_BESIDE
 
 
-def read_preferences(library: Place | None = None) -> Preferences:
+def read_preferences(library: Location | None = None) -> Preferences:
     """Read the person's own file, and the one beside a library.
 
     Raises
@@ -174,7 +174,7 @@ def standing_library() -> Preference | None:
     found = read_preferences().get("library")
     if found is None:
         return None
-    place = place_of(found.value)
+    place = parse_location(found.value)
     if isinstance(place, Path):
         place = found.file.parent / place.expanduser()
     return Preference(place, found.file, found.line)
@@ -350,7 +350,7 @@ def _single(key: str, words: Sequence[str]) -> Any:
         raise BadOption("value", f"“{key}” takes one value")
     text = words[0]
     if KEYS[key].kind == "a path":
-        place = place_of(text)
+        place = parse_location(text)
         if isinstance(place, Path):  # it is meant from any folder
             return os.path.abspath(place.expanduser())  # noqa: PTH100 (links stay)
         if place.secrets:

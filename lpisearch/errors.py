@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
 
 
 class LpiSearchError(Exception):
@@ -123,7 +123,7 @@ class LibraryError(LpiSearchError):
 class LibraryNotFound(LibraryError):
     """There is no database at the path."""
 
-    def __init__(self, path: Place) -> None:
+    def __init__(self, path: Location) -> None:
         super().__init__(
             f"No library found at {path}.",
             Message(
@@ -139,7 +139,7 @@ class LibraryNotFound(LibraryError):
 class NotALibrary(LibraryError):
     """The file exists, but it is not one of ours."""
 
-    def __init__(self, path: Place, reason: str) -> None:
+    def __init__(self, path: Location, reason: str) -> None:
         super().__init__(
             f"{path} is not an lpisearch library: {reason}.",
             Message("use another file: ", call("open", "FILE")),
@@ -149,7 +149,7 @@ class NotALibrary(LibraryError):
 class LibraryTooNew(LibraryError):
     """The schema is from a later version of the program."""
 
-    def __init__(self, path: Place, revision: str) -> None:
+    def __init__(self, path: Location, revision: str) -> None:
         super().__init__(
             f"{path} was written by a newer lpisearch (schema {revision}).",
             "pip install --upgrade lpisearch",
@@ -159,7 +159,7 @@ class LibraryTooNew(LibraryError):
 class LibraryLocked(LibraryError):
     """Another process is writing to the library."""
 
-    def __init__(self, path: Place, holder: str) -> None:
+    def __init__(self, path: Location, holder: str) -> None:
         super().__init__(
             f"{path} is locked: {holder} is writing to it.",
             Message(
@@ -171,7 +171,7 @@ class LibraryLocked(LibraryError):
 class LibraryUnwritable(LibraryError):
     """The library cannot be written; what it held before is intact."""
 
-    def __init__(self, path: Place, reason: str) -> None:
+    def __init__(self, path: Location, reason: str) -> None:
         super().__init__(
             f"Cannot write to {path}: {reason}. Existing data is intact.",
             "free some space or check the permissions, then run the same command again",
@@ -191,7 +191,7 @@ class SeveralNames(LibraryError):
 class LibraryDamaged(LibraryError):
     """The file is not as it was written: a disk, or another program, changed it."""
 
-    def __init__(self, path: Place, reason: str) -> None:
+    def __init__(self, path: Location, reason: str) -> None:
         super().__init__(f"{path} is damaged: {reason}.", call("examine"))
 
 
@@ -208,14 +208,14 @@ class DocumentDamaged(LibraryError):
 class LibraryUnreachable(LibraryError):
     """The server of its database cannot be reached, or does not let it be used."""
 
-    def __init__(self, place: Place, reason: str, next_step: str) -> None:
+    def __init__(self, place: Location, reason: str, next_step: str) -> None:
         super().__init__(f"Cannot use {place}: {reason}.", next_step)
 
 
 class AddressRefused(LibraryUnreachable):
     """What was given for an address of a database is none."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Location) -> None:
         super().__init__(
             place,
             "the address is invalid",
@@ -226,7 +226,7 @@ class AddressRefused(LibraryUnreachable):
 class ServerTooOld(LibraryError):
     """The server of its database lacks what is needed."""
 
-    def __init__(self, place: Place, reason: str, next_step: str) -> None:
+    def __init__(self, place: Location, reason: str, next_step: str) -> None:
         super().__init__(f"{place} cannot hold a library: {reason}.", next_step)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
 
 
 FOR_ME_ALONE = 0o600
@@ -38,7 +38,7 @@ def create(path: Path, mode: int = ANYONE) -> IO[bytes]:
     return os.fdopen(os.open(path, flags, mode), "w+b")
 
 
-def mode_of(path: Place) -> int:
+def mode_of(path: Location) -> int:
     """Return who may read and write a library, so that what is made of it is no more open.
 
     Who may read one of a server is for the server to say: a file of it is for its maker alone.

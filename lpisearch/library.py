@@ -9,7 +9,7 @@ from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
 from lpisearch.errors import DocumentNotFound
-from lpisearch.location import place_of
+from lpisearch.location import parse_location
 from lpisearch.model.documents import Document, Entry, Filter
 from lpisearch.options import (
     ClassifyOptions,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.session import Session
-    from lpisearch.location import Address, Place
+    from lpisearch.location import Address, Location
     from lpisearch.model.answers import (
         Answer,
         Classification,
@@ -74,7 +74,7 @@ class Library:
         first `ingest`.
     """
 
-    def __init__(self, path: Place) -> None:
+    def __init__(self, path: Location) -> None:
         self.path = path
         self._lock = RLock()
         self._opened: Session | None = None
@@ -869,13 +869,13 @@ def open_library(path: str | os.PathLike[str] | Address | None = None) -> Librar
     ...     library.path.name
     'notes.db'
     """
-    return Library(default_path() if path is None else place_of(path))
+    return Library(default_path() if path is None else parse_location(path))
 
 
 DEFAULT_PATH = "lpisearch.db"
 
 
-def default_path() -> Place:
+def default_path() -> Location:
     """Return the library that is meant where none is named.
 
     It is `LPISEARCH_DB`; else `lpisearch.db`, if there is one in the current folder; else the
@@ -888,7 +888,7 @@ def default_path() -> Place:
     """
     named, here = os.environ.get("LPISEARCH_DB"), Path(DEFAULT_PATH)
     if named or here.exists():
-        return place_of(named or here)
+        return parse_location(named or here)
     from lpisearch.config import standing_library
 
     standing = standing_library()

@@ -83,10 +83,10 @@ class Address:
         return self
 
 
-Place: TypeAlias = Path | Address
+Location: TypeAlias = Path | Address
 
 
-def place_of(named: str | os.PathLike[str] | Address) -> Place:
+def parse_location(named: str | os.PathLike[str] | Address) -> Location:
     """Return the place that a text or a path means."""
     if isinstance(named, Address):
         return named
@@ -142,7 +142,7 @@ def own_paths(library: Path) -> list[Path]:
     return [library, *beside, index_folder(library), settings, *copies]
 
 
-def is_own_place(target: Path, library: Place) -> bool:
+def is_own_path(target: Path, library: Location) -> bool:
     """Tell whether a place is one of a library's files, or of its indexes, there or not yet."""
     if isinstance(library, Address):
         return False

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.text.vocabulary import VocabularyLimits
 
 
-def open_index(library: Place, name: str = "default") -> SubspaceIndex:
+def open_index(library: Location, name: str = "default") -> SubspaceIndex:
     """Open an index of a library."""
     with Session(library) as session:
         return session.index(name)

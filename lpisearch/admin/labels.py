@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lpisearch.index.session import Session
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.model.answers import Classification, LabelShare
     from lpisearch.options import ClassifyOptions
     from lpisearch.storage.store import ReadTransaction, Transaction
@@ -27,7 +27,7 @@ EVERY = Filter()
 
 
 def label_documents(
-    library: Place,
+    library: Location,
     names: Sequence[str],
     where: Filter,
     *,
@@ -167,7 +167,7 @@ class _Writing:
 
 
 def forget_predicted(
-    library: Place, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
+    library: Location, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
 ) -> int:
     """Remove what was predicted for documents; return for how many something was.
 

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from lpisearch.errors import BadOption, LibraryUnwritable
 from lpisearch.files import mode_of, refuse_others, whole_file
 from lpisearch.index.status import index_summaries
-from lpisearch.location import is_own_place
+from lpisearch.location import is_own_path
 from lpisearch.messages import nearest
 from lpisearch.model.codec import document_record, json_text
 from lpisearch.model.documents import Filter
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lpisearch.index.session import Session
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.model.documents import Document, Entry
 
 
@@ -72,7 +72,7 @@ def show_document(session: Session, name: str) -> Document:
         return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
-def delete_documents(library: Place, names: Sequence[str], wait_seconds: float = 30.0) -> int:
+def delete_documents(library: Location, names: Sequence[str], wait_seconds: float = 30.0) -> int:
     """Remove documents, all or none, with everything that belongs to them.
 
     Raises
@@ -125,8 +125,8 @@ def export_documents(
         return _write_lines(found, target, on_stage)
 
 
-def _check_target(target: Path, library: Place, *, force: bool) -> None:
-    if is_own_place(target, library):
+def _check_target(target: Path, library: Location, *, force: bool) -> None:
+    if is_own_path(target, library):
         raise BadOption("target", f"{target} is one of the library's own files")
     if not force:
         refuse_others(target, "an export", _is_export)
@@ -144,7 +144,7 @@ def _write_lines(
 
 
 @contextmanager
-def _whole_file(target: Path, library: Place) -> Iterator[IO[str]]:
+def _whole_file(target: Path, library: Location) -> Iterator[IO[str]]:
     """Give a stream to a file that appears when all is written, no more open than the library."""
     if target.is_dir():
         raise LibraryUnwritable(target, "it is a folder")

@@ -16,12 +16,12 @@ from lpisearch import storage
 from lpisearch.errors import BadOption, LibraryDamaged, LibraryNotFound, LpiSearchError
 from lpisearch.files import sweep_copies
 from lpisearch.index.status import index_findings
-from lpisearch.ingest.discovery import FoundFile
+from lpisearch.ingest.discovery import DiscoveredFile
 from lpisearch.ingest.extraction import extract
 from lpisearch.ingest.ingestion import AUTO, library_tokeniser
 from lpisearch.ingest.names import FileNames, LabelRules
 from lpisearch.ingest.recorder import relative_path
-from lpisearch.location import is_own_place
+from lpisearch.location import is_own_path
 from lpisearch.messages import Message, call
 from lpisearch.model.documents import DocumentWrite, Finding, Problem
 from lpisearch.options import ReadOptions
@@ -35,13 +35,13 @@ from lpisearch.text.tokeniser import Tokeniser, document_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.model.documents import DamagedDocument, Document
     from lpisearch.storage.store import ReadTransaction, Transaction
 
 
 def examine(
-    library: Place,
+    library: Location,
     *,
     repair: bool = False,
     wait_seconds: float = 30.0,
@@ -72,7 +72,7 @@ def examine(
     return [*found, *mended]
 
 
-def _more_findings(library: Place, snapshot: ReadTransaction) -> list[Finding]:
+def _more_findings(library: Location, snapshot: ReadTransaction) -> list[Finding]:
     """Look at what rests on rows that are as they were written."""
     try:
         return [_tokeniser_finding(snapshot), *index_findings(library, snapshot)]
@@ -87,7 +87,7 @@ def _repair(transaction: Transaction) -> list[Finding]:
     tokeniser = library_tokeniser(transaction)
     restored, lost = restore_documents(transaction, tokeniser)
     health.give_up(lost)
-    damaged_keys = {each.place.key for each in lost}
+    damaged_keys = {each.row.key for each in lost}
     untokenised = [key for key in health.untokenised() if key not in damaged_keys]
     make_tokens(transaction, tokeniser, untokenised)
     return [
@@ -105,7 +105,7 @@ def _restored(number: int) -> list[Finding]:
 
 def _lost(document: DamagedDocument) -> Finding:
     """Say of a document that its file no longer has it as it was."""
-    name, path = document.place.id, document.path
+    name, path = document.row.id, document.path
     if Path(path).exists():
         reason, step = (
             "has changed since",
@@ -168,11 +168,11 @@ def _found_again(
     path: str, name: str, damaged: list[DamagedDocument]
 ) -> Iterator[tuple[DamagedDocument, DocumentWrite | None]]:
     """Look for the documents of a file at their places, or, where these are damaged, anywhere."""
-    places = {abs(each.place.position) for each in damaged}
+    places = {abs(each.row.position) for each in damaged}
     anywhere = not all(each.is_named for each in damaged)
     there = dict(_documents_of(path, name, None if anywhere else places))
     for each in damaged:
-        tried = [abs(each.place.position)] if each.is_named else list(there)
+        tried = [abs(each.row.position)] if each.is_named else list(there)
         found = (_as_written(each, at, *there[at]) for at in tried if at in there)
         yield each, next(filter(None, found), None)
 
@@ -185,7 +185,9 @@ def _documents_of(
         facts = Path(path).stat()
     except (OSError, ValueError):
         return
-    file = FoundFile(path, str(Path(path).parent), facts.st_size, facts.st_mtime_ns, named=True)
+    file = DiscoveredFile(
+        path, str(Path(path).parent), facts.st_size, facts.st_mtime_ns, named=True
+    )
     options = ReadOptions(format=name if name in READERS else "auto")
     for extracted in extract([file], options):
         many = extracted.reader is not None and extracted.reader.many
@@ -210,10 +212,10 @@ def _as_written(
     for labelled, is_of_file in _labelled(damaged, found, ids):
         digest = content_hash(labelled)
         # The hash itself may be what is damaged: then all else is as the file has it.
-        if digest == damaged.place.content_hash or (is_of_file and digest == damaged.found):
-            is_own = damaged.is_named or damaged.place.id in ids
-            name = damaged.place.id if is_own else ids[0]
-            place = damaged.place._replace(id=name, position=position, content_hash=digest)
+        if digest == damaged.row.content_hash or (is_of_file and digest == damaged.found):
+            is_own = damaged.is_named or damaged.row.id in ids
+            name = damaged.row.id if is_own else ids[0]
+            place = damaged.row._replace(id=name, position=position, content_hash=digest)
             return DocumentWrite(place, damaged.path, labelled)
     return None
 
@@ -235,7 +237,7 @@ def _labelled(
         yield rules.apply(found, ids, relative_path(damaged.path, damaged.root)), True
 
 
-def upgrade_library(library: Place) -> dict[str, Any]:
+def upgrade_library(library: Location) -> dict[str, Any]:
     """Bring an older library to this program's schema; a newer program does so by itself."""
     if not storage.exists(library):
         raise LibraryNotFound(library)
@@ -247,13 +249,13 @@ def upgrade_library(library: Place) -> dict[str, Any]:
     }
 
 
-def check_schema(library: Place) -> list[str]:
+def check_schema(library: Location) -> list[str]:
     """Return how the tables differ from what this program expects."""
     with storage.open_store(library):
         return storage.schema_differences(library)
 
 
-def back_up_library(library: Place, target: Path | None = None) -> Path:
+def back_up_library(library: Location, target: Path | None = None) -> Path:
     """Copy a library while it is in use.
 
     Parameters
@@ -281,7 +283,7 @@ def back_up_library(library: Place, target: Path | None = None) -> Path:
         target /= library.name if isinstance(library, Path) else f"{stem}.db"
     if target.exists():
         raise BadOption("target", f"{target} already exists; a backup never overwrites a file")
-    if is_own_place(target, library):
+    if is_own_path(target, library):
         raise BadOption("target", f"{target} is one of the library's own files")
     return storage.back_up(library, target)
 
@@ -297,7 +299,7 @@ _AT_ONCE = 1000
 _LANGUAGE_SAMPLE = 1000
 
 
-def retokenise(library: Place, language: str = "", wait_seconds: float = 30.0) -> int:
+def retokenise(library: Location, language: str = "", wait_seconds: float = 30.0) -> int:
     """Make the tokens of all documents anew, in one transaction, perhaps in another language.
 
     At "auto" the language is found in up to 2,000 documents, evenly spread.

@@ -33,7 +33,7 @@ from lpisearch.model.reports import run_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lpisearch.location import Place as AnyPlace
+    from lpisearch.location import Location
     from lpisearch.model.answers import Answer, Explanation, Hit, Passage, Run
 
 
@@ -256,7 +256,7 @@ def state_folder() -> Path:
     return user_state_path("lpisearch", appauthor=False)
 
 
-def remember(library: AnyPlace, answer: Answer) -> None:
+def remember(library: Location, answer: Answer) -> None:
     """Keep where the hits of an answer are, under their numbers; nothing is said if it cannot."""
     places = {str(hit.rank): asdict(Place(hit.id, hit.path, hit.snippet.page)) for hit in answer}
     text = json.dumps({"library": str(library.absolute()), "hits": places})
@@ -267,7 +267,7 @@ def remember(library: AnyPlace, answer: Answer) -> None:
             stream.write(text.encode())
 
 
-def recall(number: int, library: AnyPlace | None = None) -> Place:
+def recall(number: int, library: Location | None = None) -> Place:
     """Return where a hit of the last answer is.
 
     Parameters

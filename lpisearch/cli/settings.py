@@ -13,7 +13,7 @@ from lpisearch.cli.commands import VerbCommand, VerbGroup, names_library
 from lpisearch.cli.output import Json, print_json, print_pairs, print_table, say
 
 if TYPE_CHECKING:
-    from lpisearch.location import Place
+    from lpisearch.location import Location
 
 
 app = typer.Typer(
@@ -92,8 +92,8 @@ def unset(context: typer.Context, key: Annotated[str, _KEY], beside: Beside = Fa
     say(f"{key} is no longer set in {file}" if was_there else f"{key} is not set in {file}")
 
 
-def _library(context: typer.Context) -> Place:
-    found: Place = context.obj.library.path
+def _library(context: typer.Context) -> Location:
+    found: Location = context.obj.library.path
     return found
 
 

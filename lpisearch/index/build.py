@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import BadOption, VectorsUnavailable
-from lpisearch.index.checkpoint import Kept, MemoryWorkspace, Stages, in_files, peak_megabytes
-from lpisearch.index.directory import IndexPlace, choose_place
+from lpisearch.index.checkpoint import MemoryWorkspace, Stages, StepResult, in_files, peak_megabytes
+from lpisearch.index.directory import IndexLocation, choose_location
 from lpisearch.index.inversion import HASH_BYTES
 from lpisearch.index.partitions import Partitions
 from lpisearch.index.pipeline import Corpus, fit_subspace, library_versions
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lpisearch.index.checkpoint import Room, Workspace
+    from lpisearch.index.checkpoint import StepOutput, Workspace
     from lpisearch.index.format import Manifest
     from lpisearch.index.pipeline import Fitted
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.model.documents import TokenShard
     from lpisearch.model.reports import IndexPlan
     from lpisearch.options import IndexOptions, IndexSpec
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def build_index(
-    library: Place,
+    library: Location,
     options: IndexOptions,
     on_stage: Callable[[str], None] = lambda _name: None,
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
@@ -95,7 +95,7 @@ def build_index(
             in_memory = {name: a for name, a in index.arrays.items() if name not in files}
             in_files = {name: path for name, path in files.items() if name in index.arrays}
             written = SubspaceIndex(index.manifest, in_memory)
-            folder = put_in_use(library, store, written, in_files)
+            folder = publish_index(library, store, written, in_files)
         report = as_report(index, stages, folder, workspace.resumed)
     # Its files were those of the workspace as well, and changed as that was removed.
     note_written(folder)
@@ -108,7 +108,7 @@ def build_index(
 
 
 def fit_index(
-    library: Place,
+    library: Location,
     spec: IndexSpec,
     stages: Stages,
     *,
@@ -152,8 +152,8 @@ def fit_corpus(
     """
     fitted = fit_subspace(documents, spec, stages, workspace, samples)
     index = _as_index(fitted, documents, spec)
-    calibrated = workspace.keep(
-        "calibration", lambda _room: _calibrated(index, documents, spec.seed, stages)
+    calibrated = workspace.run(
+        "calibration", lambda _output: _calibrated(index, documents, spec.seed, stages)
     )
     manifest = replace(index.manifest, calibration=calibrated.facts)
     index = SubspaceIndex(manifest, index.arrays)
@@ -161,27 +161,27 @@ def fit_corpus(
         return index
     if not index.long_documents.size:
         return SubspaceIndex(replace(manifest, passages=0), index.arrays)
-    placed = workspace.keep(
-        "passages", lambda room: _place_passages(index, documents, stages, room)
+    placed = workspace.run(
+        "passages", lambda output: _place_passages(index, documents, stages, output)
     )
     manifest = replace(manifest, passages=placed.facts["passages"])
     return SubspaceIndex(manifest, index.arrays | placed.arrays)
 
 
-def _chosen_place(library: Place, options: IndexOptions) -> IndexPlace:
+def _chosen_place(library: Location, options: IndexOptions) -> IndexLocation:
     """Return where the indexes are to be, noted first if it is chosen now."""
     if options.index_store:
         with (
             writer_lock(library, "index", options.wait_seconds),
             open_store(library, writable=True) as store,
         ):
-            choose_place(library, store, options.index_store)
+            choose_location(library, store, options.index_store)
     with open_store(library) as store, store.reading() as snapshot:
-        return IndexPlace.of(library, snapshot)
+        return IndexLocation.of(library, snapshot)
 
 
-def put_in_use(
-    library: Place,
+def publish_index(
+    library: Location,
     store: Store,
     index: SubspaceIndex,
     unchanged: dict[str, Path] | None = None,
@@ -191,7 +191,7 @@ def put_in_use(
 
     manifest = index.manifest
     with store.reading() as snapshot:
-        place = IndexPlace.of(library, snapshot)
+        place = IndexLocation.of(library, snapshot)
     folder = publish(place.folder, manifest, index.arrays, unchanged, place.mode)
     entry = IndexEntry(
         name=manifest.name,
@@ -259,7 +259,7 @@ def _built(fitted: Fitted) -> BuiltIndex:
     )
 
 
-def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int, stages: Stages) -> Kept:
+def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int, stages: Stages) -> StepResult:
     """Learn from some of the documents how much the subspace counts beside the words."""
     from lpisearch.index.calibration import calibrate, sample_documents
 
@@ -267,10 +267,12 @@ def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int, stages: Stag
         places = sample_documents(index.postings.document_lengths, seed)
         keys = index.document_rows[places].tolist()
         tokens = documents.snapshot.corpus.tokens(keys)
-        return Kept(facts=calibrate(index, places, tokens, seed).facts())
+        return StepResult(facts=calibrate(index, places, tokens, seed).facts())
 
 
-def _place_passages(index: SubspaceIndex, documents: Corpus, stages: Stages, room: Room) -> Kept:
+def _place_passages(
+    index: SubspaceIndex, documents: Corpus, stages: Stages, output: StepOutput
+) -> StepResult:
     """Place the passages of long documents by the map that is learned already."""
     from lpisearch.index.subspace import cut_documents, place_passages
     from lpisearch.text.tokeniser import Tokenisers
@@ -284,8 +286,8 @@ def _place_passages(index: SubspaceIndex, documents: Corpus, stages: Stages, roo
             index, cut_documents(documents.snapshot, tokeniser, long, stages.on_step)
         )
         for name, array in passages.arrays().items():
-            room.put(name, array)
-    return Kept(facts={"passages": len(passages)})
+            output.put(name, array)
+    return StepResult(facts={"passages": len(passages)})
 
 
 def as_report(
@@ -355,7 +357,7 @@ def _pairs(
 
 @contextmanager
 def workspace_of(
-    library: Place, place: IndexPlace, spec: IndexSpec, plan: IndexPlan, stages: Stages
+    library: Location, place: IndexLocation, spec: IndexSpec, plan: IndexPlan, stages: Stages
 ) -> Iterator[Workspace]:
     """Give what keeps the steps of a build: memory, or files for one that is long or large."""
     if not plan.in_files:
@@ -393,7 +395,7 @@ def labels_to_learn(snapshot: ReadTransaction, spec: IndexSpec) -> dict[int, lis
     return labels
 
 
-def check_exportable(library: Place) -> None:
+def check_exportable(library: Location) -> None:
     """Refuse a library that is in no database, before an index is worked out for it.
 
     Raises
@@ -408,7 +410,7 @@ def check_exportable(library: Place) -> None:
             )
 
 
-def export_vectors(library: Place, name: str, wait_seconds: float) -> str:
+def export_vectors(library: Location, name: str, wait_seconds: float) -> str:
     """Write the vectors of the documents that are there into a table; return its name.
 
     It is there whole or not at all; until then whoever reads has the one before.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Kept:
+class StepResult:
     """What a step gave.
 
     Attributes
@@ -72,7 +72,7 @@ class RowWriter(Protocol):
         """Give all of them, with so many columns."""
 
 
-class Room(Protocol):
+class StepOutput(Protocol):
     """Where a step puts what it works out."""
 
     def put(self, name: str, array: Array) -> None:
@@ -88,7 +88,7 @@ class Room(Protocol):
         """Give what takes the rows of a matrix."""
 
 
-class FileRoom(Room, Protocol):
+class FileStepOutput(StepOutput, Protocol):
     """Where a step puts what it works out, in files that other processes may write to."""
 
     @property
@@ -114,14 +114,14 @@ class Workspace(Protocol):
     def resumed(self) -> list[str]:
         """The steps that an earlier run had finished."""
 
-    def keep(self, step: str, work: Callable[[Room], Kept]) -> Kept:
+    def run(self, step: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
         """Return what a step gives, working it out if that was not done."""
 
     def files(self) -> dict[str, Path]:
         """Return the file of each array that is in one, by name."""
 
 
-class _RoomInMemory:
+class _MemoryOutput:
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
 
@@ -156,12 +156,12 @@ class MemoryWorkspace:
     def __init__(self) -> None:
         self.resumed: list[str] = []
 
-    def keep(self, step: str, work: Callable[[Room], Kept]) -> Kept:
+    def run(self, step: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
         """Work a step out."""
         del step
-        room = _RoomInMemory()
-        kept = work(room)
-        kept.arrays = room.arrays | kept.arrays
+        output = _MemoryOutput()
+        kept = work(output)
+        kept.arrays = output.arrays | kept.arrays
         return kept
 
     def files(self) -> dict[str, Path]:
@@ -175,7 +175,7 @@ _ROWS = "rows"
 _SUFFIX = ".unfinished"
 
 
-class _RoomInFiles:
+class _FileOutput:
     def __init__(self, folder: Path, mode: int) -> None:
         self.folder = folder
         self.mode = mode
@@ -232,7 +232,7 @@ class FileWorkspace:
         self._files: dict[str, Path] = {}
         self._mapped: list[Array] = []
 
-    def keep(self, step: str, work: Callable[[Room], Kept]) -> Kept:
+    def run(self, step: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
         """Take what is finished of a step from its files, or work it out and write it."""
         folder = self._folder / step.replace(" ", "-")
         kept = None
@@ -244,9 +244,9 @@ class FileWorkspace:
         if kept is None:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(folder_mode(self._mode))
-            facts = work(_RoomInFiles(folder, self._mode)).facts
+            facts = work(_FileOutput(folder, self._mode)).facts
             _finish_step(folder, facts, self._mode)
-            kept = _read_step(folder, verify=False) or Kept()
+            kept = _read_step(folder, verify=False) or StepResult()
         else:
             self.resumed.append(step)
         self._files |= {path.stem: path for path in folder.glob("*.npy")}
@@ -307,7 +307,7 @@ def _finish_step(folder: Path, facts: dict[str, Any], mode: int) -> None:
         stream.write(json.dumps({"facts": facts, "files": files}).encode())
 
 
-def _read_step(folder: Path, *, verify: bool = True) -> Kept | None:
+def _read_step(folder: Path, *, verify: bool = True) -> StepResult | None:
     """Return what was finished of a step; None if it was not, or is not as it was written."""
     said = _read_json(folder / _STEP)
     if not said:
@@ -321,7 +321,7 @@ def _read_step(folder: Path, *, verify: bool = True) -> Kept | None:
         rows = Shards.open(folder / _ROWS) if (folder / _ROWS).is_dir() else None
     except (OSError, ValueError, TypeError, KeyError, ShardsDamaged):
         return None
-    return Kept(arrays, said["facts"], rows)
+    return StepResult(arrays, said["facts"], rows)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from lpisearch.location import Address, index_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction, Store, Transaction
 
@@ -37,7 +37,7 @@ _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class IndexPlace:
+class IndexLocation:
     """Where the indexes of a library are on this machine.
 
     Attributes
@@ -58,7 +58,7 @@ class IndexPlace:
     is_of_server: bool = True
 
     @classmethod
-    def of(cls, library: Place, snapshot: ReadTransaction) -> IndexPlace:
+    def of(cls, library: Location, snapshot: ReadTransaction) -> IndexLocation:
         """Return the place that was chosen for a library; in the database, if none was."""
         if not isinstance(library, Address):
             beside = index_folder(library)
@@ -66,7 +66,7 @@ class IndexPlace:
         return cls.chosen(library, snapshot.settings.get(INDEX_STORE) or {})
 
     @classmethod
-    def chosen(cls, library: Address, choice: Mapping[str, Any]) -> IndexPlace:
+    def chosen(cls, library: Address, choice: Mapping[str, Any]) -> IndexLocation:
         """Return the place that a choice means on this machine."""
         name = str(choice.get("name") or library.key)
         if shared := str(choice.get("folder") or ""):
@@ -152,7 +152,7 @@ class IndexPlace:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def choose_place(library: Place, store: Store, choice: str) -> None:
+def choose_location(library: Location, store: Store, choice: str) -> None:
     """Choose where the indexes of a library are: a folder, or "db"; those there are move there.
 
     Whoever asks meanwhile finds them where they were. The caller has the right to write.
@@ -167,9 +167,9 @@ def choose_place(library: Place, store: Store, choice: str) -> None:
     if not isinstance(library, Address):
         raise BadOption("index_store", "a library in a file keeps its indexes next to it")
     with store.reading() as snapshot:
-        before = IndexPlace.of(library, snapshot)
+        before = IndexLocation.of(library, snapshot)
         noted = _choice(library, snapshot, choice)
-        place = IndexPlace.chosen(library, noted)
+        place = IndexLocation.chosen(library, noted)
         moved = [] if place == before else _moved(snapshot, before, place)
     with store.writing(durable=True) as transaction:
         transaction.settings.set(INDEX_STORE, noted)
@@ -189,7 +189,7 @@ def _choice(library: Address, snapshot: ReadTransaction, choice: str) -> dict[st
     return {"name": name, "folder": folder}
 
 
-def _moved(snapshot: ReadTransaction, before: IndexPlace, place: IndexPlace) -> list[Path]:
+def _moved(snapshot: ReadTransaction, before: IndexLocation, place: IndexLocation) -> list[Path]:
     from lpisearch.index.format import check_writable
 
     check_writable(place.folder)

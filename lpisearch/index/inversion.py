@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.errors import NothingToIndex
-from lpisearch.index.checkpoint import Kept
+from lpisearch.index.checkpoint import StepResult
 from lpisearch.index.postings import (
     MOST,
     NO_COLUMN,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.index.checkpoint import Room
+    from lpisearch.index.checkpoint import StepOutput
     from lpisearch.model.documents import TokenShard
     from lpisearch.numeric.row_blocks import Part, RowBlocks, RowTarget
     from lpisearch.text.boilerplate import EdgeCounts, Edges
@@ -50,7 +50,7 @@ _AT_ONCE = 2_000_000
 _ON_THE_WAY = ("sorted_terms", "sorted_places", "sorted_counts")
 
 
-def turn_around(counted: Counted, columns: Mapping[str, int], room: Room) -> Kept:
+def invert(counted: Counted, columns: Mapping[str, int], output: StepOutput) -> StepResult:
     """Write the arrays of `Postings` and of `DocumentTerms`.
 
     Parameters
@@ -59,7 +59,7 @@ def turn_around(counted: Counted, columns: Mapping[str, int], room: Room) -> Kep
         The documents.
     columns
         Term → column in the subspace.
-    room
+    output
         Where they are put.
     """
     terms = counted.terms
@@ -69,19 +69,19 @@ def turn_around(counted: Counted, columns: Mapping[str, int], room: Room) -> Kep
     numbers[order] = np.arange(len(terms), dtype=np.int32)
     lexicon = lexicon_arrays(names, columns)
     for name, values in lexicon.items():
-        room.put(name, values)
+        output.put(name, values)
     starts = np.zeros(len(terms) + 1, np.int64)
     np.cumsum(counted.frequencies[order], out=starts[1:])
-    room.put("posting_starts", starts)
-    room.put("document_lengths", counted.lengths)
-    _invert(counted, numbers, starts, room)
+    output.put("posting_starts", starts)
+    output.put("document_lengths", counted.lengths)
+    _invert(counted, numbers, starts, output)
     has_column = lexicon["lexicon_columns"] != NO_COLUMN
-    _strongest(counted, numbers, starts, has_column, room)
-    return Kept()
+    _strongest(counted, numbers, starts, has_column, output)
+    return StepResult()
 
 
 def _invert(
-    counted: Counted, numbers: NDArray[np.int32], starts: NDArray[np.int64], room: Room
+    counted: Counted, numbers: NDArray[np.int32], starts: NDArray[np.int64], output: StepOutput
 ) -> None:
     """Write the entries of each term: documents of a term ascend."""
     total = (int(starts[-1]),)
@@ -89,7 +89,7 @@ def _invert(
     bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
     kinds = (np.int32, np.int32, np.uint16)
     terms, places, counts = (
-        room.target(name, total, kind) for name, kind in zip(_ON_THE_WAY, kinds, strict=True)
+        output.target(name, total, kind) for name, kind in zip(_ON_THE_WAY, kinds, strict=True)
     )
     in_order = _Sorted(terms, places, counts, bounds)
     for _ in map_parts(
@@ -98,13 +98,13 @@ def _invert(
         pass
     join = _Join(
         in_order,
-        room.target("posting_places", total, np.int32),
-        room.target("posting_counts", total, np.uint16),
+        output.target("posting_places", total, np.int32),
+        output.target("posting_counts", total, np.uint16),
     )
     for _ in map_parts(join, _stretches(starts)):
         pass
     for name in _ON_THE_WAY:
-        room.drop(name)
+        output.drop(name)
 
 
 def _entries(block: csr_array, start: int) -> int:
@@ -207,7 +207,7 @@ def _strongest(
     numbers: NDArray[np.int32],
     starts: NDArray[np.int64],
     has_column: NDArray[np.bool_],
-    room: Room,
+    output: StepOutput,
 ) -> None:
     """Write what each document says most, and of how many terms its place is made."""
     n = len(counted.lengths)
@@ -216,9 +216,9 @@ def _strongest(
         has_column,
         half_saturation(np.asarray(counted.lengths)),
         inverse_frequency(np.diff(starts), n),
-        room.target("distinct_terms", (n,), np.int32),
-        room.target("strongest_terms", (n, STRONGEST), np.int32),
-        room.target("strongest_counts", (n, STRONGEST), np.uint16),
+        output.target("distinct_terms", (n,), np.int32),
+        output.target("strongest_terms", (n, STRONGEST), np.int32),
+        output.target("strongest_counts", (n, STRONGEST), np.uint16),
     )
     for _ in map_blocks(work, counted.rows):
         pass
@@ -289,7 +289,7 @@ class Counted:
     hashes: NDArray[np.uint8]
 
     @classmethod
-    def of_kept(cls, kept: Kept) -> Counted:
+    def from_step(cls, kept: StepResult) -> Counted:
         """Take what `count_tokens` gave."""
         if kept.rows is None:
             raise ValueError("This step has no rows.")
@@ -331,20 +331,20 @@ class Counted:
         return Derived(self.rows, _Weigh(stays, weighting), int(np.count_nonzero(stays)))
 
 
-def count_tokens(shards: Iterable[TokenShard], room: Room) -> Kept:
+def count_tokens(shards: Iterable[TokenShard], output: StepOutput) -> StepResult:
     """Count the terms of all documents, a block at a time.
 
     Parameters
     ----------
     shards
         The tokens of the documents in their order; read once.
-    room
+    output
         Where the counts are put.
     """
     from lpisearch.text.boilerplate import Edges
     from lpisearch.text.vocabulary import TermNumbers
 
-    numbers, edges, writer = TermNumbers(), Edges(), room.rows()
+    numbers, edges, writer = TermNumbers(), Edges(), output.rows()
     keys, hashes, lengths = array("q"), bytearray(), array("i")
     for texts in _blocks(shards, edges, keys, hashes):
         counts = numbers.count(texts)
@@ -360,8 +360,8 @@ def count_tokens(shards: Iterable[TokenShard], room: Room) -> Kept:
         np.frombuffer(bytes(hashes), np.uint8).reshape(-1, HASH_BYTES),
         np.array(lengths, np.int32),
     )
-    return keep_counted(
-        room, rows, CountedTerms(terms, frequencies, edges.of_terms(terms)), documents
+    return write_counted(
+        output, rows, CountedTerms(terms, frequencies, edges.of_terms(terms)), documents
     )
 
 
@@ -381,17 +381,17 @@ class CountedDocuments(NamedTuple):
     lengths: NDArray[np.int32]
 
 
-def keep_counted(
-    room: Room, rows: RowBlocks, terms: CountedTerms, documents: CountedDocuments
-) -> Kept:
-    """Put what was counted where `Counted.of_kept` finds it."""
-    room.put("all_terms", np.frombuffer("\n".join(terms.terms).encode(), np.uint8))
-    room.put("all_frequencies", terms.frequencies)
-    room.put("all_factors", terms.edges.factors(rows))
-    room.put("lengths", documents.lengths)
-    room.put("document_rows", documents.keys)
-    room.put("content_hashes", documents.hashes)
-    return Kept(rows=rows)
+def write_counted(
+    output: StepOutput, rows: RowBlocks, terms: CountedTerms, documents: CountedDocuments
+) -> StepResult:
+    """Put what was counted where `Counted.from_step` finds it."""
+    output.put("all_terms", np.frombuffer("\n".join(terms.terms).encode(), np.uint8))
+    output.put("all_frequencies", terms.frequencies)
+    output.put("all_factors", terms.edges.factors(rows))
+    output.put("lengths", documents.lengths)
+    output.put("document_rows", documents.keys)
+    output.put("content_hashes", documents.hashes)
+    return StepResult(rows=rows)
 
 
 def _blocks(

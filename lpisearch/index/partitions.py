@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.files import folder_mode
-from lpisearch.index.inversion import HASH_BYTES, CountedDocuments, CountedTerms, keep_counted
+from lpisearch.index.inversion import HASH_BYTES, CountedDocuments, CountedTerms, write_counted
 from lpisearch.numeric.executor import map_parts
 from lpisearch.numeric.row_blocks import BLOCK_ROWS
 from lpisearch.numeric.row_files import write_shard
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.index.checkpoint import FileRoom, Kept
-    from lpisearch.location import Place
+    from lpisearch.index.checkpoint import FileStepOutput, StepResult
+    from lpisearch.location import Location
     from lpisearch.model.documents import Filter
     from lpisearch.storage.store import ReadTransaction
 
@@ -198,7 +198,7 @@ class Partition(NamedTuple):
         Of the keys and contents of the documents.
     """
 
-    library: Place
+    library: Location
     number: int
     first: int
     last: int
@@ -224,7 +224,7 @@ class Partitions:
     parts: tuple[Partition, ...]
 
     @classmethod
-    def of(cls, library: Place, where: Filter, snapshot: ReadTransaction) -> Partitions:
+    def of(cls, library: Location, where: Filter, snapshot: ReadTransaction) -> Partitions:
         """Cut the documents of a library as they are now into blocks."""
         parts: list[Partition] = []
         place = library.absolute()
@@ -255,10 +255,10 @@ class CountedPart(NamedTuple):
 def count_partitions(
     partitions: Partitions,
     snapshot: ReadTransaction,
-    room: FileRoom,
+    output: FileStepOutput,
     on_step: Callable[[int, int], None],
     most: int = MOST_TERMS,
-) -> Kept:
+) -> StepResult:
     """Count the terms of all documents, on whoever works now.
 
     Parameters
@@ -268,7 +268,7 @@ def count_partitions(
     snapshot
         Of the library as it was when they were cut: a partition that has changed since, or where
         the tokens were made anew, is counted here.
-    room
+    output
         Where the counts are put.
     on_step
         Called with how many partitions are counted, and of how many.
@@ -276,8 +276,8 @@ def count_partitions(
         Terms at most.
     """
     # A name of this run alone: whoever still works for one that was killed writes elsewhere.
-    folder = room.folder / f"{_PARTS}-{secrets.token_hex(4)}"
-    folder.mkdir(folder_mode(room.mode))
+    folder = output.folder / f"{_PARTS}-{secrets.token_hex(4)}"
+    folder.mkdir(folder_mode(output.mode))
     try:
         work = _Count(partitions, folder)
         counted = []
@@ -286,15 +286,19 @@ def count_partitions(
             on_step(part.number + 1, len(partitions.parts))
         vocabularies = Vocabularies(folder, most)
         levels, terms, dropped = vocabularies.join_all(len(counted))
-        writer = room.rows()
-        renumber = _Renumber(vocabularies, levels, len(terms.terms), room.rows_folder, room.mode)
+        writer = output.rows()
+        renumber = _Renumber(
+            vocabularies, levels, len(terms.terms), output.rows_folder, output.mode
+        )
         writer.take(map_parts(renumber, range(len(counted))), np.float32)
         rows = writer.finish(len(terms.terms))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     documents, looked_at = _joined(counted)
     edges = EdgeCounts(len(documents.keys), looked_at, *terms.edges)
-    kept = keep_counted(room, rows, CountedTerms(terms.terms, terms.frequencies, edges), documents)
+    kept = write_counted(
+        output, rows, CountedTerms(terms.terms, terms.frequencies, edges), documents
+    )
     kept.facts |= _facts(dropped)
     return kept
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from lpisearch.classifiers.trainer import LIMITS
 from lpisearch.errors import NothingToIndex
-from lpisearch.index.checkpoint import Kept, MemoryWorkspace
-from lpisearch.index.inversion import Counted, count_tokens, turn_around
+from lpisearch.index.checkpoint import MemoryWorkspace, StepResult
+from lpisearch.index.inversion import Counted, count_tokens, invert
 from lpisearch.index.partitions import count_partitions
 from lpisearch.index.projection import Known, Samples, fit_projection, rows_of_pairs
 from lpisearch.index.status import rebuild_command
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.index.checkpoint import FileRoom, Room, Stages, Workspace
+    from lpisearch.index.checkpoint import FileStepOutput, Stages, StepOutput, Workspace
     from lpisearch.index.partitions import Partitions
     from lpisearch.index.projection import Projected
     from lpisearch.model.documents import TokenShard
@@ -102,10 +102,10 @@ def fit_subspace(
     """
     build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), samples)
     kept = build.step("counting terms", build.count)
-    counted = Counted.of_kept(kept)
+    counted = Counted.from_step(kept)
     vocabulary, stays = counted.vocabulary()
     turned = build.step(
-        "writing postings", lambda room: turn_around(counted, vocabulary.index, room)
+        "writing postings", lambda output: invert(counted, vocabulary.index, output)
     )
     with stages.stage("weighting"):
         known = counted.known_words(stays)
@@ -115,9 +115,11 @@ def fit_subspace(
             frequencies, n_documents, mean, options.weighting, factors
         )
         rows = build.weighed(counted, stays, weighting)
-    learned = build.keep("map", lambda room: build.learn(rows, counted.keys, room))
-    placed = build.step("embedding documents", lambda room: build.place(rows, learned, room))
-    labelled = build.keep("labels", lambda room: build.classify(rows, turned, counted.keys, room))
+    learned = build.keep("map", lambda output: build.learn(rows, counted.keys, output))
+    placed = build.step("embedding documents", lambda output: build.place(rows, learned, output))
+    labelled = build.keep(
+        "labels", lambda output: build.classify(rows, turned, counted.keys, output)
+    )
     facts = learned.facts
     if "note" in kept.facts:
         facts = facts | {"notes": [*facts["notes"], kept.facts["note"]]}
@@ -203,26 +205,26 @@ class Steps:
     workspace: Workspace
     samples: Samples
 
-    def step(self, name: str, work: Callable[[Room], Kept]) -> Kept:
+    def step(self, name: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
         """Keep what a step gives, timed as a stage of the same name."""
 
-        def timed(room: Room) -> Kept:
+        def timed(output: StepOutput) -> StepResult:
             with self.stages.stage(name):
-                return work(room)
+                return work(output)
 
-        return self.workspace.keep(name, timed)
+        return self.workspace.run(name, timed)
 
-    def keep(self, name: str, work: Callable[[Room], Kept]) -> Kept:
+    def keep(self, name: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
         """Keep what a step gives, which times its own stages."""
-        return self.workspace.keep(name, work)
+        return self.workspace.run(name, work)
 
-    def count(self, room: Room) -> Kept:
+    def count(self, output: StepOutput) -> StepResult:
         """Count all tokens: in other processes where those work, and read the library too."""
         partitions = self.corpus.partitions
-        if partitions is None or not works_elsewhere() or not hasattr(room, "folder"):
-            return count_tokens(self.corpus.shards, room)
+        if partitions is None or not works_elsewhere() or not hasattr(output, "folder"):
+            return count_tokens(self.corpus.shards, output)
         return count_partitions(
-            partitions, self.corpus.snapshot, cast("FileRoom", room), self.stages.on_step
+            partitions, self.corpus.snapshot, cast("FileStepOutput", output), self.stages.on_step
         )
 
     def weighed(
@@ -232,7 +234,7 @@ class Steps:
         rows = counted.weighed(stays, weighting)
         return InMemory(whole(rows)) if isinstance(self.workspace, MemoryWorkspace) else rows
 
-    def learn(self, rows: RowBlocks, keys: NDArray[np.int64], room: Room) -> Kept:
+    def learn(self, rows: RowBlocks, keys: NDArray[np.int64], output: StepOutput) -> StepResult:
         """Learn the map, or what places documents by a rule."""
         corpus, options = self.corpus, self.options
         numbers = keys.tolist()
@@ -241,17 +243,17 @@ class Steps:
         pairs = rows_of_pairs(corpus.pairs, numbers, corpus.ids)
         found = fit_projection(rows, Known(labels, pairs), options, self.stages, self.samples.map)
         for name, array in _map_arrays(found.projection).items():
-            room.put(name, array)
-        return Kept(facts=_map_facts(found))
+            output.put(name, array)
+        return StepResult(facts=_map_facts(found))
 
-    def place(self, rows: RowBlocks, learned: Kept, room: Room) -> Kept:
+    def place(self, rows: RowBlocks, learned: StepResult, output: StepOutput) -> StepResult:
         """Write where the documents are: a method without a linear map knows it already."""
         from lpisearch.index import subspace
 
         scales = np.asarray(learned.arrays["scales"])
         shape = (rows.shape[0], len(scales))
         packs = shape[0] >= subspace.PACKED_FROM
-        target = room.target(_UNPACKED if packs else "vectors", shape, np.float32)
+        target = output.target(_UNPACKED if packs else "vectors", shape, np.float32)
         if EMBEDDING in learned.arrays:
             places = _scaled(learned.arrays[EMBEDDING], scales)
             target.write(0, places)
@@ -261,11 +263,13 @@ class Steps:
             said = map_blocks(_Place(loadings, scales, target), rows)
         self._refuse_alike(list(said))
         if packs:
-            pack_places(target, room)
-            room.drop(_UNPACKED)
-        return Kept()
+            pack_places(target, output)
+            output.drop(_UNPACKED)
+        return StepResult()
 
-    def classify(self, rows: RowBlocks, turned: Kept, keys: NDArray[np.int64], room: Room) -> Kept:
+    def classify(
+        self, rows: RowBlocks, turned: StepResult, keys: NDArray[np.int64], output: StepOutput
+    ) -> StepResult:
         """Learn the labels."""
         from lpisearch.classifiers.trainer import learn_classifier
 
@@ -282,8 +286,8 @@ class Steps:
             X, labels, splits, self.options, self.stages.stage, limits=limits
         )
         for name, array in learned.arrays.items():
-            room.put(name, array)
-        return Kept(facts={"classifier": learned.facts})
+            output.put(name, array)
+        return StepResult(facts={"classifier": learned.facts})
 
     def _refuse_alike(self, said: Sequence[_Said]) -> None:
         """Refuse places that tell nothing apart."""
@@ -359,20 +363,20 @@ def _map_facts(found: Projected) -> dict[str, Any]:
 _KIND = np.int16
 
 
-def pack_places(unpacked: RowTarget, room: Room) -> None:
+def pack_places(unpacked: RowTarget, output: StepOutput) -> None:
     """Write the arrays of places that were written as they are, as `PackedRows.pack` has them."""
     rows = unpacked.array()
     scales = scales_of(rows)
     let_go(rows)
-    codes = room.target("vectors", rows.shape, _KIND)
-    steps = room.target("vector_steps", (len(rows),), np.float32)
+    codes = output.target("vectors", rows.shape, _KIND)
+    steps = output.target("vector_steps", (len(rows),), np.float32)
     starts = [*range(0, len(rows), BLOCK_ROWS), len(rows)]
     for _ in map_parts(_Pack(unpacked, scales, codes, steps), pairwise(starts)):
         pass
     packed = PackedRows(codes.array(), steps.array(), scales)
     for name, array in place_arrays(packed).items():
         if name not in {"vectors", "vector_steps"}:
-            room.put(name, array)
+            output.put(name, array)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -23,8 +23,8 @@ from lpisearch.text.vocabulary import VocabularyLimits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpisearch.index.directory import IndexPlace
-    from lpisearch.location import Place
+    from lpisearch.index.directory import IndexLocation
+    from lpisearch.location import Location
     from lpisearch.options import IndexOptions, IndexSpec
 
 
@@ -83,7 +83,7 @@ class _Megabytes(NamedTuple):
     labels: float
 
 
-def plan_index(library: Place, options: IndexOptions) -> IndexPlan:
+def plan_index(library: Location, options: IndexOptions) -> IndexPlan:
     """Say what building an index will take.
 
     Raises
@@ -262,7 +262,9 @@ def check_spread(options: IndexOptions) -> None:
 
 
 @contextmanager
-def spread_of(options: IndexOptions, library: Place, place: IndexPlace) -> Iterator[Spreading]:
+def spread_of(
+    options: IndexOptions, library: Location, place: IndexLocation
+) -> Iterator[Spreading]:
     """Have the work of a build done by whoever is asked for, until the block ends.
 
     Raises

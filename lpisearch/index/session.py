@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lpisearch.index.snapshot import OpenIndexes, Reading
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.store import ReadTransaction, Store
     from lpisearch.text.tokeniser import Tokeniser, Tokenisers
 
@@ -62,7 +62,7 @@ class Session:
         The database file.
     """
 
-    def __init__(self, path: Place) -> None:
+    def __init__(self, path: Location) -> None:
         self.path = path
         self._lock = RLock()
         self._store: Store | None = None

@@ -21,7 +21,7 @@ from lpisearch.errors import (
     SubspaceError,
 )
 from lpisearch.index import format as index_format
-from lpisearch.index.directory import IndexPlace
+from lpisearch.index.directory import IndexLocation
 from lpisearch.index.format import sweep
 from lpisearch.index.status import rebuild_command
 from lpisearch.index.subspace import SubspaceIndex
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.model.documents import Filter
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction, Store
@@ -135,7 +135,7 @@ class OpenIndexes:
         The library, open. No transaction that writes may be under way in it.
     """
 
-    def __init__(self, library: Place, store: Store) -> None:
+    def __init__(self, library: Location, store: Store) -> None:
         self._library = library
         self._store = store
         self._fetching: dict[str, Thread] = {}
@@ -190,7 +190,7 @@ class OpenIndexes:
     ) -> tuple[OpenIndex | None, SubspaceError | None]:
         if entry is None:
             return None, None
-        place = IndexPlace.of(self._library, snapshot)
+        place = IndexLocation.of(self._library, snapshot)
         with self._lock:
             before = self._opened.get(entry.name)
             if before is not None and before.entry.folder == entry.folder:
@@ -214,7 +214,7 @@ class OpenIndexes:
                 sweep(place.folder, used)
             return opened, None
 
-    def _begin_to_fetch(self, place: IndexPlace, entry: IndexEntry) -> None:
+    def _begin_to_fetch(self, place: IndexLocation, entry: IndexEntry) -> None:
         """Bring an index here beside those who ask meanwhile; one that fails is tried again."""
         under_way = self._fetching.get(entry.name)
         if under_way is None or not under_way.is_alive():
@@ -222,7 +222,7 @@ class OpenIndexes:
             self._fetching[entry.name] = fetching
             fetching.start()
 
-    def _fetch(self, place: IndexPlace, entry: IndexEntry) -> None:
+    def _fetch(self, place: IndexLocation, entry: IndexEntry) -> None:
         with suppress(LpiSearchError), self._store.reading() as snapshot:
             place.fetched(snapshot, entry)
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexUnreadable, SubspaceError
-from lpisearch.index.directory import IndexPlace
+from lpisearch.index.directory import IndexLocation
 from lpisearch.messages import Message, call
 from lpisearch.model.documents import Finding
 from lpisearch.options import IndexSpec
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.index.format import Manifest
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
 
 
-def index_summaries(library: Place, snapshot: ReadTransaction) -> list[dict[str, Any]]:
+def index_summaries(library: Location, snapshot: ReadTransaction) -> list[dict[str, Any]]:
     """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
     return [_summary(library, snapshot, entry) for entry in snapshot.indexes.entries()]
 
 
-def index_findings(library: Place, snapshot: ReadTransaction) -> list[Finding]:
+def index_findings(library: Location, snapshot: ReadTransaction) -> list[Finding]:
     """Check that the arrays of each index are as they were written."""
     from lpisearch.index.format import open_folder
 
@@ -35,7 +35,7 @@ def index_findings(library: Place, snapshot: ReadTransaction) -> list[Finding]:
     for entry in snapshot.indexes.entries():
         check = f"index “{entry.name}”"
         try:
-            folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
+            folder = IndexLocation.of(library, snapshot).fetched(snapshot, entry)
             manifest, _ = open_folder(folder)
         except SubspaceError as error:
             # What the system does not let us read may be whole: to build it anew is no help.
@@ -52,10 +52,10 @@ def index_findings(library: Place, snapshot: ReadTransaction) -> list[Finding]:
     return findings
 
 
-def _summary(library: Place, snapshot: ReadTransaction, entry: IndexEntry) -> dict[str, Any]:
+def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) -> dict[str, Any]:
     from lpisearch.index.format import Manifest, check_sizes
 
-    place = IndexPlace.of(library, snapshot)
+    place = IndexLocation.of(library, snapshot)
     folder = place.local(entry)
     summary: dict[str, Any] = {
         "name": entry.name,

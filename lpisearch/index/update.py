@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.errors import SubspaceError
-from lpisearch.index.directory import IndexPlace
+from lpisearch.index.directory import IndexLocation
 from lpisearch.index.postings import NO_COLUMN, Postings
 from lpisearch.index.status import due_for_rebuild, rebuild_command, rebuild_note, same_tokens
 from lpisearch.messages import Message
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
     from lpisearch.index.subspace import Passages, SubspaceIndex
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction, Store
     from lpisearch.text.vocabulary import Vocabulary
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-def fold_in(library: Place, store: Store) -> tuple[list[str], list[str]]:
+def add_documents(library: Location, store: Store) -> tuple[list[str], list[str]]:
     """Bring all indexes of a library up to date; the caller holds the writer lock.
 
     Returns
@@ -57,9 +57,9 @@ def fold_in(library: Place, store: Store) -> tuple[list[str], list[str]]:
     return complaints, due
 
 
-def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
+def _fold_into(library: Location, store: Store, entry: IndexEntry) -> list[str]:
     """Take documents into one index; say whether it should now be built anew."""
-    from lpisearch.index.build import put_in_use
+    from lpisearch.index.build import publish_index
     from lpisearch.index.format import open_folder
     from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
 
@@ -67,7 +67,7 @@ def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
         covered = snapshot.corpus.fingerprint(entry.spec.where)
         if covered == entry.fingerprint:
             return []
-        folder = IndexPlace.of(library, snapshot).fetched(snapshot, entry)
+        folder = IndexLocation.of(library, snapshot).fetched(snapshot, entry)
         index = SubspaceIndex(*open_folder(folder))
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         if not same_tokens(index.manifest, tokeniser):
@@ -91,7 +91,7 @@ def _fold_into(library: Place, store: Store, entry: IndexEntry) -> list[str]:
     fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in changed}
     if passages is not None:
         arrays |= passages.arrays()
-    put_in_use(library, store, SubspaceIndex(manifest, arrays), fixed)
+    publish_index(library, store, SubspaceIndex(manifest, arrays), fixed)
     reason = due_for_rebuild(manifest, tokeniser)
     return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
+class DiscoveredFile:
     """A file to ingest.
 
     Attributes
@@ -80,7 +80,7 @@ class Discovery:
     _files: set[str] = field(default_factory=set)
     _folders: set[tuple[int, int]] = field(default_factory=set)
 
-    def files(self, arguments: Iterable[str]) -> Iterator[FoundFile]:
+    def files(self, arguments: Iterable[str]) -> Iterator[DiscoveredFile]:
         """Yield the files that the arguments mean."""
         named = [each for argument in arguments for each in expand(argument)]
         self._named = {each.path for each in named}
@@ -113,7 +113,7 @@ class Discovery:
         around = (folder for folder in self._walked if is_under(root, folder))
         return min(around, key=len, default=root)
 
-    def _walk(self, folder: str, root: str, rules: Exclusion) -> Iterator[FoundFile]:
+    def _walk(self, folder: str, root: str, rules: Exclusion) -> Iterator[DiscoveredFile]:
         """Go through a folder: by a list, since it may be nested deeper than Python's stack."""
         pending = [self._entries(folder, rules)]
         while pending:
@@ -168,7 +168,7 @@ class Discovery:
             self.blind.append(folder)
             return []
 
-    def _file(self, path: str, root: str) -> Iterator[FoundFile]:
+    def _file(self, path: str, root: str) -> Iterator[DiscoveredFile]:
         if path in self._files:
             return
         self._files.add(path)
@@ -182,7 +182,7 @@ class Discovery:
             if named:
                 self.troubles.append(Trouble(path, "it belongs to the library itself"))
         elif stat.S_ISREG(facts.st_mode):
-            yield FoundFile(path, root, facts.st_size, facts.st_mtime_ns, named)
+            yield DiscoveredFile(path, root, facts.st_size, facts.st_mtime_ns, named)
         elif named:
             self.troubles.append(Trouble(path, "not a regular file; pipe it in instead: … -"))
 

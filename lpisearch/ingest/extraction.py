@@ -27,12 +27,12 @@ from lpisearch.readers.base import (
 from lpisearch.readers.isolation import IsolatedReaders
 from lpisearch.readers.pdf import OCR_SECONDS
 from lpisearch.readers.registry import reader_for
-from lpisearch.storage.metadata import UNDER_WAY
+from lpisearch.storage.metadata import IN_PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from lpisearch.ingest.discovery import FoundFile
+    from lpisearch.ingest.discovery import DiscoveredFile
     from lpisearch.model.documents import Document
     from lpisearch.options import ReadOptions
     from lpisearch.readers.base import Reader
@@ -61,7 +61,7 @@ class Extracted:
         Tells how many bytes of the file have been read.
     """
 
-    file: FoundFile
+    file: DiscoveredFile
     source: SourceFile | None
     reader: Reader | None
     items: Iterator[Document | Problem]
@@ -74,9 +74,9 @@ class Extracted:
 
 
 def extract(
-    files: Iterable[FoundFile],
+    files: Iterable[DiscoveredFile],
     options: ReadOptions,
-    on_wait: Callable[[FoundFile], object] = lambda _file: None,
+    on_wait: Callable[[DiscoveredFile], object] = lambda _file: None,
 ) -> Iterator[Extracted]:
     """Open each file and yield it with its documents; no failure of a file goes beyond it.
 
@@ -94,10 +94,10 @@ def extract(
 
 
 def _begin(
-    file: FoundFile,
+    file: DiscoveredFile,
     options: ReadOptions,
     workers: IsolatedReaders,
-    on_wait: Callable[[FoundFile], object],
+    on_wait: Callable[[DiscoveredFile], object],
 ) -> Extracted:
     try:
         source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
@@ -151,7 +151,7 @@ def _problem(error: Exception) -> Problem:
     return Problem(f"the reader failed ({type(error).__name__}: {error})")
 
 
-class UnderWay:
+class InProgressFiles:
     """Keeps the path of a slow file in the library for as long as it is being read.
 
     Parameters
@@ -163,18 +163,18 @@ class UnderWay:
     def __init__(self, store: Store) -> None:
         self._store = store
         with store.reading() as snapshot:
-            stored = snapshot.settings.get(UNDER_WAY) or {}
+            stored = snapshot.settings.get(IN_PROGRESS) or {}
         self._path = str(stored.get("path", ""))
 
-    def last(self, files: Iterable[FoundFile]) -> list[FoundFile]:
+    def last(self, files: Iterable[DiscoveredFile]) -> list[DiscoveredFile]:
         """Return the files in their order, but the one at which an earlier run ended comes last."""
         return sorted(files, key=lambda file: file.path == self._path)
 
-    def begin(self, file: FoundFile) -> None:
+    def begin(self, file: DiscoveredFile) -> None:
         """Note that a file makes the run wait."""
         self._keep(file.path)
 
-    def end(self, file: FoundFile) -> None:
+    def end(self, file: DiscoveredFile) -> None:
         """Note that a file has been read, or refused."""
         if self._path == file.path:
             self._keep("")
@@ -182,4 +182,4 @@ class UnderWay:
     def _keep(self, path: str) -> None:
         self._path = path
         with self._store.writing() as transaction:
-            transaction.settings.set(UNDER_WAY, {"path": path})
+            transaction.settings.set(IN_PROGRESS, {"path": path})

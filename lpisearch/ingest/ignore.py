@@ -26,7 +26,7 @@ from lpisearch.storage import OWN_HEAD_BYTES, is_own_content
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
 
 
 GIT, OWN = ".gitignore", ".lpisearchignore"
@@ -239,7 +239,7 @@ class OwnFiles:
     _identities: frozenset[tuple[int, int]] = field(default=frozenset())
 
     @classmethod
-    def of(cls, library: Place, others: Iterable[Path] = ()) -> Self:
+    def of(cls, library: Location, others: Iterable[Path] = ()) -> Self:
         """Find the files of a library; `others` are not to be ingested either."""
         called = (
             {} if isinstance(library, Address) else dict.fromkeys((library, real_path(library)))

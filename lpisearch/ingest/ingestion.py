@@ -14,9 +14,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
-from lpisearch.index.update import fold_in
+from lpisearch.index.update import add_documents
 from lpisearch.ingest.discovery import Discovery
-from lpisearch.ingest.extraction import UnderWay, extract
+from lpisearch.ingest.extraction import InProgressFiles, extract
 from lpisearch.ingest.ignore import OwnFiles
 from lpisearch.ingest.inputs import spooled_input
 from lpisearch.ingest.names import LabelRules, label_file
@@ -34,9 +34,9 @@ from lpisearch.text.tokeniser import Tokeniser, document_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lpisearch.ingest.discovery import FoundFile
+    from lpisearch.ingest.discovery import DiscoveredFile
     from lpisearch.ingest.extraction import Extracted
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.model.documents import Document, IngestReport
     from lpisearch.options import IngestOptions
     from lpisearch.storage.store import Transaction
@@ -47,7 +47,7 @@ _PROGRESS_SECONDS = 0.1
 
 
 def run_ingest(
-    library: Place,
+    library: Location,
     paths: Sequence[str],
     options: IngestOptions,
     on_progress: Callable[[Progress], None] = lambda _progress: None,
@@ -89,12 +89,14 @@ def run_ingest(
             recorder.expect(files)
             for trouble in discovery.troubles:
                 recorder.fail_unfound(trouble)
-            _Reading(recorder, label_rules, UnderWay(store), on_progress).read(files, options)
+            _Reading(recorder, label_rules, InProgressFiles(store), on_progress).read(
+                files, options
+            )
             recorder.finish(discovery.gone(recorder.known))
             report = recorder.report
             report.notes.extend(tokenise.remarks())
             with index_lock(library, options.wait_seconds):
-                complaints, due = fold_in(library, store)
+                complaints, due = add_documents(library, store)
             report.index_notes.extend(complaints)
             report.notes.extend(due)
     report.left_out = dict(discovery.left_out)
@@ -102,7 +104,7 @@ def run_ingest(
     return report
 
 
-def roots_of(paths: Sequence[str], files: Sequence[FoundFile]) -> list[str]:
+def roots_of(paths: Sequence[str], files: Sequence[DiscoveredFile]) -> list[str]:
     """Return the files and folders that are ingested, as others may name them."""
     named = [os.path.realpath(path) for path in paths if os.path.exists(path)]  # noqa: PTH110 (a string)
     return list(
@@ -129,7 +131,7 @@ class _Reading:
         self,
         recorder: Recorder,
         label_rules: LabelRules,
-        under_way: UnderWay,
+        under_way: InProgressFiles,
         on_progress: Callable[[Progress], None],
     ) -> None:
         self._recorder = recorder
@@ -143,7 +145,7 @@ class _Reading:
         self._total = 0
         self._shown = 0.0
 
-    def read(self, files: Sequence[FoundFile], options: IngestOptions) -> None:
+    def read(self, files: Sequence[DiscoveredFile], options: IngestOptions) -> None:
         """Read all files that changed since they were last read to their end."""
         changed = [file for file in files if not self._is_unchanged(file, retry=options.retry)]
         self._total = sum(file.size for file in changed)
@@ -157,7 +159,7 @@ class _Reading:
             self._done += extracted.file.size
         self._report.skipped = dict(self._skipped)
 
-    def _is_unchanged(self, file: FoundFile, *, retry: bool) -> bool:
+    def _is_unchanged(self, file: DiscoveredFile, *, retry: bool) -> bool:
         """Tell whether a file need not be read, and count what is known of it."""
         known = self._recorder.known.get(file.path)
         if known and known.root != root_of(file, known):
@@ -199,7 +201,7 @@ class _Reading:
         self._recorder.end(source, file, clean=clean)
         self._under_way.end(file)
 
-    def _pass_over(self, file: FoundFile) -> None:
+    def _pass_over(self, file: DiscoveredFile) -> None:
         """Refuse a file of unknown format that was named, count one that was merely found."""
         if file.named:
             unknown = Message(
@@ -210,7 +212,7 @@ class _Reading:
         else:
             self._skipped[PurePath(file.path).suffix.lower() or "no extension"] += 1
 
-    def _note(self, file: FoundFile, problem: Problem) -> None:
+    def _note(self, file: DiscoveredFile, problem: Problem) -> None:
         trouble = Trouble(file.path, problem.reason, problem.where)
         if problem.warning:
             self._report.warnings.append(trouble)

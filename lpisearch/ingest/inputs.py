@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import DocumentNotFound, LibraryUnwritable, NothingThere, ReaderError
-from lpisearch.ingest.discovery import Discovery, FoundFile, expand
+from lpisearch.ingest.discovery import DiscoveredFile, Discovery, expand
 from lpisearch.ingest.extraction import extract
 from lpisearch.messages import Message
 from lpisearch.model.documents import Document, Problem
@@ -96,7 +96,7 @@ def first_document(name: str) -> Document:
     if not name or not path.is_file():
         raise DocumentNotFound(name)
     facts = path.stat()
-    file = FoundFile(str(path), str(path.parent), facts.st_size, facts.st_mtime_ns, named=True)
+    file = DiscoveredFile(str(path), str(path.parent), facts.st_size, facts.st_mtime_ns, named=True)
     for extracted in extract([file], ReadOptions()):
         for item in extracted.items:
             if isinstance(item, Document):
@@ -174,7 +174,7 @@ _BLOCK = 1 << 20
 
 
 @contextmanager
-def spooled_input(paths: Sequence[str]) -> Iterator[list[FoundFile]]:
+def spooled_input(paths: Sequence[str]) -> Iterator[list[DiscoveredFile]]:
     """Give what is piped in as a file, if "-" is among the paths.
 
     Its name comes from its content: the same input twice is the same source, another input
@@ -187,7 +187,7 @@ def spooled_input(paths: Sequence[str]) -> Iterator[list[FoundFile]]:
         spool = Path(folder) / "stdin"
         name = f"stdin-{_spool(spool)}"
         size = spool.stat().st_size
-        yield [FoundFile(name, "", size, mtime_ns=0, named=True, location=str(spool))]
+        yield [DiscoveredFile(name, "", size, mtime_ns=0, named=True, location=str(spool))]
 
 
 def _spool(target: Path) -> str:

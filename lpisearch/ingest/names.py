@@ -32,7 +32,7 @@ _DEFAULTS = ReadOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class GivenLabels:
+class FileLabels:
     """What a file of labels says of one document."""
 
     labels: tuple[str, ...]
@@ -52,7 +52,7 @@ class LabelRules:
     """
 
     options: ReadOptions
-    given: Mapping[str, GivenLabels] = field(default_factory=dict)
+    given: Mapping[str, FileLabels] = field(default_factory=dict)
 
     @classmethod
     def of(cls, options: ReadOptions) -> LabelRules:
@@ -103,7 +103,7 @@ class LabelRules:
             split = split_folder(folders)
         if self.given:
             keys = (*ids, relative, PurePath(relative).name, PurePath(relative).stem)
-            entry = next((self.given[key] for key in keys if key in self.given), GivenLabels(()))
+            entry = next((self.given[key] for key in keys if key in self.given), FileLabels(()))
             labels, split = entry.labels, entry.split or split
         if labels == document.labels and split == document.split:
             return document
@@ -177,7 +177,7 @@ def _names(relative: str, root: str) -> tuple[str, str, str]:
 
 def read_label_file(
     path: Path, separators: str = _DEFAULTS.label_separators
-) -> dict[str, GivenLabels]:
+) -> dict[str, FileLabels]:
     """Read a CSV or TSV file with a column of paths or ids, and one of labels.
 
     Raises
@@ -193,9 +193,7 @@ def read_label_file(
         raise BadOption("labels", f"cannot read {path} ({error})") from error
 
 
-def _given_labels(
-    path: Path, table: csv.DictReader[str], separators: str
-) -> dict[str, GivenLabels]:
+def _given_labels(path: Path, table: csv.DictReader[str], separators: str) -> dict[str, FileLabels]:
     columns = {name.strip().lower(): name for name in table.fieldnames or ()}
     key = next((columns[name] for name in _KEY_COLUMNS if name in columns), None)
     labels = next((columns[name] for name in _LABEL_COLUMNS if name in columns), None)
@@ -204,7 +202,7 @@ def _given_labels(
         raise BadOption("labels", f"{path} needs the columns path (or id) and label; it has: {has}")
     split = columns.get("split", "")
     return {
-        row[key]: GivenLabels(labels_of(row[labels], labels, separators), row.get(split) or "")
+        row[key]: FileLabels(labels_of(row[labels], labels, separators), row.get(split) or "")
         for row in table
         if row[key]
     }

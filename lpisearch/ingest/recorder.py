@@ -13,11 +13,11 @@ from lpisearch import VERSION
 from lpisearch.ingest.names import FileNames
 from lpisearch.model.documents import (
     UNFINISHED,
+    DocumentRow,
     DocumentWrite,
     FailedFile,
     IngestReport,
     Source,
-    StoredPlace,
     Trouble,
 )
 from lpisearch.readers.base import MOST_PROBLEMS
@@ -26,7 +26,7 @@ from lpisearch.storage.integrity import content_hash
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from lpisearch.ingest.discovery import FoundFile
+    from lpisearch.ingest.discovery import DiscoveredFile
     from lpisearch.ingest.ingestion import Tokenising
     from lpisearch.ingest.names import LabelRules
     from lpisearch.model.documents import Document
@@ -86,7 +86,7 @@ class Recorder:
         self._characters = 0
         self._flushed = time.monotonic()
 
-    def expect(self, files: Iterable[FoundFile]) -> None:
+    def expect(self, files: Iterable[DiscoveredFile]) -> None:
         """Note all files of the run, so that no name depends on which of them comes first."""
         files = list(files)
         new = sum(file.path not in self.known for file in files)
@@ -108,7 +108,7 @@ class Recorder:
         self.failures.note(trouble, passing=True)
         self.failures.end(trouble.path)
 
-    def source(self, file: FoundFile, reader_name: str) -> Source:
+    def source(self, file: DiscoveredFile, reader_name: str) -> Source:
         """Return the source of a file that is about to be read."""
         known = self.known.get(file.path)
         if known is None:
@@ -157,7 +157,7 @@ class Recorder:
         repeated = self._repeated[source.id]
         return repeated > MOST_PROBLEMS and 2 * repeated > documents
 
-    def end(self, source: Source, file: FoundFile, *, clean: bool) -> None:
+    def end(self, source: Source, file: DiscoveredFile, *, clean: bool) -> None:
         """Note that nothing more comes from a file; one with failures will be read again."""
         if clean:
             self._sources[source.id] = replace(source, size=file.size, mtime_ns=file.mtime_ns)
@@ -265,7 +265,7 @@ def relative_path(path: str, root: str) -> str:
     return below.replace(os.sep, "/")
 
 
-def root_of(file: FoundFile, known: Source | None) -> str:
+def root_of(file: DiscoveredFile, known: Source | None) -> str:
     """Return the folder that names a file: the outer one, if it was found under two."""
     if known and f"{file.root}{os.sep}".startswith(f"{known.root}{os.sep}"):
         return known.root
@@ -348,7 +348,7 @@ class BatchWriter:
             digest = content_hash(incoming.document)
             results.append(Written(_outcome(stored, digest)))
             name = stored.id if stored else present.free_id(incoming.ids, key)
-            place = StoredPlace(key, name, incoming.source_id, incoming.position, digest)
+            place = DocumentRow(key, name, incoming.source_id, incoming.position, digest)
             write = DocumentWrite(place, incoming.path, incoming.document)
             if stored is None:
                 present.put(place)
@@ -365,14 +365,14 @@ class BatchWriter:
     def _tokenised(self, writes: Sequence[DocumentWrite]) -> list[DocumentWrite]:
         return [write._replace(tokens=self.tokenise(write.document)) for write in writes]
 
-    def _version(self, present: _Present, incoming: Incoming) -> StoredPlace | None:
+    def _version(self, present: _Present, incoming: Incoming) -> DocumentRow | None:
         """Return the document that the incoming one is a version of."""
         stored = present.find(incoming)
         if stored is None or self.ids_are_global or stored.source_id == incoming.source_id:
             return stored
         return stored if self._is_free(stored) else None
 
-    def _refused(self, incoming: Incoming, stored: StoredPlace | None, key: int) -> Written | None:
+    def _refused(self, incoming: Incoming, stored: DocumentRow | None, key: int) -> Written | None:
         """Say why a document is not taken in: its id is another's, or came before."""
         source_id = incoming.source_id
         if stored and stored.source_id != source_id and not self._is_free(stored):
@@ -383,7 +383,7 @@ class BatchWriter:
         seen.add(key)
         return None
 
-    def _is_free(self, stored: StoredPlace) -> bool:
+    def _is_free(self, stored: DocumentRow) -> bool:
         """Tell whether a document is left behind by its file."""
         return stored.position < 0 or self.is_gone(stored.source_id)
 
@@ -393,7 +393,7 @@ class BatchWriter:
         return [key for key in transaction.changes.of_source(source_id) if key not in seen]
 
 
-def _outcome(stored: StoredPlace | None, digest: bytes) -> Outcome:
+def _outcome(stored: DocumentRow | None, digest: bytes) -> Outcome:
     if stored is None:
         return "added"
     return "unchanged" if stored.content_hash == digest else "updated"
@@ -402,7 +402,7 @@ def _outcome(stored: StoredPlace | None, digest: bytes) -> Outcome:
 class _Present:
     """What the library has at the identities and places of a batch."""
 
-    def __init__(self, stored: Sequence[StoredPlace], new_keys: Iterator[int]) -> None:
+    def __init__(self, stored: Sequence[DocumentRow], new_keys: Iterator[int]) -> None:
         self._by_id = {one.id: one for one in stored}
         # A record that is there hides one that is gone from the same place.
         by_place = sorted(stored, key=lambda one: one.position)
@@ -415,7 +415,7 @@ class _Present:
         places = [(incoming.source_id, incoming.position) for incoming in batch]
         return cls(transaction.changes.at(sorted(ids), places), transaction.changes.new_keys())
 
-    def find(self, incoming: Incoming) -> StoredPlace | None:
+    def find(self, incoming: Incoming) -> DocumentRow | None:
         """Return the document that has the place or the stated id of the incoming one."""
         at_place = self._by_place.get((incoming.source_id, incoming.position))
         longest = incoming.ids[-1]
@@ -438,7 +438,7 @@ class _Present:
     def new_key(self) -> int:
         return next(self._new_keys)
 
-    def put(self, place: StoredPlace) -> None:
+    def put(self, place: DocumentRow) -> None:
         """Remember a document that this batch adds."""
         self._by_id[place.id] = place
         self._by_place[place.source_id, place.position] = place
@@ -481,14 +481,14 @@ class FailureLog:
         self._open: dict[str, list[Trouble]] = {}
         self._numbers: dict[str, int] = {}
         self._passing: set[str] = set()
-        self._ended: dict[str, FoundFile | None] = {}
+        self._ended: dict[str, DiscoveredFile | None] = {}
 
     @property
     def pending(self) -> int:
         """How many files have ended since the last `save`."""
         return len(self._ended)
 
-    def is_settled(self, file: FoundFile) -> bool:
+    def is_settled(self, file: DiscoveredFile) -> bool:
         """Tell whether a file failed before, and would fail again in the same way."""
         known = self._stored.get(file.path)
         return (
@@ -497,7 +497,7 @@ class FailureLog:
             and known.read_options == self._read_options
         )
 
-    def repeat(self, file: FoundFile) -> None:
+    def repeat(self, file: DiscoveredFile) -> None:
         """Count the failures of a file that is not tried again."""
         known = self._stored[file.path]
         self._report.known_failures.extend(known.troubles)
@@ -519,7 +519,7 @@ class FailureLog:
         else:
             self._report.failures.append(trouble)
 
-    def end(self, path: str, file: FoundFile | None = None) -> None:
+    def end(self, path: str, file: DiscoveredFile | None = None) -> None:
         """Note that no more failures come from a file; None for one that was not even found."""
         if path in self._open or path in self._stored:
             self._ended[path] = file
@@ -544,7 +544,7 @@ class FailureLog:
             return False
         return known.number > len(known.troubles) or trouble in known.troubles
 
-    def _failed(self, path: str, file: FoundFile | None) -> FailedFile:
+    def _failed(self, path: str, file: DiscoveredFile | None) -> FailedFile:
         """Return what is kept of a file, and drop it here."""
         lasting = file is not None and path not in self._passing
         size, mtime_ns = (file.size, file.mtime_ns) if file and lasting else (UNFINISHED,) * 2

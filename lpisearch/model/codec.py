@@ -35,7 +35,7 @@ from lpisearch.model.documents import Document, Section
 from lpisearch.model.reports import plain
 
 if TYPE_CHECKING:
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.model.answers import DimensionReport, Facets, Run
     from lpisearch.model.documents import (
         Entry,
@@ -216,7 +216,7 @@ def _predicted(said: PredictedLabel) -> dict[str, Any]:
     return said._asdict() | {"confidence": round(said.confidence, _SHARE_DIGITS)}
 
 
-def ingest_record(report: IngestReport, library: Place) -> dict[str, Any]:
+def ingest_record(report: IngestReport, library: Location) -> dict[str, Any]:
     """Return what an ingest did, and to which library."""
     return {"library": str(library), "failed": report.failed, **_fields(report)}
 

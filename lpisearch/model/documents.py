@@ -300,7 +300,7 @@ class TokenShard(NamedTuple):
     tokens: list[str]
 
 
-class StoredPlace(NamedTuple):
+class DocumentRow(NamedTuple):
     """Where a document is: its key, id, source, number within the source, and content.
 
     `position` is below zero if the record is gone from its file.
@@ -320,7 +320,7 @@ class DamagedDocument(NamedTuple):
     tells whether its id and its place are as they were written.
     """
 
-    place: StoredPlace
+    row: DocumentRow
     path: str
     root: str
     format: str
@@ -333,7 +333,7 @@ class DamagedDocument(NamedTuple):
 class DocumentWrite(NamedTuple):
     """A document, the place that it gets or keeps, its file, and its tokens joined by spaces."""
 
-    place: StoredPlace
+    row: DocumentRow
     path: str
     document: Document
     tokens: str = ""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.store import Store
 
 
@@ -48,7 +48,7 @@ def is_own_content(head: bytes) -> bool:
     return is_library(head) or is_signature(head)
 
 
-def open_store(place: Place, *, writable: bool = False) -> Store:
+def open_store(place: Location, *, writable: bool = False) -> Store:
     """Open an existing library, first bringing it to the schema of this program.
 
     A copy of an older library in a file is kept beside it, as `NAME.before-REVISION`.
@@ -67,7 +67,7 @@ def open_store(place: Place, *, writable: bool = False) -> Store:
     return SQLiteStore.open(place, writable=writable)
 
 
-def create_store(place: Place) -> Store:
+def create_store(place: Location) -> Store:
     """Open a library for writing; make it first if there is none.
 
     Raises
@@ -85,7 +85,7 @@ def create_store(place: Place) -> Store:
 
 
 def writer_lock(
-    place: Place, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
+    place: Location, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
 ) -> AbstractContextManager[None]:
     """Hold the right to write to a library, which need not be there yet.
 
@@ -117,7 +117,7 @@ def writer_lock(
     return lock.writer_lock(place, purpose, wait_seconds)
 
 
-def writer_of(place: Place) -> str:
+def writer_of(place: Location) -> str:
     """Return who holds the right to write to a library; "" if nobody does.
 
     Raises
@@ -134,7 +134,7 @@ def writer_of(place: Place) -> str:
     return lock.writer_of(place)
 
 
-def index_lock(place: Place, wait_seconds: float) -> AbstractContextManager[None]:
+def index_lock(place: Location, wait_seconds: float) -> AbstractContextManager[None]:
     """Hold the right to put an index in use, for one who has the right to write already."""
     if isinstance(place, Address):
         from lpisearch.storage.postgres import lock
@@ -143,7 +143,7 @@ def index_lock(place: Place, wait_seconds: float) -> AbstractContextManager[None
     return nullcontext()
 
 
-def exists(place: Place) -> bool:
+def exists(place: Location) -> bool:
     """Tell whether there is a library.
 
     Raises
@@ -158,7 +158,7 @@ def exists(place: Place) -> bool:
     return place.exists()
 
 
-def back_up(place: Place, target: Path) -> Path:
+def back_up(place: Location, target: Path) -> Path:
     """Write a consistent copy of a library in use, into a file; it appears whole or not at all.
 
     Raises
@@ -175,7 +175,7 @@ def back_up(place: Place, target: Path) -> Path:
     return schema.back_up(place, target)
 
 
-def upgrade_store(place: Place) -> Path | None:
+def upgrade_store(place: Location) -> Path | None:
     """Bring an older library to the schema of this program, in one transaction.
 
     Returns
@@ -203,7 +203,7 @@ def schema_revision() -> str:
     return tables.HEAD
 
 
-def schema_differences(place: Place) -> list[str]:
+def schema_differences(place: Location) -> list[str]:
     """Return how the tables of a library differ from what this program expects."""
     if isinstance(place, Address):
         _check(place)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
     from lpisearch.model.answers import LabelShare
-    from lpisearch.model.documents import DocumentWrite, StoredPlace
+    from lpisearch.model.documents import DocumentRow, DocumentWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SQLChanges(ABC):
     connection: Connection
 
     @abstractmethod
-    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[StoredPlace]:
+    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[DocumentRow]:
         """Return the documents that have any of the ids or (source, position) places.
 
         A record that is gone is found at the position that it had.
@@ -69,25 +69,25 @@ class SQLChanges(ABC):
         refuse_unstorable(writes)
         self._put(DOCUMENTS, [_document_values(write, now) for write in writes])
         labels = [
-            {"document_id": write.place.key, "name": name, "position": position}
+            {"document_id": write.row.key, "name": name, "position": position}
             for write in writes
             for position, name in enumerate(write.document.labels)
         ]
         sections = [
-            {"document_id": write.place.key, "sections": write.document.sections}
+            {"document_id": write.row.key, "sections": write.document.sections}
             for write in writes
             if write.document.sections
         ]
         for table, rows in ((LABELS, labels), (SECTIONS, sections)):
             if rows:
                 self._put(table, rows)
-        self._insert_tokens({write.place.key: write.tokens for write in writes})
+        self._insert_tokens({write.row.key: write.tokens for write in writes})
 
     def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
         """Put new content in the place of documents."""
         # Deleting takes labels, tokens and the lexical index along; the keys are used again. What
         # was said by hand holds for the new content too, what was predicted does not.
-        keys = [write.place.key for write in writes]
+        keys = [write.row.key for write in writes]
         labels = SQLWritableLabels(self.connection)
         edits = labels.edits(keys)
         self.delete(keys)
@@ -115,9 +115,9 @@ class SQLChanges(ABC):
         )
         values = [
             {
-                "key": write.place.key,
-                "to": write.place.source_id,
-                "at": write.place.position,
+                "key": write.row.key,
+                "to": write.row.source_id,
+                "at": write.row.position,
                 "file": write.document.path or write.path,
             }
             for write in writes
@@ -157,7 +157,7 @@ class SQLChanges(ABC):
 
 
 def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
-    place, document = write.place, write.document
+    place, document = write.row, write.document
     return {
         "id": place.key,
         "external_id": place.id,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import delete, func, select, update
 
-from lpisearch.model.documents import UNFINISHED, DamagedDocument, Finding, StoredPlace
+from lpisearch.model.documents import UNFINISHED, DamagedDocument, DocumentRow, Finding
 from lpisearch.storage.corpus import SQLDocuments
 from lpisearch.storage.integrity import MEND, changed_rows, damaged, differs, seal
 from lpisearch.storage.tables import (
@@ -123,7 +123,7 @@ class SQLHealth(ABC):
     def give_up(self, documents: Iterable[DamagedDocument]) -> None:
         """Note that documents are not as written: what their files have now takes their place."""
         for each in documents:
-            key, source = each.place.key, each.place.source_id
+            key, source = each.row.key, each.row.source_id
             unknown = update(DOCUMENTS).where(DOCUMENTS.c.id == key).values(content_hash=b"")
             self.connection.execute(unknown)
             self.connection.execute(update(SOURCES).where(SOURCES.c.id == source).values(**UNREAD))
@@ -169,13 +169,13 @@ class SQLHealth(ABC):
         found = self.damaged_documents()
         if not found:
             return Finding("documents", ok=True, detail="intact")
-        names = ", ".join(each.place.id for each in found[:_SHOWN])
+        names = ", ".join(each.row.id for each in found[:_SHOWN])
         detail = f"{_not_as_written(len(found))}: {names}" + ", …" * (len(found) > _SHOWN)
         return Finding("documents", ok=False, detail=detail, next_step=MEND)
 
     def _place(self, key: int, *, is_named: bool) -> DamagedDocument:
         origin = self._origin(key, is_named=is_named)
-        place = StoredPlace(key, origin.id, origin.source_id, origin.position, origin.content_hash)
+        place = DocumentRow(key, origin.id, origin.source_id, origin.position, origin.content_hash)
         return DamagedDocument(
             place,
             path=origin.path,

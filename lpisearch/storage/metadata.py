@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
 
-UNDER_WAY = "under way"  # the setting that says which file a run was waiting for
+IN_PROGRESS = "under way"  # the setting that says which file a run was waiting for
 TOKENISER = "tokeniser"  # the setting that says how the words of a library are cut
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.changes import SQLChanges, SQLWritableLabels
     from lpisearch.storage.corpus import SQLCorpus, SQLDocuments, SQLLabels
     from lpisearch.storage.filters import SQLLexical
@@ -63,7 +63,7 @@ class Store(ABC):
         Whether `writing` may be called.
     """
 
-    path: Place
+    path: Location
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
 
     Work = Callable[["Job"], Any]
 
@@ -47,7 +47,7 @@ class Jobs:
         How many that have ended are still told of.
     """
 
-    def __init__(self, library: Place, kept: int = 100) -> None:
+    def __init__(self, library: Location, kept: int = 100) -> None:
         self._file = jobs_file(library)
         self._kept = kept
         self._changed = Condition()
@@ -207,7 +207,7 @@ WAITING, RUNNING, DONE, FAILED, STOPPED, INTERRUPTED = (
     "interrupted",
 )
 STATES = (WAITING, RUNNING, DONE, FAILED, STOPPED, INTERRUPTED)
-UNDER_WAY = (WAITING, RUNNING)
+IN_PROGRESS = (WAITING, RUNNING)
 
 
 class Stopped(Exception):
@@ -284,7 +284,7 @@ class Job:
     @property
     def is_under_way(self) -> bool:
         """Whether it has not ended."""
-        return self.state in UNDER_WAY
+        return self.state in IN_PROGRESS
 
     def record(self, *, brief: bool = False) -> dict[str, Any]:
         """Return it as JSON; what it gave only where that is wanted."""
@@ -306,7 +306,7 @@ _FOR_ME_ALONE, _FOLDER_FOR_ME_ALONE = 0o600, 0o700
 _KEPT = ("id", "kind", "asked", "asked_at", "begun")
 
 
-def jobs_file(library: Place) -> Path:
+def jobs_file(library: Location) -> Path:
     """Return where the jobs of a library are kept."""
     from platformdirs import user_state_path
 

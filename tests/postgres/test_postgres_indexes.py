@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpisearch.errors import BadOption, IndexUnwritable, VectorsUnavailable
-from lpisearch.index.directory import IndexPlace
+from lpisearch.index.directory import IndexLocation
 from lpisearch.library import Library
 from lpisearch.location import Address
 from lpisearch.storage import writer_lock
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from tests.servers import Server
 
 
-def _place(library: Library) -> IndexPlace:
+def _place(library: Library) -> IndexLocation:
     with library._session.reading() as snapshot:
-        return IndexPlace.of(library.path, snapshot)
+        return IndexLocation.of(library.path, snapshot)
 
 
-def _folders(place: IndexPlace) -> list[str]:
+def _folders(place: IndexLocation) -> list[str]:
     return sorted(path.name for path in place.folder.glob("*"))
 
 
@@ -82,9 +82,9 @@ def test_a_server_goes_on_with_the_index_before(
     shelf.index(dims=3)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     released = threading.Event()
-    fetch = IndexPlace._fetch
+    fetch = IndexLocation._fetch
 
-    def slow(place: IndexPlace, *words: object) -> None:
+    def slow(place: IndexLocation, *words: object) -> None:
         released.wait(60)
         fetch(place, *words)  # type: ignore[arg-type]
 
@@ -93,7 +93,7 @@ def test_a_server_goes_on_with_the_index_before(
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "builder"))
         shelf.index(dims=2)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
-        monkeypatch.setattr(IndexPlace, "_fetch", slow)
+        monkeypatch.setattr(IndexLocation, "_fetch", slow)
         assert other.vectors()[1].shape[1] == 3
         assert other.search("ship")
         released.set()

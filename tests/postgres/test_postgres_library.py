@@ -14,7 +14,7 @@ from lpisearch.cli.app import app
 from lpisearch.errors import BadOption, LibraryNotFound
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library, default_path
-from lpisearch.location import Address, place_of
+from lpisearch.location import Address, parse_location
 from lpisearch.model.documents import Filter
 from lpisearch.options import ClassifyOptions, IngestOptions, SearchOptions
 
@@ -182,7 +182,7 @@ def test_files_of_another_machine_are_not_gone(
 
 def test_a_text_says_what_an_address_is() -> None:
     """Only what begins as one is an address; it has a name, and shows no password."""
-    assert place_of("notes.db").name == "notes.db"
+    assert parse_location("notes.db").name == "notes.db"
     shown = {
         "postgresql://me:secret@host:5432/notes": "postgresql://me@host:5432/notes",
         "postgres://me:a@b:c/d@host/notes": "postgres://me@host/notes",
@@ -190,13 +190,13 @@ def test_a_text_says_what_an_address_is() -> None:
         "postgresql:///notes?host=/tmp": "postgresql:///notes?host=/tmp",
     }
     for url, text in shown.items():
-        place = place_of(url)
+        place = parse_location(url)
         assert isinstance(place, Address)
         assert (str(place), place.name) == (text, "notes")
         assert "secret" not in repr(place) + place.key
     schema = Address("postgresql://host/notes?options=-csearch_path%3Dmine")
     assert schema.name == "notes.mine"
-    assert os.fspath(place_of(b"x".decode())) == "x"  # type: ignore[arg-type]
+    assert os.fspath(parse_location(b"x".decode())) == "x"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("url", ["mysql://me:geheim@host/x", "postgresql:me:geheim@host/x"])
@@ -206,7 +206,7 @@ def test_what_was_meant_for_an_address_is_no_file(url: str) -> None:
     assert result.exit_code == 1
     assert "the address is invalid" in result.stderr
     assert "geheim" not in result.output + result.stderr
-    assert place_of("POSTGRESQL://host/notes") == Address("postgresql://host/notes")
+    assert parse_location("POSTGRESQL://host/notes") == Address("postgresql://host/notes")
 
 
 def test_no_password_is_written_into_settings(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.model.documents import Document, DocumentWrite, Filter, Source, StoredPlace
+from lpisearch.model.documents import Document, DocumentRow, DocumentWrite, Filter, Source
 from lpisearch.storage import create_store
 from lpisearch.storage.filters import Prefix
 from lpisearch.storage.postgres.fulltext import MARK, as_vector
@@ -39,7 +39,7 @@ def store(address: Address) -> Iterator[Store]:
 def _put(store: Store, *tokens: str) -> None:
     writes = [
         DocumentWrite(
-            StoredPlace(n, str(n), 1, n, bytes(16)), "/a", Document("", "", str(n)), joined
+            DocumentRow(n, str(n), 1, n, bytes(16)), "/a", Document("", "", str(n)), joined
         )
         for n, joined in enumerate(tokens, start=1)
     ]

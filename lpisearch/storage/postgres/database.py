@@ -104,7 +104,7 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """Give a connection that sees one unchanging state of the library."""
         level: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.writable else {}
-        with stated_errors(self.place), self.engine.connect() as connection:
+        with translate_errors(self.place), self.engine.connect() as connection:
             yield connection.execution_options(**level)
 
     @contextmanager
@@ -116,7 +116,7 @@ class Database:
         durable
             Whether the changes, and all before them, are on disk when the block has ended.
         """
-        with stated_errors(self.place), self.engine.begin() as connection:
+        with translate_errors(self.place), self.engine.begin() as connection:
             if not durable:
                 # As in SQLite: a power cut may cost the last batches, and nothing else.
                 connection.execute(text("SET LOCAL synchronous_commit = off"))
@@ -148,7 +148,7 @@ def connect(place: Address, **settings: Any) -> psycopg.Connection[Any]:
     Raises
     ------
     LibraryError
-        Stated by `stated_errors`, but for an address that cannot be understood.
+        Stated by `translate_errors`, but for an address that cannot be understood.
     """
     try:
         known = psycopg.conninfo.conninfo_to_dict(place.url)
@@ -174,7 +174,7 @@ class _Text(StrDumper):
 
 
 @contextmanager
-def stated_errors(place: Address) -> Iterator[None]:
+def translate_errors(place: Address) -> Iterator[None]:
     """Turn what PostgreSQL says, or what damage leads to, into one of our errors."""
     from lpisearch.errors import LibraryDamaged
 
@@ -287,7 +287,7 @@ _TABLES = text(
 )
 
 
-def marked(connection: Connection) -> str:
+def state_token(connection: Connection) -> str:
     """Return the mark of the state that a connection sees."""
     return str(connection.execute(_MARKED).scalar_one())
 

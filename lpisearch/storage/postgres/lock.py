@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import LibraryLocked
-from lpisearch.storage.postgres.database import HELD, connect, stated_errors
+from lpisearch.storage.postgres.database import HELD, connect, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +64,7 @@ def index_lock(place: Address, wait_seconds: float) -> Iterator[None]:
 
 def writer_of(place: Address) -> str:
     """Return who holds the right to write, without waiting for it; "" if nobody does."""
-    with stated_errors(place):
+    with translate_errors(place):
         connection = connect(place, autocommit=True)
         try:
             return _named_holder(connection, "library")
@@ -78,10 +78,10 @@ def _holding(
 ) -> Iterator[None]:
     deadline = time.monotonic() + wait_seconds
     name = f"lpisearch {purpose} (process {os.getpid()} on {platform.node()})"[:63]
-    with stated_errors(place):
+    with translate_errors(place):
         connection = connect(place, application_name=name, autocommit=True)
     try:
-        with stated_errors(place):
+        with translate_errors(place):
             _stay(connection)
             _take(connection, place, locks, deadline)
         HELD.sessions.append(connection)

@@ -26,8 +26,8 @@ from lpisearch.storage.postgres.database import (
     TRIGGER,
     Database,
     single,
-    stated_errors,
     take_turn,
+    translate_errors,
     watch,
 )
 from lpisearch.storage.tables import HEAD, METADATA, OWN_TABLES, alembic_config, revision
@@ -103,7 +103,7 @@ def upgrade(place: Address) -> None:
     """
     from alembic import command
 
-    with stated_errors(place), single(place).begin() as connection:
+    with translate_errors(place), single(place).begin() as connection:
         take_turn(connection)
         if _own_revision(place, connection) == HEAD:  # another has done it meanwhile
             return
@@ -123,7 +123,7 @@ def exists(place: Address) -> bool:
 
 def differences(place: Address) -> list[str]:
     """Return how the tables of a library differ from what this program expects."""
-    with stated_errors(place), single(place).connect() as connection:
+    with translate_errors(place), single(place).connect() as connection:
         return storage_tables.differences(connection)
 
 
@@ -149,7 +149,7 @@ def _note_schema(connection: Connection) -> None:
 
 
 def _revision_at(place: Address) -> str | None:
-    with stated_errors(place), single(place).connect() as connection:
+    with translate_errors(place), single(place).connect() as connection:
         return _own_revision(place, connection)
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import select, text
 
-from lpisearch.model.documents import Finding, StoredPlace
+from lpisearch.model.documents import DocumentRow, Finding
 from lpisearch.storage.changes import SQLChanges
 from lpisearch.storage.health import PARTS, Origin, SQLHealth
 from lpisearch.storage.integrity import MEND, SCHEMA, columns_of, damaged, sealed, unfinished
 from lpisearch.storage.metadata import SQLSettings, SQLSources
 from lpisearch.storage.postgres import schema
-from lpisearch.storage.postgres.database import copy_rows, marked
+from lpisearch.storage.postgres.database import copy_rows, state_token
 from lpisearch.storage.postgres.fulltext import as_vector
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS
@@ -65,7 +65,7 @@ class PostgreSQLReadTransaction(ReadTransaction):
 
     def state(self) -> str:
         """Return a mark of this state: two snapshots with the same mark hold the same."""
-        return marked(self._connection)
+        return state_token(self._connection)
 
 
 class PostgreSQLTransaction(Transaction, PostgreSQLReadTransaction):
@@ -127,13 +127,13 @@ class PostgreSQLChanges(SQLChanges):
 
     __slots__ = ()
 
-    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[StoredPlace]:
+    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[DocumentRow]:
         """Return the documents that have any of the ids or (source, position) places."""
         wanted = list(places)
         given = {"sources": [one[0] for one in wanted], "positions": [one[1] for one in wanted]}
         found = [*self.connection.execute(_FIND_IDS, {"ids": list(ids)})]
         found += self.connection.execute(_FIND_PLACES, given)
-        return [StoredPlace(*row) for row in found]
+        return [DocumentRow(*row) for row in found]
 
     def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
         cells = sealed(self.connection, table, rows)

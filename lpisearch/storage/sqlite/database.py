@@ -105,7 +105,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """Give a connection that sees one unchanging state of the library."""
-        with stated_errors(self.path), self.engine.connect() as connection:
+        with translate_errors(self.path), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -127,9 +127,9 @@ class Database:
             Whether the changes, and all before them, are on disk when the block has ended: a
             power cut then takes none of them back.
         """
-        with stated_errors(self.path):
+        with translate_errors(self.path):
             self._synchronise("FULL" if durable else SYNCHRONOUS)
-            with self.engine.begin() as connection, marking(connection):
+            with self.engine.begin() as connection, renew_state_token(connection):
                 yield connection
 
     def _synchronise(self, level: str) -> None:
@@ -353,13 +353,13 @@ def _states_ours(head: bytes) -> bool:
 _LARGEST = (1 << 31) - 1
 
 
-def marked(connection: Connection) -> int:
+def state_token(connection: Connection) -> int:
     """Return the mark of the state that a connection sees."""
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
 @contextmanager
-def marking(connection: Connection) -> Iterator[None]:
+def renew_state_token(connection: Connection) -> Iterator[None]:
     """Set the mark anew at the end of a block, if the block changed anything and kept it."""
     before = _changes(connection)
     yield
@@ -378,7 +378,7 @@ _LEAST_FREE = 1 << 16
 
 
 @contextmanager
-def stated_errors(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Turn what SQLite raises, and what damage in a cell leads to, into one of our errors.
 
     An error that SQLite does not explain is a defect of this program, or damage that came to light

@@ -29,7 +29,7 @@ from lpisearch.storage.sqlite.database import (
     APPLICATION_ID,
     Database,
     connect_to_read,
-    stated_errors,
+    translate_errors,
 )
 from lpisearch.storage.tables import HEAD, INDEXES, METADATA, SETTINGS, alembic_config, revision
 
@@ -168,7 +168,7 @@ def differences(path: Path) -> list[str]:
     """Return how the tables of a library differ from `tables`; nothing, where all is well."""
     with (
         Database.connect(path, writable=False) as database,
-        stated_errors(path),
+        translate_errors(path),
         database.reading() as connection,
     ):
         return storage_tables.differences(connection)
@@ -204,7 +204,7 @@ def back_up(library: Path, target: Path) -> Path:
 
 def _copy(library: Path, target: Path, partial: Path) -> None:
     with (
-        _stated_errors(library, target),
+        _translate_errors(library, target),
         closing(connect_to_read(library.absolute())) as source,
         closing(sqlite3.connect(partial)) as copy,
     ):
@@ -214,13 +214,13 @@ def _copy(library: Path, target: Path, partial: Path) -> None:
 
 
 @contextmanager
-def _stated_errors(library: Path, target: Path) -> Iterator[None]:
+def _translate_errors(library: Path, target: Path) -> Iterator[None]:
     """State an error under the name of the file that it is about."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         damage = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-        with stated_errors(library if damage else target):
+        with translate_errors(library if damage else target):
             raise
 
 

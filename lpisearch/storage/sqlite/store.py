@@ -12,14 +12,14 @@ from sqlalchemy import text, update
 from sqlalchemy.exc import DatabaseError
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.model.documents import Finding, StoredPlace
+from lpisearch.model.documents import DocumentRow, Finding
 from lpisearch.storage import tables
 from lpisearch.storage.changes import SQLChanges
 from lpisearch.storage.health import PARTS, UNREAD, Origin, SQLHealth
 from lpisearch.storage.integrity import MEND, SCHEMA, columns_of, damaged, seal, sealed, unfinished
 from lpisearch.storage.metadata import SQLSettings, SQLSources
 from lpisearch.storage.sqlite import fulltext, schema
-from lpisearch.storage.sqlite.database import UNREADABLE, Database, marked
+from lpisearch.storage.sqlite.database import UNREADABLE, Database, state_token
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import SOURCES
 
@@ -44,7 +44,7 @@ class SQLiteReadTransaction(ReadTransaction):
 
     def state(self) -> str:
         """Return a mark of this state: two snapshots with the same mark hold the same."""
-        return str(marked(self._connection))
+        return str(state_token(self._connection))
 
 
 class SQLiteTransaction(Transaction, SQLiteReadTransaction):
@@ -100,11 +100,11 @@ class SQLiteChanges(SQLChanges):
 
     __slots__ = ()
 
-    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[StoredPlace]:
+    def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[DocumentRow]:
         """Return the documents that have any of the ids or (source, position) places."""
         at_ids = self.connection.execute(_FIND_IDS, {"ids": json.dumps(list(ids))})
         at_places = self.connection.execute(_FIND_PLACES, {"places": json.dumps(list(places))})
-        return [StoredPlace(*row) for result in (at_ids, at_places) for row in result]
+        return [DocumentRow(*row) for result in (at_ids, at_places) for row in result]
 
     def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
         # Not by SQLAlchemy's `insert`: working out its parameters takes longer than SQLite does.

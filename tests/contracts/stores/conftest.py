@@ -15,29 +15,29 @@ from lpisearch.text.tokeniser import Tokeniser, document_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.store import Store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def new_place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[], Place]:
+) -> Callable[[], Location]:
     """Return a maker of places, at each of which a new library can be made."""
     if request.param == "sqlite":
         return lambda: tmp_path_factory.mktemp("store") / "library.db"
-    found: Callable[[], Place] = request.getfixturevalue("new_address")
+    found: Callable[[], Location] = request.getfixturevalue("new_address")
     return found
 
 
 @pytest.fixture
-def place(new_place: Callable[[], Place]) -> Place:
+def place(new_place: Callable[[], Location]) -> Location:
     """Return where the library of a test is."""
     return new_place()
 
 
 @pytest.fixture
-def store(place: Place) -> Iterator[Store]:
+def store(place: Location) -> Iterator[Store]:
     """Open an empty library with two sources, to be written."""
     with create_store(place) as store:
         _add_sources(store)
@@ -63,7 +63,7 @@ def fill() -> Callable[[Store, Iterable[Mapping[str, Any]]], None]:
 
 
 @pytest.fixture
-def new_store(new_place: Callable[[], Place]) -> Callable[[], Store]:
+def new_store(new_place: Callable[[], Location]) -> Callable[[], Store]:
     """Return a maker of empty libraries with two sources; who makes one closes it."""
 
     def make() -> Store:

@@ -21,13 +21,13 @@ from lpisearch.model.answers import LabelShare
 from lpisearch.model.documents import (
     UNFINISHED,
     Document,
+    DocumentRow,
     DocumentWrite,
     FailedFile,
     Filter,
     PredictedLabel,
     Section,
     Source,
-    StoredPlace,
     Trouble,
 )
 from lpisearch.options import ENTRY_SORTS
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.location import Place
+    from lpisearch.location import Location
     from lpisearch.storage.store import ReadTransaction, Store
 
 EVERY = Filter()
@@ -61,11 +61,11 @@ def _ids(snapshot: ReadTransaction) -> list[str]:
 
 def _write(document: Document, key: int = 1, tokens: str = "", position: int = 1) -> DocumentWrite:
     name = document.id or ""
-    place = StoredPlace(key, name, 1, position, content_hash(document))
+    place = DocumentRow(key, name, 1, position, content_hash(document))
     return DocumentWrite(place, "/notes/1.jsonl", document, tokens)
 
 
-def test_a_new_library_is_empty_and_of_this_schema(place: Place) -> None:
+def test_a_new_library_is_empty_and_of_this_schema(place: Location) -> None:
     """It is made once, opens again, and needs no upgrade."""
     with pytest.raises(LibraryNotFound):
         open_store(place)
@@ -175,7 +175,7 @@ def test_threads_read_side_by_side(store: Store, fill: Callable[..., None]) -> N
     assert {one == other for one, other in seen} == {True}
 
 
-def test_one_writer_at_a_time(place: Place) -> None:
+def test_one_writer_at_a_time(place: Location) -> None:
     """Who does not get the right to write is told who holds it."""
     with (
         writer_lock(place, "ingest", 0),
@@ -229,7 +229,7 @@ def test_strings_that_cannot_be_stored_are_refused(store: Store, part: str, bad:
     facts: dict[str, Any] = {"title": "", "text": "", "id": "b", "labels": ()}
     if part != "tokens":
         facts[part] = (bad,) if part == "labels" else bad
-    place = StoredPlace(2, facts["id"], 1, 2, b"2" * 16)
+    place = DocumentRow(2, facts["id"], 1, 2, b"2" * 16)
     tokens = bad if part == "tokens" else "x"
 
     def write() -> None:

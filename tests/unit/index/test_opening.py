@@ -15,7 +15,7 @@ import lpisearch
 from lpisearch.errors import IndexDamaged, IndexNotFound, IndexOutdated, SubspaceError
 from lpisearch.index import format as folders
 from lpisearch.index import format as index_format
-from lpisearch.index.build import build_index, fit_index, put_in_use
+from lpisearch.index.build import build_index, fit_index, publish_index
 from lpisearch.index.checkpoint import Stages
 from lpisearch.index.snapshot import OpenIndexes
 from lpisearch.location import index_folder
@@ -91,7 +91,7 @@ def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> N
     index = open_index(shelf)
     fewer = {name: array for name, array in index.arrays.items() if name != "posting_places"}
     with open_store(shelf, writable=True) as store:
-        put_in_use(shelf, store, replace(index, arrays=fewer))
+        publish_index(shelf, store, replace(index, arrays=fewer))
     with pytest.raises(IndexOutdated, match="older lpisearch and lacks posting_places") as caught:
         open_index(shelf)
     assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
@@ -162,7 +162,7 @@ def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
             with open_store(shelf, writable=True) as store:
                 for number in range(REBUILDS):
                     manifest = replace(index.manifest, created=f"{number}")
-                    put_in_use(shelf, store, replace(index, manifest=manifest))
+                    publish_index(shelf, store, replace(index, manifest=manifest))
         finally:
             ended.set()
         assert [reader.result() for reader in readers] == [[]] * READERS

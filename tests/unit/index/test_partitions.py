@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpisearch.index.checkpoint import Kept
+    from lpisearch.index.checkpoint import StepResult
 
 EVERY = Filter()
 
@@ -30,12 +30,12 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lpisearch.index.partitions.BLOCK_ROWS", 7)
 
 
-def _kept(folder: Path, work: Callable[[Any], Kept]) -> Kept:
+def _kept(folder: Path, work: Callable[[Any], StepResult]) -> StepResult:
     stage = Stages(lambda _name: None).stage
-    return FileWorkspace(folder, "key", 0o600, stage).keep("counting", work)
+    return FileWorkspace(folder, "key", 0o600, stage).run("counting", work)
 
 
-def _compare(found: Kept, expected: Kept) -> None:
+def _compare(found: StepResult, expected: StepResult) -> None:
     assert found.arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():
         np.testing.assert_array_equal(found.arrays[name], array, err_msg=name)
@@ -51,13 +51,15 @@ def test_partitions_are_counted_as_one_run_counts(shelf: Path, tmp_path: Path) -
     """Counted apart and joined, terms have the numbers of one run, and all files the same bits."""
     with open_store(shelf) as store, store.reading() as snapshot:
         expected = _kept(
-            tmp_path / "one", lambda room: count_tokens(snapshot.corpus.shards(EVERY), room)
+            tmp_path / "one", lambda output: count_tokens(snapshot.corpus.shards(EVERY), output)
         )
         partitions = Partitions.of(shelf, EVERY, snapshot)
         seen: list[tuple[int, int]] = []
         found = _kept(
             tmp_path / "parts",
-            lambda room: count_partitions(partitions, snapshot, room, lambda *at: seen.append(at)),
+            lambda output: count_partitions(
+                partitions, snapshot, output, lambda *at: seen.append(at)
+            ),
         )
         _compare(found, expected)
     assert seen == [(number, 6) for number in range(1, 7)]
@@ -72,13 +74,13 @@ def test_what_changed_meanwhile_is_counted_as_it_was(
     with open_store(shelf) as store, store.reading() as snapshot:
         partitions = Partitions.of(shelf, EVERY, snapshot)
         expected = _kept(
-            tmp_path / "one", lambda room: count_tokens(snapshot.corpus.shards(EVERY), room)
+            tmp_path / "one", lambda output: count_tokens(snapshot.corpus.shards(EVERY), output)
         )
         changed = [*records[:3], {**records[3], "text": "another word"}, *records[5:]]
         put(changed)
         found = _kept(
             tmp_path / "parts",
-            lambda room: count_partitions(partitions, snapshot, room, lambda *_at: None),
+            lambda output: count_partitions(partitions, snapshot, output, lambda *_at: None),
         )
         _compare(found, expected)
 
@@ -89,11 +91,11 @@ def test_rare_terms_are_left_out_and_said(shelf: Path, tmp_path: Path) -> None:
         partitions = Partitions.of(shelf, EVERY, snapshot)
         every = _kept(
             tmp_path / "every",
-            lambda room: count_partitions(partitions, snapshot, room, lambda *_at: None),
+            lambda output: count_partitions(partitions, snapshot, output, lambda *_at: None),
         )
         few = _kept(
             tmp_path / "few",
-            lambda room: count_partitions(partitions, snapshot, room, lambda *_at: None, 20),
+            lambda output: count_partitions(partitions, snapshot, output, lambda *_at: None, 20),
         )
     assert len(few.arrays["all_frequencies"]) == 20
     expected = np.sort(every.arrays["all_frequencies"])[-20:]

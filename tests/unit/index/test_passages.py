@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.index.build import build_index, put_in_use
+from lpisearch.index.build import build_index, publish_index
 from lpisearch.index.subspace import SubspaceIndex, passage_arrays
 from lpisearch.options import IndexOptions
 from lpisearch.search.engine import Engine
@@ -184,7 +184,7 @@ def test_an_index_without_passages_answers_as_before(books: Path, put: Put) -> N
     arrays = {n: a for n, a in index.arrays.items() if n not in passage_arrays(index.arrays)}
     earlier = SubspaceIndex(replace(index.manifest, passages=None), arrays)
     with open_store(books, writable=True) as store:
-        put_in_use(books, store, earlier)
+        publish_index(books, store, earlier)
     put([{"id": "note", "text": "a short note on rope"}], name="more")
     assert open_index(books).manifest.passages is None
     with lpisearch.open(books) as library:

@@ -55,7 +55,7 @@ def test_blocks_give_the_postings_of_the_whole(
     hashes = np.zeros((DOCUMENTS, 16), np.uint8)
     counted = Counted(tuple(names), rows, frequencies, ones, lengths, keys, hashes)  # type: ignore[arg-type]
     columns = {names[3]: 0, names[4]: 1}
-    found = workspace.keep("postings", lambda room: inversion.turn_around(counted, columns, room))
+    found = workspace.run("postings", lambda output: inversion.invert(counted, columns, output))
     expected = Postings.build(names, counts, lengths, columns).arrays()
     assert not any(name.startswith("sorted") for name in found.arrays)
     for name, array in expected.items():

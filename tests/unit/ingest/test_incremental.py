@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.ingest.extraction import UnderWay
+from lpisearch.ingest.extraction import InProgressFiles
 from lpisearch.readers import isolation
 from lpisearch.readers.base import SourceFile
 
@@ -604,7 +604,7 @@ def test_a_file_at_which_a_run_was_ended_is_read_last(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(UnderWay, "end", interrupt)
+        patch.setattr(InProgressFiles, "end", interrupt)
         with pytest.raises(KeyboardInterrupt):
             ingest(root)
     opened.clear()

@@ -6,8 +6,8 @@ import pytest
 
 from lpisearch.errors import BadOption
 from lpisearch.ingest.names import (
+    FileLabels,
     FileNames,
-    GivenLabels,
     LabelRules,
     read_label_file,
     split_folder,
@@ -64,14 +64,14 @@ def test_where_labels_come_from(
 @pytest.mark.parametrize("key", ["a7", "train/space/a.txt", "a.txt", "a"])
 def test_labels_of_a_file_of_labels(key: str) -> None:
     """A file of labels may name a document by its id, its path, its name or its stem."""
-    rules = LabelRules(ReadOptions(labels="l.csv"), {key: GivenLabels(("x", "y"))})
+    rules = LabelRules(ReadOptions(labels="l.csv"), {key: FileLabels(("x", "y"))})
     document = rules.apply(Document("", "", "a7"), ("a7",), "train/space/a.txt")
     assert (document.labels, document.split) == (("x", "y"), "train")
 
 
 def test_a_document_that_the_file_of_labels_leaves_out_has_none() -> None:
     """With a file of labels, no label comes from anywhere else."""
-    rules = LabelRules(ReadOptions(labels="l.csv"), {"other": GivenLabels(("x",))})
+    rules = LabelRules(ReadOptions(labels="l.csv"), {"other": FileLabels(("x",))})
     assert rules.apply(Document("", "", labels=("own",)), ("a",), "space/a").labels == ()
 
 
@@ -104,18 +104,18 @@ def test_a_name_that_two_files_would_have_goes_to_neither() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("l.csv", "path,label\na.txt,x\n", {"a.txt": GivenLabels(("x",))}),
-        ("l.csv", "\ufeffid,labels,split\na,x;y|x,test\n", {"a": GivenLabels(("x", "y"), "test")}),
-        ("l.tsv", "file\ttopics\na b\tx, y\n", {"a b": GivenLabels(("x, y",))}),
-        ("l.csv", 'Path , Category\n"a\nb",x\n', {"a\nb": GivenLabels(("x",))}),
-        ("l.csv", "label,path\nx\ny,b\n", {"b": GivenLabels(("y",))}),
-        ("l.csv", "path,label\na\nb,y\n", {"a": GivenLabels(()), "b": GivenLabels(("y",))}),
-        ("l.csv", "path,label,split\na,x\n", {"a": GivenLabels(("x",))}),
+        ("l.csv", "path,label\na.txt,x\n", {"a.txt": FileLabels(("x",))}),
+        ("l.csv", "\ufeffid,labels,split\na,x;y|x,test\n", {"a": FileLabels(("x", "y"), "test")}),
+        ("l.tsv", "file\ttopics\na b\tx, y\n", {"a b": FileLabels(("x, y",))}),
+        ("l.csv", 'Path , Category\n"a\nb",x\n', {"a\nb": FileLabels(("x",))}),
+        ("l.csv", "label,path\nx\ny,b\n", {"b": FileLabels(("y",))}),
+        ("l.csv", "path,label\na\nb,y\n", {"a": FileLabels(()), "b": FileLabels(("y",))}),
+        ("l.csv", "path,label,split\na,x\n", {"a": FileLabels(("x",))}),
     ],
     ids=["plain", "bom-split", "tsv", "quoted", "no-path", "no-label", "short-row"],
 )
 def test_files_of_labels(
-    tmp_path: Path, name: str, text: str, expected: dict[str, GivenLabels]
+    tmp_path: Path, name: str, text: str, expected: dict[str, FileLabels]
 ) -> None:
     """Columns are known by their usual names; several labels are separated by ; or |."""
     path = tmp_path / name
@@ -158,8 +158,8 @@ def test_the_fingerprint_follows_what_shapes_documents() -> None:
         LabelRules(ReadOptions(split="none")),
         LabelRules(ReadOptions(format="text")),
         LabelRules(ReadOptions(id_field="key")),
-        LabelRules(ReadOptions(), {"a": GivenLabels(("x",))}),
-        LabelRules(ReadOptions(), {"a": GivenLabels(("y",))}),
+        LabelRules(ReadOptions(), {"a": FileLabels(("x",))}),
+        LabelRules(ReadOptions(), {"a": FileLabels(("y",))}),
     ]
     assert len({plain, *(one.fingerprint for one in changed)}) == 7
 
