@@ -39,7 +39,7 @@ from lpisearch.index.fusion import (
     standardised,
 )
 from lpisearch.index.postings import NO_COLUMN, Bm25, half_saturation, saturation
-from lpisearch.numeric.packed_rows import let_go
+from lpisearch.numeric.row_files import release_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -182,7 +182,7 @@ class Contest:
         distinct = index.document_terms.distinct_terms
         self.certainty = place_certainty(distinct[rivals])
         self.vectors: Floats = index.places.at(rivals)
-        let_go(index.places.codes)
+        release_pages(index.places.codes)
 
     @classmethod
     def of_index(cls, index: SubspaceIndex, places: Numbers, rng: np.random.Generator) -> Self:
@@ -247,8 +247,8 @@ class Contest:
         for at in range(0, max(len(every), 1), _ENTRIES):
             kept = at + np.flatnonzero(rank[every[at : at + _ENTRIES]] >= 0)
             yield kept, every[kept], counts[kept]
-            let_go(every)
-            let_go(counts)
+            release_pages(every)
+            release_pages(counts)
 
     def _counts(self, documents: Sequence[Numbers]) -> csr_array:
         rows = np.repeat(np.arange(len(documents)), [len(each) for each in documents])

@@ -24,10 +24,16 @@ import numpy as np
 from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, NothingToIndex
 from lpisearch.files import create, folder_mode, whole_file
 from lpisearch.index.format import file_digest
-from lpisearch.numeric.executor import Traffic, traffic
-from lpisearch.numeric.packed_rows import let_go, mapped
-from lpisearch.numeric.row_blocks import Collected, RowsInFile, RowsInMemory
-from lpisearch.numeric.row_files import Shards, ShardsDamaged, ShardWriter
+from lpisearch.numeric.executor import TransferStats, transfer_stats
+from lpisearch.numeric.row_blocks import ArrayTarget, StackedBlocks
+from lpisearch.numeric.row_files import (
+    FileTarget,
+    PartitionedRows,
+    PartitionsDamaged,
+    PartitionWriter,
+    map_array,
+    release_pages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,7 +109,7 @@ class FileStepOutput(StepOutput, Protocol):
     def rows_folder(self) -> Path:
         """Of the shards of its rows."""
 
-    def rows(self) -> ShardWriter:
+    def rows(self) -> PartitionWriter:
         """Give what takes the rows of a matrix, or notes that others wrote them."""
 
 
@@ -130,7 +136,7 @@ class _MemoryOutput:
 
     def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowTarget:
         self.arrays[name] = np.empty(shape, dtype)
-        return RowsInMemory(self.arrays[name])
+        return ArrayTarget(self.arrays[name])
 
     def drop(self, name: str) -> None:
         del self.arrays[name]
@@ -147,7 +153,7 @@ class _Collector:
         self._matrices.append(rows)
 
     def finish(self, n_terms: int) -> RowBlocks:
-        return Collected(self._matrices, n_terms)
+        return StackedBlocks(self._matrices, n_terms)
 
 
 class MemoryWorkspace:
@@ -185,19 +191,19 @@ class _FileOutput:
         with create(self._path(name), self.mode) as stream:
             np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
 
-    def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowsInFile:
+    def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> FileTarget:
         path = self._path(name)
         with create(path, self.mode) as stream:
             _write_header(stream, shape, dtype)
-            target = RowsInFile(path, stream.tell(), shape, np.dtype(dtype))
+            target = FileTarget(path, stream.tell(), shape, np.dtype(dtype))
             os.ftruncate(stream.fileno(), target.begin + target.size)
         return target
 
     def drop(self, name: str) -> None:
         self._path(name).unlink()
 
-    def rows(self) -> ShardWriter:
-        return ShardWriter(self.rows_folder, mode=self.mode)
+    def rows(self) -> PartitionWriter:
+        return PartitionWriter(self.rows_folder, mode=self.mode)
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.npy"
@@ -237,7 +243,7 @@ class FileWorkspace:
         folder = self._folder / step.replace(" ", "-")
         kept = None
         for array in self._mapped:
-            let_go(array)
+            release_pages(array)
         if (folder / _STEP).exists():
             with self._stage("resuming an earlier run"):
                 kept = _read_step(folder)
@@ -317,9 +323,9 @@ def _read_step(folder: Path, *, verify: bool = True) -> StepResult | None:
             path = folder / name
             if path.stat().st_size != size or file_digest(path) != digest:
                 return None
-        arrays = {path.stem: mapped(path) for path in folder.glob("*.npy")}
-        rows = Shards.open(folder / _ROWS) if (folder / _ROWS).is_dir() else None
-    except (OSError, ValueError, TypeError, KeyError, ShardsDamaged):
+        arrays = {path.stem: map_array(path) for path in folder.glob("*.npy")}
+        rows = PartitionedRows.open(folder / _ROWS) if (folder / _ROWS).is_dir() else None
+    except (OSError, ValueError, TypeError, KeyError, PartitionsDamaged):
         return None
     return StepResult(arrays, said["facts"], rows)
 
@@ -357,20 +363,20 @@ class Stages:
     on_step: Callable[[int, int], None] = lambda _done, _total: None
     seconds: dict[str, float] = field(default_factory=dict)
     processor_seconds: dict[str, float] = field(default_factory=dict)
-    traffic: dict[str, Traffic] = field(default_factory=dict)
+    traffic: dict[str, TransferStats] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Run a stage."""
         self.on_stage(name)
-        begun, worked, went = time.perf_counter(), time.process_time(), traffic()
+        begun, worked, went = time.perf_counter(), time.process_time(), transfer_stats()
         yield
-        moved = traffic() - went
+        moved = transfer_stats() - went
         self._add(self.seconds, name, time.perf_counter() - begun)
         worked -= moved.processor_seconds
         self._add(self.processor_seconds, name, time.process_time() - worked)
         if moved.parts:
-            moved = self.traffic.get(name, Traffic()) + moved
+            moved = self.traffic.get(name, TransferStats()) + moved
             rounded = round(moved.processor_seconds, 3)
             self.traffic[name] = replace(moved, processor_seconds=rounded)
 

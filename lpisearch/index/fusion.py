@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from lpisearch.numeric.threads import over_stretches
+from lpisearch.numeric.threads import map_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +132,7 @@ def standard_of(scores: Scores, documents: int | None = None) -> Standard:
     known = scores[:documents]
     if not known.size:
         return Standard(np.float32(0), np.float32(0))
-    spread = over_stretches(len(known), lambda part: _spread(known[part]))
+    spread = map_chunks(len(known), lambda part: _spread(known[part]))
     counts, means, squares, most = (np.array(each) for each in zip(*spread, strict=True))
     total = int(counts.sum())
     mean = means[0] if len(spread) == 1 else float(counts @ means / total)

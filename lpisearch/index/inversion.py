@@ -27,7 +27,7 @@ from lpisearch.index.postings import (
 )
 from lpisearch.messages import Message, call
 from lpisearch.numeric.executor import map_parts
-from lpisearch.numeric.row_blocks import BLOCK_ROWS, Derived, map_blocks
+from lpisearch.numeric.row_blocks import BLOCK_ROWS, DerivedBlocks, map_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -328,7 +328,7 @@ class Counted:
 
     def weighed(self, stays: NDArray[np.bool_], weighting: Weighting) -> RowBlocks:
         """Return the weights of the terms with a column, rows at unit length, as they are read."""
-        return Derived(self.rows, _Weigh(stays, weighting), int(np.count_nonzero(stays)))
+        return DerivedBlocks(self.rows, _Weigh(stays, weighting), int(np.count_nonzero(stays)))
 
 
 def count_tokens(shards: Iterable[TokenShard], output: StepOutput) -> StepResult:

@@ -30,7 +30,7 @@ from lpisearch.files import folder_mode
 from lpisearch.index.inversion import HASH_BYTES, CountedDocuments, CountedTerms, write_counted
 from lpisearch.numeric.executor import map_parts
 from lpisearch.numeric.row_blocks import BLOCK_ROWS
-from lpisearch.numeric.row_files import write_shard
+from lpisearch.numeric.row_files import write_partition
 from lpisearch.storage import open_store
 from lpisearch.storage.integrity import fingerprint
 from lpisearch.storage.metadata import TOKENISER
@@ -384,7 +384,7 @@ class _Renumber:
         entries = (data[stays], columns[stays], starts.astype(np.int32))
         matrix = csr_array(entries, shape=(len(indptr) - 1, self.n_terms))
         matrix.sort_indices()
-        return write_shard(self.rows, part, matrix, self.mode)
+        return write_partition(self.rows, part, matrix, self.mode)
 
 
 def _write_matrix(folder: Path, number: int, matrix: csr_array) -> None:

@@ -21,9 +21,10 @@ from lpisearch.index.partitions import count_partitions
 from lpisearch.index.projection import Known, Samples, fit_projection, rows_of_pairs
 from lpisearch.index.status import rebuild_command
 from lpisearch.index.subspace import place_arrays
-from lpisearch.numeric.executor import map_parts, works_elsewhere
-from lpisearch.numeric.packed_rows import PackedRows, let_go, scales_of
-from lpisearch.numeric.row_blocks import BLOCK_ROWS, InMemory, PickedRows, map_blocks, whole
+from lpisearch.numeric.executor import is_remote, map_parts
+from lpisearch.numeric.packed_rows import PackedRows, scales_of
+from lpisearch.numeric.row_blocks import BLOCK_ROWS, LazyRows, MatrixBlocks, map_blocks, whole
+from lpisearch.numeric.row_files import release_pages
 from lpisearch.text.weighting import Weighting
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ class Steps:
     def count(self, output: StepOutput) -> StepResult:
         """Count all tokens: in other processes where those work, and read the library too."""
         partitions = self.corpus.partitions
-        if partitions is None or not works_elsewhere() or not hasattr(output, "folder"):
+        if partitions is None or not is_remote() or not hasattr(output, "folder"):
             return count_tokens(self.corpus.shards, output)
         return count_partitions(
             partitions, self.corpus.snapshot, cast("FileStepOutput", output), self.stages.on_step
@@ -232,7 +233,7 @@ class Steps:
     ) -> RowBlocks:
         """Return weighted rows: worked out once in memory, or each time they are read."""
         rows = counted.weighed(stays, weighting)
-        return InMemory(whole(rows)) if isinstance(self.workspace, MemoryWorkspace) else rows
+        return MatrixBlocks(whole(rows)) if isinstance(self.workspace, MemoryWorkspace) else rows
 
     def learn(self, rows: RowBlocks, keys: NDArray[np.int64], output: StepOutput) -> StepResult:
         """Learn the map, or what places documents by a rule."""
@@ -278,8 +279,8 @@ class Steps:
         splits = [self.corpus.splits.get(key, "") for key in numbers]
         X: Any = (
             rows.matrix
-            if isinstance(rows, InMemory)
-            else PickedRows(rows, np.asarray(turned.arrays["distinct_terms"]))
+            if isinstance(rows, MatrixBlocks)
+            else LazyRows(rows, np.asarray(turned.arrays["distinct_terms"]))
         )
         limits = replace(LIMITS, documents=self.samples.labels)
         learned = learn_classifier(
@@ -367,7 +368,7 @@ def pack_places(unpacked: RowTarget, output: StepOutput) -> None:
     """Write the arrays of places that were written as they are, as `PackedRows.pack` has them."""
     rows = unpacked.array()
     scales = scales_of(rows)
-    let_go(rows)
+    release_pages(rows)
     codes = output.target("vectors", rows.shape, _KIND)
     steps = output.target("vector_steps", (len(rows),), np.float32)
     starts = [*range(0, len(rows), BLOCK_ROWS), len(rows)]

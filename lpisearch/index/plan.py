@@ -15,7 +15,7 @@ from lpisearch.messages import Message, Option, call
 from lpisearch.methods.catalogue import CATALOGUE, EXACT_DOCUMENTS, LANDMARKS
 from lpisearch.model.documents import Filter
 from lpisearch.model.reports import IndexPlan
-from lpisearch.numeric.executor import spread_by
+from lpisearch.numeric.executor import use_executor
 from lpisearch.storage import open_store
 from lpisearch.text.spans import LONG_DOCUMENT
 from lpisearch.text.vocabulary import VocabularyLimits
@@ -281,7 +281,7 @@ def spread_of(
         if options.cluster
         else dask_cluster.local_cluster(options.workers)
     )
-    with chosen as cluster, spread_by(cluster):
+    with chosen as cluster, use_executor(cluster):
         dask_cluster.check_shared(cluster, place.folder, place.mode)
         reads = isinstance(library, Address) or dask_cluster.is_one_machine(cluster)
         yield Spreading(reads, () if reads else (_NOT_READ,))

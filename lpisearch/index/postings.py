@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from lpisearch.numeric.threads import STRETCH, over_stretches, stretches
+from lpisearch.numeric.threads import CHUNK, chunks, map_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -262,12 +262,12 @@ class Bm25:
                 scores[places] += factor * self._saturated(start, end, places)
 
         # A stretch of the scores stays in the cache while the entries of all words are added.
-        over_stretches(len(scores), lambda part: add(part.start // STRETCH))
+        map_chunks(len(scores), lambda part: add(part.start // CHUNK))
         return scores
 
     def _bounds(self, words: NDArray[np.int64]) -> list[list[int]]:
         """Return for each word where its entries begin in each stretch of the documents."""
-        inner = [part.start for part in stretches(len(self._half))][1:]
+        inner = [part.start for part in chunks(len(self._half))][1:]
         bounds = []
         for number in words.tolist():
             start, end = self.postings.posting_starts[number : number + 2].tolist()

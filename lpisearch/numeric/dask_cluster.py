@@ -48,7 +48,7 @@ from lpisearch.errors import (
     LpiSearchError,
 )
 from lpisearch.files import ANYONE, create, folder_mode
-from lpisearch.numeric.executor import Traffic
+from lpisearch.numeric.executor import TransferStats
 from lpisearch.numeric.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class _Sent:
 
 
 class Cluster:
-    """Does work on parts on the workers of a cluster: it keeps the contract `Spread`.
+    """Does work on parts on the workers of a cluster: it keeps the contract `Executor`.
 
     Parameters
     ----------
@@ -117,13 +117,13 @@ class Cluster:
         Of the libraries here: a worker that has others refuses to work.
     """
 
-    is_elsewhere = True
+    is_remote = True
 
     def __init__(self, client: Client, name: str, versions: str) -> None:
         self.client = client
         self.name = name
         self._versions = versions
-        self.traffic = Traffic()
+        self.stats = TransferStats()
 
     def map(self, work: Callable[[Any], T], parts: Iterable[Any]) -> Iterator[T]:
         """Call `work` for each part; yield the results in the order of the parts."""
@@ -230,7 +230,7 @@ class Cluster:
             self.client.cancel([each.future for each in waiting])
 
     def _count(self, **more: Any) -> None:
-        self.traffic += Traffic(**more)
+        self.stats += TransferStats(**more)
 
 
 class _Constants:

@@ -1,16 +1,11 @@
-"""Work on parts: boundary to threads or Dask.
+"""The boundary to parallel work: threads of this process, or a Dask cluster.
 
-All that an index does with very many documents is `map_parts(work, parts)`, with the results
-added up, written or joined by the caller in the order of the parts. So the bits depend on how the
-documents are cut into parts and on nothing else: not on threads, processes or machines.
-
-- A part is some documents in a row: it says where they lie, and reads them where it is worked on.
-- Work is a function of a module, or a frozen dataclass with `__call__`: it can be sent elsewhere,
-  as a part can, and says with its arguments all that it needs.
-- A result is small beside its part, or as large as the rows that it is written to.
-
-Here parts are shared out among threads. `spread_by` puts something else in their place for a
-while, such as a cluster (`lpisearch.numeric.dask_cluster`): it does what `Spread` says.
+Everything that runs over very many documents is `map_parts(work, parts)`. The caller adds, writes
+or joins the results in the order of the parts, so the bits depend on how the documents are cut
+into parts and on nothing else. A part is a small handle that reads its documents where they are
+needed; `work` is a module-level function or a frozen dataclass with `__call__`, so both can be sent
+to other processes. `use_executor` replaces the threads, for instance by
+`lpisearch.numeric.dask_cluster.Cluster`.
 """
 
 from __future__ import annotations
@@ -32,19 +27,12 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
-    """What went between this process and others that did the work.
+class TransferStats:
+    """What this process exchanged with its workers.
 
-    Attributes
-    ----------
-    parts
-        Parts that were worked on; those that had to be done again count again.
-    sent, received
-        Bytes of work and parts on their way there, and of results on their way back.
-    shared
-        Bytes of large arrays that all parts of a step have in common, sent once.
-    processor_seconds
-        Of the processes that did the work.
+    `parts` counts parts that were worked on, repeated ones again; `sent` and `received` are bytes
+    of work and results, `shared` bytes of large arrays that are sent once for all parts;
+    `processor_seconds` are those of the workers.
     """
 
     parts: int = 0
@@ -53,37 +41,39 @@ class Traffic:
     shared: int = 0
     processor_seconds: float = 0.0
 
-    def __sub__(self, before: Traffic) -> Traffic:
-        return Traffic(**{name: each - asdict(before)[name] for name, each in asdict(self).items()})
+    def __sub__(self, before: TransferStats) -> TransferStats:
+        earlier = asdict(before)
+        return TransferStats(**{name: now - earlier[name] for name, now in asdict(self).items()})
 
-    def __add__(self, more: Traffic) -> Traffic:
-        return Traffic(**{name: each + asdict(more)[name] for name, each in asdict(self).items()})
+    def __add__(self, more: TransferStats) -> TransferStats:
+        added = asdict(more)
+        return TransferStats(**{name: now + added[name] for name, now in asdict(self).items()})
 
 
-class Spread(Protocol):
-    """Does work on parts, wherever that is."""
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether other processes work, which share files with this one, and no memory."""
+class Executor(Protocol):
+    """Works on parts, in threads or in other processes."""
 
     @property
-    def traffic(self) -> Traffic:
-        """What went to and fro by now."""
+    def is_remote(self) -> bool:
+        """Whether other processes work, which share files with this one, but no memory."""
+
+    @property
+    def stats(self) -> TransferStats:
+        """What was exchanged so far."""
 
     def map(self, work: Callable[[Any], T], parts: Iterable[Any]) -> Iterator[T]:
         """Call `work` for each part; yield the results in the order of the parts.
 
-        Parts are taken only a few ahead of the results that were asked for, so that results which
-        wait do not fill the memory.
+        Parts are taken only a few ahead of the results, so that waiting results do not fill the
+        memory.
         """
 
 
-class Threads:
-    """Shares parts out among the threads of this process."""
+class ThreadExecutor:
+    """Distributes parts over threads of this process."""
 
-    is_elsewhere = False
-    traffic = Traffic()
+    is_remote = False
+    stats = TransferStats()
 
     def map(self, work: Callable[[Any], T], parts: Iterable[Any]) -> Iterator[T]:
         """Call `work` for each part; yield the results in the order of the parts."""
@@ -97,33 +87,33 @@ class Threads:
                 while waiting:
                     yield waiting.popleft().result()
             finally:
-                for each in waiting:
-                    each.cancel()
+                for future in waiting:
+                    future.cancel()
 
 
-_SPREAD: ContextVar[Spread] = ContextVar("spread", default=Threads())  # noqa: B039 (it has no state)
+_EXECUTOR: ContextVar[Executor] = ContextVar("executor", default=ThreadExecutor())  # noqa: B039 (it has no state)
 
 
 def map_parts(work: Callable[[Any], T], parts: Iterable[Any]) -> Iterator[T]:
-    """Call `work` for each part, wherever work is done now; yield the results in order."""
-    return _SPREAD.get().map(work, parts)
+    """Call `work` for each part on the current executor; yield the results in order."""
+    return _EXECUTOR.get().map(work, parts)
 
 
-def works_elsewhere() -> bool:
-    """Tell whether work on parts is done now by processes that share no memory with this one."""
-    return _SPREAD.get().is_elsewhere
+def is_remote() -> bool:
+    """Whether other processes work on parts now, which share no memory with this one."""
+    return _EXECUTOR.get().is_remote
 
 
-def traffic() -> Traffic:
-    """Return what went to and from other processes by now."""
-    return _SPREAD.get().traffic
+def transfer_stats() -> TransferStats:
+    """Return what was exchanged with other processes so far."""
+    return _EXECUTOR.get().stats
 
 
 @contextmanager
-def spread_by(spread: Spread) -> Iterator[None]:
-    """Do work on parts elsewhere meanwhile."""
-    token = _SPREAD.set(spread)
+def use_executor(executor: Executor) -> Iterator[None]:
+    """Work on parts with this executor inside the block."""
+    token = _EXECUTOR.set(executor)
     try:
         yield
     finally:
-        _SPREAD.reset(token)
+        _EXECUTOR.reset(token)

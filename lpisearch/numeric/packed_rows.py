@@ -8,17 +8,15 @@ float32 where the cache holds it, so that they take no longer than those of floa
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lpisearch.numeric.threads import over_stretches
+from lpisearch.numeric.threads import map_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -138,7 +136,7 @@ class PackedRows:
             return np.asarray(self.codes @ place)
         products = np.empty(len(self.codes), np.float32)
         scaled = place * self.scales
-        over_stretches(len(products), lambda part: self._multiply(part, scaled, products))
+        map_chunks(len(products), lambda part: self._multiply(part, scaled, products))
         return products
 
     def times_at(self, rows: NDArray[np.int64], place: Floats) -> Floats:
@@ -186,21 +184,3 @@ def _packed(rows: Floats, largest: int) -> tuple[Floats, Floats]:
     steps = np.abs(rows).max(axis=1, initial=0) / np.float32(largest)
     scale = np.divide(1, steps, out=np.zeros_like(steps), where=steps > 0)
     return np.rint(rows * scale[:, np.newaxis]).clip(-largest, largest), steps
-
-
-def mapped(path: Path) -> NDArray[Any]:
-    """Map the array of a file into memory, to be read."""
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:  # an array without entries cannot be mapped
-        array = np.load(path, allow_pickle=False)
-    return array
-
-
-def let_go(array: NDArray[Any]) -> None:
-    """Let the system take back the memory of an array, or a view of one, mapped from a file."""
-    whole: Any = array
-    while whole is not None and not isinstance(whole, mmap.mmap):
-        whole = getattr(whole, "base", None)
-    if whole is not None and hasattr(mmap, "MADV_DONTNEED"):
-        whole.madvise(mmap.MADV_DONTNEED)

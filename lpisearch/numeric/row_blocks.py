@@ -1,8 +1,8 @@
-"""Rows in blocks: collected, derived, written.
+"""Sparse rows in blocks: read in order, derived, gathered, and written to a target.
 
-In: anything that keeps the contract `RowBlocks`: a matrix in memory (`InMemory`), or files on disk
-(`lpisearch.numeric.row_files`). Out: what some work gives of each block, in the order of the rows:
-the bits depend neither on threads nor on where the rows lie, but on the blocks.
+Rows come from a matrix in memory (`MatrixBlocks`) or from files (`lpisearch.numeric.row_files`).
+Results come in the order of the rows; their bits depend on the blocks alone, not on threads nor on
+where the rows are stored.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from lpisearch.numeric.executor import map_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    Floats = NDArray[np.floating[Any]]
     Array = NDArray[Any]
+    RowNumbers = NDArray[np.integer[Any]]
 
 
 T = TypeVar("T")
@@ -32,18 +31,18 @@ BLOCK_ROWS = 8192
 
 
 class Part(Protocol):
-    """Some rows that follow each other: small, and to be read where it is worked on."""
+    """Consecutive rows: a small handle that reads them where they are needed."""
 
     @property
     def start(self) -> int:
         """The number of its first row."""
 
-    def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
-        """Read them, or only those with these numbers, counted from the first one."""
+    def rows(self, chosen: RowNumbers | None = None) -> csr_array:
+        """Read all rows, or the chosen ones, counted from the first row of the part."""
 
 
 class RowBlocks(Protocol):
-    """Documents x terms, read from the first row to the last as often as is wanted."""
+    """Documents x terms, read from the first row to the last as often as needed."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -51,35 +50,26 @@ class RowBlocks(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the weights."""
+        """The type of the weights."""
 
     def parts(self) -> Sequence[Part]:
-        """Return the rows in order, some to each part; always the same parts."""
+        """Return the rows in order, in parts that are always the same."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Slice:
-    """Some rows of a matrix in memory: they keep the contract `Part`."""
+class _MatrixPart:
+    """Consecutive rows of a matrix in memory."""
 
     start: int
     matrix: csr_array
 
-    def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
-        """Return them, or those of these numbers."""
+    def rows(self, chosen: RowNumbers | None = None) -> csr_array:
         return self.matrix if chosen is None else self.matrix[chosen]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class InMemory:
-    """A matrix in memory as blocks of its rows.
-
-    Attributes
-    ----------
-    matrix
-        Documents x terms.
-    block_rows
-        How many rows a block has; the last one has what is left.
-    """
+class MatrixBlocks:
+    """A matrix in memory, in blocks of `block_rows` rows."""
 
     matrix: csr_array
     block_rows: int = BLOCK_ROWS
@@ -91,17 +81,17 @@ class InMemory:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the weights."""
+        """The type of the weights."""
         return np.dtype(self.matrix.dtype)
 
     def parts(self) -> Sequence[Part]:
-        """Return the rows in order, some to each part."""
+        """Return the blocks in order."""
         starts = range(0, self.shape[0], self.block_rows)
-        return [Slice(at, rows_of(self.matrix, at, at + self.block_rows)) for at in starts]
+        return [_MatrixPart(at, rows_of(self.matrix, at, at + self.block_rows)) for at in starts]
 
 
 def rows_of(matrix: csr_array, start: int, stop: int) -> csr_array:
-    """Return some rows of a matrix without copying them."""
+    """Return consecutive rows of a matrix without copying them."""
     from scipy.sparse import csr_array
 
     bounds = matrix.indptr[start : stop + 1]
@@ -113,19 +103,19 @@ def rows_of(matrix: csr_array, start: int, stop: int) -> csr_array:
 
 
 def blocks(rows: RowBlocks) -> Iterator[csr_array]:
-    """Give the rows in order, those of a part at a time."""
+    """Yield the rows of each part, in order."""
     for part in rows.parts():
         yield part.rows()
 
 
 def map_blocks(work: Callable[[csr_array, int], T], rows: RowBlocks) -> Iterator[T]:
-    """Call `work` for the rows of each part and the number of its first row; results in order."""
-    return map_parts(_OnRows(work), rows.parts())
+    """Call `work` with the rows of each part and the number of its first row; results in order."""
+    return map_parts(_ReadAndCall(work), rows.parts())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _OnRows:
-    """Reads the rows of a part where it is worked on."""
+class _ReadAndCall:
+    """Reads the rows of a part in the process that works on them."""
 
     work: Callable[[csr_array, int], Any]
 
@@ -134,16 +124,8 @@ class _OnRows:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Collected:
-    """Blocks of rows in memory that came one after the other.
-
-    Attributes
-    ----------
-    matrices
-        The blocks; each may end at the last column that it has.
-    n_terms
-        How many columns there are.
-    """
+class StackedBlocks:
+    """Matrices one below the other, each perhaps narrower than `n_terms` columns."""
 
     matrices: Sequence[csr_array]
     n_terms: int
@@ -151,32 +133,25 @@ class Collected:
     @property
     def shape(self) -> tuple[int, int]:
         """Documents x terms."""
-        return sum(each.shape[0] for each in self.matrices), self.n_terms
+        return sum(matrix.shape[0] for matrix in self.matrices), self.n_terms
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the weights."""
+        """The type of the weights."""
         return np.dtype(self.matrices[0].dtype if self.matrices else np.float32)
 
     def parts(self) -> Sequence[Part]:
-        """Return the blocks in order."""
-        starts = accumulate((each.shape[0] for each in self.matrices), initial=0)
-        wide = (widened(each, self.n_terms) for each in self.matrices)
-        return [Slice(start, each) for start, each in zip(starts, wide, strict=False)]
+        """Return the matrices in order."""
+        starts = accumulate((matrix.shape[0] for matrix in self.matrices), initial=0)
+        wide = (widened(matrix, self.n_terms) for matrix in self.matrices)
+        return [_MatrixPart(start, matrix) for start, matrix in zip(starts, wide, strict=False)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Derived:
-    """Rows that are worked out from others, each by itself, whenever they are read.
+class DerivedBlocks:
+    """Rows computed from those of a source, one by one, whenever they are read.
 
-    Attributes
-    ----------
-    source
-        The others.
-    work
-        What makes a row of one of them.
-    n_terms
-        How many columns there are then.
+    `work` turns rows of the source into rows of `n_terms` columns.
     """
 
     source: RowBlocks
@@ -190,11 +165,11 @@ class Derived:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the weights."""
+        """The type of the weights."""
         return self.source.dtype
 
     def parts(self) -> Sequence[Part]:
-        """Return the rows in order, in the parts of the others."""
+        """Return the rows in the parts of the source."""
         return [_DerivedPart(part, self.work) for part in self.source.parts()]
 
 
@@ -207,49 +182,45 @@ class _DerivedPart:
     def start(self) -> int:
         return self.source.start
 
-    def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
+    def rows(self, chosen: RowNumbers | None = None) -> csr_array:
         return self.work(self.source.rows(chosen))
 
 
 def whole(rows: RowBlocks) -> csr_array:
     """Return all rows as one matrix in memory."""
-    return rows.matrix if isinstance(rows, InMemory) else _stacked(list(blocks(rows)), rows)
+    return rows.matrix if isinstance(rows, MatrixBlocks) else _stacked(list(blocks(rows)), rows)
 
 
-def gather(rows: RowBlocks, numbers: NDArray[np.integer[Any]]) -> csr_array:
+def gather(rows: RowBlocks, numbers: RowNumbers) -> csr_array:
     """Return the rows of these numbers, ascending, as one matrix in memory."""
-    starts = np.array([part.start for part in rows.parts()], np.int64)
+    parts = rows.parts()
+    starts = np.array([part.start for part in parts], np.int64)
     cuts = np.append(np.searchsorted(numbers, starts), len(numbers)).tolist()
-    wanted = [
+    requests = [
         (part, numbers[first:last] - part.start)
-        for part, (first, last) in zip(rows.parts(), pairwise(cuts), strict=True)
+        for part, (first, last) in zip(parts, pairwise(cuts), strict=True)
         if first < last
     ]
-    return _stacked(list(map_parts(_read_chosen, wanted)), rows)
+    return _stacked(list(map_parts(_read_chosen, requests)), rows)
 
 
-class PickedRows:
-    """Rows in blocks that give some of theirs as a matrix does: `rows[numbers]`, ascending.
+class LazyRows:
+    """Rows in blocks that can be indexed like a matrix: `rows[numbers]`, ascending.
 
-    Parameters
-    ----------
-    rows
-        Where they lie.
-    sizes
-        How many entries each has.
+    `sizes` has the number of entries of each row.
     """
 
-    def __init__(self, rows: RowBlocks, sizes: NDArray[np.integer[Any]]) -> None:
+    def __init__(self, rows: RowBlocks, sizes: RowNumbers) -> None:
         self.shape = rows.shape
         self.indptr = np.append(0, np.cumsum(sizes, dtype=np.int64))
         self._rows = rows
 
-    def __getitem__(self, numbers: NDArray[np.integer[Any]]) -> csr_array:
+    def __getitem__(self, numbers: RowNumbers) -> csr_array:
         return gather(self._rows, numbers)
 
 
-def _read_chosen(wanted: tuple[Part, NDArray[np.integer[Any]]]) -> csr_array:
-    part, chosen = wanted
+def _read_chosen(request: tuple[Part, RowNumbers]) -> csr_array:
+    part, chosen = request
     return part.rows(chosen)
 
 
@@ -258,12 +229,12 @@ def _stacked(matrices: Sequence[csr_array], rows: RowBlocks) -> csr_array:
 
     if not matrices:
         return csr_array((0, rows.shape[1]), dtype=rows.dtype)
-    found: csr_array = csr_array(vstack(matrices, format="csr"))
-    return found
+    stacked: csr_array = csr_array(vstack(matrices, format="csr"))
+    return stacked
 
 
 def widened(matrix: csr_array, n_terms: int) -> csr_array:
-    """Return a matrix with more columns, to the right of its own; nothing is copied."""
+    """Return a matrix with more columns to the right of its own, without copying."""
     from scipy.sparse import csr_array
 
     parts = (matrix.data, matrix.indices, matrix.indptr)
@@ -273,17 +244,17 @@ def widened(matrix: csr_array, n_terms: int) -> csr_array:
 
 
 class RowTarget(Protocol):
-    """Takes rows in any order, from any thread; if it is a file, from any process."""
+    """Receives rows in any order, from any thread and, if it is a file, from any process."""
 
     def write(self, start: int, rows: Array) -> None:
         """Write some rows, the first of which has the number `start`."""
 
     def array(self) -> Array:
-        """Return all that was written."""
+        """Return all rows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RowsInMemory:
+class ArrayTarget:
     """Rows in memory."""
 
     rows: Array
@@ -293,45 +264,5 @@ class RowsInMemory:
         self.rows[start : start + len(rows)] = rows
 
     def array(self) -> Array:
-        """Return all that was written."""
+        """Return all rows."""
         return self.rows
-
-
-@dataclass(frozen=True, slots=True)
-class RowsInFile:
-    """Rows in a file. They are written, not mapped: what is written need not stay in memory.
-
-    Attributes
-    ----------
-    path, begin
-        Where the first row begins.
-    shape, dtype
-        Of all rows.
-    """
-
-    path: Path
-    begin: int
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def size(self) -> int:
-        """How many bytes all rows take."""
-        return int(np.prod(self.shape)) * self.dtype.itemsize
-
-    def write(self, start: int, rows: Array) -> None:
-        """Write some rows, the first of which has the number `start`."""
-        content = np.ascontiguousarray(rows, self.dtype)
-        if rows.shape[1:] != self.shape[1:] or start + len(rows) > self.shape[0]:
-            raise ValueError(f"Rows of {rows.shape} from {start} on are not of {self.shape}.")
-        width = self.size // self.shape[0] if self.shape[0] else 0
-        with self.path.open("r+b") as stream:
-            stream.seek(self.begin + start * width)
-            stream.write(content.data)
-
-    def array(self) -> Array:
-        """Map all rows into memory."""
-        if not self.size:  # nothing can be mapped
-            return np.empty(self.shape, self.dtype)
-        mapped: Array = np.memmap(self.path, self.dtype, "r", self.begin, self.shape)
-        return mapped

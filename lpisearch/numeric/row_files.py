@@ -1,13 +1,15 @@
-"""Sparse rows in files.
+"""Rows in files: sparse rows in partitions, dense rows that are written in place, mapped arrays.
 
-A folder holds three arrays for each shard (where rows begin, terms, weights) as `.npy` files, and
-`rows.json`, written last: without it the folder is not whole. Shards are mapped into memory while
-they are read and let go afterwards, so that memory does not grow with the number of documents.
+A folder of sparse rows holds three `.npy` files for each partition (row bounds, terms, weights)
+and `rows.json`, written last: a folder without it is incomplete. Files are mapped while they are
+read and released afterwards, so memory does not grow with the number of documents.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import mmap
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
+    Array = NDArray[Any]
+
 
 _CONTENTS = "rows.json"
 _FORMAT = 1
@@ -30,27 +34,20 @@ _LENGTH_AT = 8  # in an .npy file: behind the magic number and the version
 _ARRAYS = {"indptr": np.int64, "indices": np.int32, "data": None}
 
 
-class ShardsDamaged(ValueError):
-    """The files are not as they were written, or not all were."""
+class PartitionsDamaged(ValueError):
+    """A file is missing or corrupt, or the folder was not written to the end."""
 
 
-class ShardWriter:
-    """Writes rows into an empty folder as they come.
+class PartitionWriter:
+    """Writes sparse rows into an empty folder, a partition at a time.
 
-    Parameters
-    ----------
-    folder
-        It is made if it is not there.
-    n_terms
-        How many columns there are; None, if that is known at the end.
-    mode
-        Of the files, before the user's umask.
+    `n_terms` may be left open until `finish`; `mode` is that of the files, before the umask.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from scipy import sparse
-    >>> writer = ShardWriter(Path("shards"), n_terms=3)
+    >>> writer = PartitionWriter(Path("rows"), n_terms=3)
     >>> writer.add(sparse.csr_array([[1.0, 0, 0], [0, 0, 2.0]]))
     >>> writer.finish().shape
     (2, 3)
@@ -65,7 +62,7 @@ class ShardWriter:
         self._dtype: str | None = None
 
     def add(self, rows: csr_array) -> None:
-        """Write some rows as one shard."""
+        """Write some rows as the next partition."""
         dtype = np.dtype(rows.dtype).str
         if self._n_terms not in {None, rows.shape[1]} or self._dtype not in {None, dtype}:
             raise ValueError(
@@ -73,15 +70,15 @@ class ShardWriter:
                 f"{self._n_terms} as {self._dtype or 'anything'}."
             )
         self._dtype = dtype
-        self._sizes.append(write_shard(self._folder, len(self._sizes), rows, self._mode))
+        self._sizes.append(write_partition(self._folder, len(self._sizes), rows, self._mode))
 
     def take(self, sizes: Iterable[tuple[int, int]], dtype: DTypeLike) -> None:
-        """Take note of shards that others have written with `write_shard`, in their order."""
+        """Register partitions that other processes wrote with `write_partition`, in order."""
         self._dtype = np.dtype(dtype).str
         self._sizes += sizes
 
-    def finish(self, n_terms: int | None = None) -> Shards:
-        """Say that these are all, and how many columns if that was not said; give them back."""
+    def finish(self, n_terms: int | None = None) -> PartitionedRows:
+        """Write the table of contents and open the rows."""
         contents = {
             "format": _FORMAT,
             "terms": self._n_terms if n_terms is None else n_terms,
@@ -90,35 +87,25 @@ class ShardWriter:
         }
         with create(self._folder / _CONTENTS, self._mode) as stream:
             stream.write(json.dumps(contents).encode())
-        return Shards.open(self._folder)
+        return PartitionedRows.open(self._folder)
 
 
-def write_shard(folder: Path, number: int, rows: csr_array, mode: int = ANYONE) -> tuple[int, int]:
-    """Write some rows as the shard of this number; return how many there are, and entries."""
+def write_partition(
+    folder: Path, number: int, rows: csr_array, mode: int = ANYONE
+) -> tuple[int, int]:
+    """Write some rows as the partition of this number; return the counts of rows and entries."""
     for name, kind in _ARRAYS.items():
         array = np.asarray(getattr(rows, name), kind)
         path = _path(folder, number, name)
-        path.unlink(missing_ok=True)  # of a worker that died while it wrote
+        path.unlink(missing_ok=True)  # left by a worker that died while it wrote
         with create(path, mode) as stream:
             np.save(stream, array, allow_pickle=False)
     return int(rows.shape[0]), int(rows.nnz)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Shards:
-    """Rows in files: they keep the contract `lpisearch.numeric.row_blocks.RowBlocks`.
-
-    Attributes
-    ----------
-    folder
-        Where the files lie.
-    n_terms
-        How many columns there are.
-    dtype
-        Of the weights.
-    sizes
-        Rows and entries of each shard.
-    """
+class PartitionedRows:
+    """Sparse rows in files, as `RowBlocks`; `sizes` has the rows and entries of each partition."""
 
     folder: Path
     n_terms: int
@@ -127,19 +114,13 @@ class Shards:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Read what is in the folder, without its rows.
-
-        Raises
-        ------
-        ShardsDamaged
-            It was not written to the end, or by another version.
-        """
+        """Read the table of contents; raise PartitionsDamaged if it is missing or unknown."""
         try:
             contents = json.loads((folder / _CONTENTS).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise ShardsDamaged(f"{folder} does not contain all rows of the matrix.") from error
+            raise PartitionsDamaged(f"{folder} does not contain all rows of the matrix.") from error
         if contents.get("format") != _FORMAT:
-            raise ShardsDamaged(f"{folder} was written by another version.")
+            raise PartitionsDamaged(f"{folder} was written by another version.")
         sizes = tuple((int(rows), int(entries)) for rows, entries in contents["shards"])
         return cls(folder, int(contents["terms"]), np.dtype(contents["dtype"]), sizes)
 
@@ -148,30 +129,18 @@ class Shards:
         """Documents x terms."""
         return sum(rows for rows, _ in self.sizes), self.n_terms
 
-    def parts(self) -> Sequence[Shard]:
-        """Return the shards in order."""
+    def parts(self) -> Sequence[RowPartition]:
+        """Return the partitions in order."""
         starts = accumulate((rows for rows, _ in self.sizes), initial=0)
         return [
-            Shard(self.folder, number, start, (*size, self.n_terms), self.dtype)
+            RowPartition(self.folder, number, start, (*size, self.n_terms), self.dtype)
             for number, (start, size) in enumerate(zip(starts, self.sizes, strict=False))
         ]
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
-    """Some rows in files: they keep the contract `lpisearch.numeric.row_blocks.Part`.
-
-    Attributes
-    ----------
-    folder, number
-        Where they lie.
-    start
-        The number of the first row.
-    size
-        Rows, entries, columns.
-    dtype
-        Of the weights.
-    """
+class RowPartition:
+    """A partition in files, as `Part`; `size` is its rows, entries and columns."""
 
     folder: Path
     number: int
@@ -180,43 +149,35 @@ class Shard:
     dtype: np.dtype[Any]
 
     def rows(self, chosen: NDArray[np.integer[Any]] | None = None) -> csr_array:
-        """Map the files into memory, until what is returned is let go; or copy some of the rows.
-
-        Raises
-        ------
-        ShardsDamaged
-            A file is missing, cut short or of another size.
-        """
+        """Map the rows, or copy the chosen ones; raise PartitionsDamaged if a file is corrupt."""
         from scipy.sparse import csr_array
 
         rows, entries, columns = self.size
         expected = {"indptr": rows + 1, "indices": entries, "data": entries}
         arrays = {name: self._array(name, size) for name, size in expected.items()}
-        # With both kinds of numbers SciPy would make the terms wide, too.
+        # With mixed integer types SciPy would widen the terms, too.
         starts = arrays["indptr"].astype(arrays["indices"].dtype, copy=False)
         parts = (arrays["data"], arrays["indices"], starts)
-        found: csr_array = csr_array(parts, shape=(rows, columns), copy=False)
-        return found if chosen is None else found[chosen]
+        matrix: csr_array = csr_array(parts, shape=(rows, columns), copy=False)
+        return matrix if chosen is None else matrix[chosen]
 
-    def _array(self, name: str, size: int) -> NDArray[Any]:
+    def _array(self, name: str, size: int) -> Array:
         path = _path(self.folder, self.number, name)
         dtype = np.dtype(_ARRAYS[name] or self.dtype)
         try:
             begin, header = _header(path)
             is_whole = path.stat().st_size == begin + size * dtype.itemsize
         except OSError as error:
-            raise ShardsDamaged(f"{path} cannot be read.") from error
+            raise PartitionsDamaged(f"{path} cannot be read.") from error
         if not is_whole or f"'descr': '{dtype.str}'" not in header or f"({size},)" not in header:
-            raise ShardsDamaged(f"{path} is corrupt.")
-        if not size:  # a file without entries cannot be mapped
-            return np.empty(0, dtype)
-        return np.memmap(path, dtype, "r", begin, (size,))
+            raise PartitionsDamaged(f"{path} is corrupt.")
+        return map_region(path, dtype, begin, (size,))
 
 
 def _header(path: Path) -> tuple[int, str]:
-    """Return where the numbers of an .npy file begin, and what is said of them.
+    """Return the offset of the numbers in an .npy file, and its header.
 
-    NumPy would parse that as Python: in threads, Python 3.11 can fail to.
+    NumPy would parse the header as Python code, which can fail in threads of Python 3.11.
     """
     with path.open("rb") as stream:
         start = stream.read(_LENGTH_AT + 2)
@@ -226,3 +187,63 @@ def _header(path: Path) -> tuple[int, str]:
 
 def _path(folder: Path, number: int, name: str) -> Path:
     return folder / f"{number:06}.{name}.npy"
+
+
+@dataclass(frozen=True, slots=True)
+class FileTarget:
+    """Dense rows in a file from the byte `begin` on, as `RowTarget`.
+
+    They are written, not mapped, so that they need not stay in memory.
+    """
+
+    path: Path
+    begin: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all rows."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def write(self, start: int, rows: Array) -> None:
+        """Write some rows, the first of which has the number `start`."""
+        content = np.ascontiguousarray(rows, self.dtype)
+        if rows.shape[1:] != self.shape[1:] or start + len(rows) > self.shape[0]:
+            raise ValueError(f"Rows of {rows.shape} from {start} on are not of {self.shape}.")
+        width = self.size // self.shape[0] if self.shape[0] else 0
+        with self.path.open("r+b") as stream:
+            stream.seek(self.begin + start * width)
+            stream.write(content.data)
+
+    def array(self) -> Array:
+        """Map all rows."""
+        return map_region(self.path, self.dtype, self.begin, self.shape)
+
+
+def map_region(
+    path: Path | str, dtype: Any, begin: int, shape: tuple[int, ...], mode: Any = "r"
+) -> Array:
+    """Map an array that begins at a byte of a file; one without entries is made in memory."""
+    if not math.prod(shape):
+        return np.empty(shape, dtype)
+    mapped: Array = np.memmap(path, dtype, mode, begin, shape)
+    return mapped
+
+
+def map_array(path: Path) -> Array:
+    """Map the array of an .npy file for reading."""
+    try:
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:  # an array without entries cannot be mapped
+        array = np.load(path, allow_pickle=False)
+    return array
+
+
+def release_pages(array: Array) -> None:
+    """Give the memory of a mapped array, or of a view of one, back to the system."""
+    base: Any = array
+    while base is not None and not isinstance(base, mmap.mmap):
+        base = getattr(base, "base", None)
+    if base is not None and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)

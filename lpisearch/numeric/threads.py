@@ -5,7 +5,7 @@ that does not depend on the number of threads, so neither do the bits of the res
 
 Stretches begin at the same places whatever the number of threads, so results have the same bits.
 An array that is not long is one stretch, and no thread is started for it. What is done in a stretch
-must not cut its own work into stretches: all threads might wait for each other.
+must not cut its own work into chunks: all threads might wait for each other.
 """
 
 from __future__ import annotations
@@ -66,27 +66,27 @@ def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
 
 LONG = 150_000
 """From so many entries on an array is cut."""
-STRETCH = 1 << 16
+CHUNK = 1 << 16
 _SAMPLE = 1 << 13
 _SPARE = 8
 
 
-def stretches(length: int) -> list[slice]:
-    """Return the stretches of an array."""
+def chunks(length: int) -> list[slice]:
+    """Return the chunks of an array."""
     if length < LONG:
         return [slice(0, length)]
-    return [slice(at, min(at + STRETCH, length)) for at in range(0, length, STRETCH)]
+    return [slice(at, min(at + CHUNK, length)) for at in range(0, length, CHUNK)]
 
 
-def over_stretches(length: int, work: Callable[[slice], T]) -> list[T]:
+def map_chunks(length: int, work: Callable[[slice], T]) -> list[T]:
     """Call `work` for each stretch, in threads where there are several; give the results in order.
 
     BLAS has one thread meanwhile: those of its own would wait for ours.
     """
-    parts = stretches(length)
+    parts = chunks(length)
     if len(parts) == 1:
         return [work(parts[0])]
-    with blas_alone():
+    with limited_numpy_blas():
         return list(_pool().map(work, parts))
 
 
@@ -117,7 +117,7 @@ _limit: Any = None
 
 
 @contextmanager
-def blas_alone() -> Iterator[None]:
+def limited_numpy_blas() -> Iterator[None]:
     """Keep BLAS to one thread as long as anybody is inside; the last to leave lifts the limit."""
     global _inside, _limit  # noqa: PLW0603 (the number of BLAS threads is one for the process, too)
     with _lock:
@@ -136,7 +136,7 @@ def blas_alone() -> Iterator[None]:
 @cache
 def _pool() -> ThreadPoolExecutor:
     """Return threads that wait for work: a question needs them a dozen times."""
-    return ThreadPoolExecutor(THREADS, "stretches")
+    return ThreadPoolExecutor(THREADS, "chunks")
 
 
 if hasattr(os, "register_at_fork"):

@@ -18,7 +18,7 @@ import numpy as np
 from lpisearch.index.fusion import Calibration, above_all, place_certainty, standard_of
 from lpisearch.index.postings import NO_TERM, Bm25
 from lpisearch.numeric.packed_rows import PackedRows
-from lpisearch.numeric.threads import over_stretches
+from lpisearch.numeric.threads import map_chunks
 from lpisearch.search.hybrid import Hybrid
 from lpisearch.search.query import ask
 
@@ -193,7 +193,7 @@ def _evidence(
         special = above_all(cosines[part], standard, documents)
         evidence[part] = (bm25[part] > 0) | special
 
-    over_stretches(len(evidence), tell)
+    map_chunks(len(evidence), tell)
     return evidence
 
 

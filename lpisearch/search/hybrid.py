@@ -9,7 +9,7 @@ import numpy as np
 
 from lpisearch.index import fusion
 from lpisearch.index.fusion import bounded, standard_of
-from lpisearch.numeric.threads import largest, over_stretches
+from lpisearch.numeric.threads import largest, map_chunks
 from lpisearch.search.feedback import FeedbackWords, first_count, first_places, moved_place
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Hybrid:
         def fuse(part: slice) -> None:
             scores[part] = self._fused(part, cosines[part], spread)
 
-        over_stretches(len(scores), fuse)
+        map_chunks(len(scores), fuse)
         return scores
 
     def moved(self, fused: NDArray[np.float32], moments: Moments | None) -> NDArray[np.float32]:
@@ -83,7 +83,7 @@ class Hybrid:
             said = bounded(standard.of(bm25[part]), fusion.FEEDBACK_BOUND)
             scores[part] = fused[part] + share * (np.float32(fusion.FEEDBACK_WEIGHT) * said)
 
-        over_stretches(len(scores), add)
+        map_chunks(len(scores), add)
         return scores
 
     def _compared_again(
@@ -100,7 +100,7 @@ class Hybrid:
             cosines = self.units.cosines_at(some, place)
             again[some] = self._fused(some, cosines, moments.standard(place))
 
-        over_stretches(len(best), compare)
+        map_chunks(len(best), compare)
         return again
 
     def _fused(

@@ -12,7 +12,7 @@ import numpy as np
 from lpisearch.errors import BadOption, SubspaceError
 from lpisearch.model.answers import Answer
 from lpisearch.model.documents import Filter
-from lpisearch.numeric.threads import blas_alone
+from lpisearch.numeric.threads import limited_numpy_blas
 from lpisearch.options import RELEVANCE, SearchOptions
 from lpisearch.search.engine import Engine, Scores
 from lpisearch.search.expansion import OpenWords
@@ -269,7 +269,7 @@ class Searcher:
         """
         # The products of one question are small: a second thread of BLAS gains nothing by them,
         # and takes a core for as long as it then waits for more.
-        with blas_alone(), self._opened(options) as view:
+        with limited_numpy_blas(), self._opened(options) as view:
             yield view
 
     @contextmanager

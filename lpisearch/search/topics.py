@@ -24,7 +24,7 @@ from lpisearch.numeric.kmeans import (
     spherical_centres,
 )
 from lpisearch.numeric.rows import divided_by_lengths
-from lpisearch.numeric.threads import largest, over_stretches
+from lpisearch.numeric.threads import largest, map_chunks
 from lpisearch.options import TopicOptions
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ def _assigned(vectors: PackedRows, placed: Whole, centres: Floats) -> Whole:
             block = slice(start, min(start + _BLOCK, part.stop))
             found[block] = nearest_centres(divided_by_lengths(vectors.at(placed[block])), centres)
 
-    over_stretches(len(placed), assign)
+    map_chunks(len(placed), assign)
     return found
 
 
@@ -436,7 +436,7 @@ def _with_ties(values: NDArray[np.float32], count: int) -> Whole:
 
 
 def _stretches(starts: Whole) -> Iterator[tuple[int, int]]:
-    """Cut the terms into stretches of not many more than a few million postings."""
+    """Cut the terms into chunks of not many more than a few million postings."""
     first, n_terms = 0, len(starts) - 1
     while first < n_terms:
         last = int(np.searchsorted(starts, starts[first] + _ENTRIES, "right")) - 1

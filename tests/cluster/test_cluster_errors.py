@@ -23,7 +23,7 @@ from lpisearch.index.build import build_index
 from lpisearch.numeric import dask_cluster
 from lpisearch.numeric import dask_cluster as working
 from lpisearch.numeric.dask_cluster import check_shared, cluster_at, local_cluster
-from lpisearch.numeric.executor import map_parts, spread_by
+from lpisearch.numeric.executor import map_parts, use_executor
 from lpisearch.options import IndexOptions
 from lpisearch.storage import open_store
 from tests.cluster.conftest import workers_of
@@ -73,7 +73,7 @@ def test_options_that_mean_nothing(shelf: Path, given: dict[str, object]) -> Non
 
 def test_workers_of_another_version(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker whose libraries are of other versions than here does no work."""
-    with cluster_at(dask.address) as cluster, spread_by(cluster):
+    with cluster_at(dask.address) as cluster, use_executor(cluster):
         cluster._versions = "lpisearch 9"
         with pytest.raises(lpisearch.LpiSearchError, match="this machine runs lpisearch 9"):
             list(map_parts(abs, [1]))
@@ -103,7 +103,7 @@ def test_a_folder_that_workers_do_not_see(
 def test_errors_of_a_part_come_back(dask: Dask, tmp_path: Path) -> None:
     """What fails on a worker is raised here: ours with its next step, the system's as it is."""
     nothing = tmp_path / "nothing.db"
-    with cluster_at(dask.address) as cluster, spread_by(cluster):
+    with cluster_at(dask.address) as cluster, use_executor(cluster):
         with pytest.raises(
             lpisearch.LpiSearchError, match=r"No library found at .*nothing.db. Next: "
         ):
@@ -121,7 +121,7 @@ def test_a_cluster_without_workers(
     own = new_dask()
     monkeypatch.setattr(working, "_ALONE_SECONDS", 1)
     monkeypatch.setattr(working, "_LOOK_SECONDS", 0.2)
-    with cluster_at(own.address) as cluster, spread_by(cluster):
+    with cluster_at(own.address) as cluster, use_executor(cluster):
         assert list(map_parts(abs, [-1, -2])) == [1, 2]
         own.workers[0].kill()
         own.workers[0].wait()

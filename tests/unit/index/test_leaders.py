@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from lpisearch.index.projection import documents_to_learn_from as choose_documents
-from lpisearch.numeric.row_blocks import InMemory
+from lpisearch.numeric.row_blocks import MatrixBlocks
 from lpisearch.numeric.rows import unit_rows
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 
 def documents_to_learn_from(X: csr_array, seed: int, **limits: int) -> NDArray[np.int64]:
     """Return the numbers of the documents that are chosen."""
-    return choose_documents(InMemory(X, 16), seed, **limits).numbers
+    return choose_documents(MatrixBlocks(X, 16), seed, **limits).numbers
 
 
 def documents(number: int) -> csr_array:

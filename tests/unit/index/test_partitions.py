@@ -11,7 +11,7 @@ from lpisearch.index.checkpoint import FileWorkspace, Stages
 from lpisearch.index.inversion import count_tokens
 from lpisearch.index.partitions import GONE, Partitions, Terms, Vocabularies, count_partitions
 from lpisearch.model.documents import Filter
-from lpisearch.numeric.row_files import Shards
+from lpisearch.numeric.row_files import PartitionedRows
 from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def _compare(found: StepResult, expected: StepResult) -> None:
     assert found.arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():
         np.testing.assert_array_equal(found.arrays[name], array, err_msg=name)
-    assert isinstance(found.rows, Shards)
-    assert isinstance(expected.rows, Shards)
+    assert isinstance(found.rows, PartitionedRows)
+    assert isinstance(expected.rows, PartitionedRows)
     assert found.rows.sizes == expected.rows.sizes
     for one, other in zip(found.rows.parts(), expected.rows.parts(), strict=True):
         for name in ("indptr", "indices", "data"):

@@ -12,8 +12,8 @@ from lpisearch.index import inversion
 from lpisearch.index.checkpoint import FileWorkspace, MemoryWorkspace, Stages
 from lpisearch.index.inversion import Counted
 from lpisearch.index.postings import Postings
-from lpisearch.numeric.row_blocks import Collected
-from lpisearch.numeric.row_files import ShardWriter
+from lpisearch.numeric.row_blocks import StackedBlocks
+from lpisearch.numeric.row_files import PartitionWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,10 +42,10 @@ def test_blocks_give_the_postings_of_the_whole(
     counts, names = _counts(seed), [f"t{number * 7 % TERMS:02}" for number in range(TERMS)]
     lengths = np.asarray(counts.sum(axis=1), np.int32)
     blocks = [counts[at : at + BLOCK] for at in range(0, DOCUMENTS, BLOCK)]
-    rows: Collected | object = Collected(blocks, TERMS)
+    rows: StackedBlocks | object = StackedBlocks(blocks, TERMS)
     workspace: MemoryWorkspace | FileWorkspace = MemoryWorkspace()
     if where == "files":
-        writer = ShardWriter(tmp_path / "rows")
+        writer = PartitionWriter(tmp_path / "rows")
         for block in blocks:
             writer.add(block)
         rows = writer.finish(TERMS)

@@ -10,7 +10,7 @@ import pytest
 from lpisearch.numeric import threads
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import divided_by_lengths
-from lpisearch.numeric.threads import largest, over_stretches
+from lpisearch.numeric.threads import largest, map_chunks
 
 # How far a cosine may be off.
 BOUNDS = {np.int16: 2e-4, np.int8: 5e-2}
@@ -26,9 +26,9 @@ def rows() -> Any:
 
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let arrays be cut into stretches from 50 entries on."""
+    """Let arrays be cut into chunks from 50 entries on."""
     monkeypatch.setattr(threads, "LONG", 50)
-    monkeypatch.setattr(threads, "STRETCH", 64)
+    monkeypatch.setattr(threads, "CHUNK", 64)
 
 
 @pytest.mark.usefixtures("long")
@@ -71,12 +71,12 @@ def test_other_rows(rows: Any, *, is_packed: bool) -> None:
 @pytest.mark.usefixtures("long")
 def test_stretches_cover_everything_once() -> None:
     """Each entry is in one of them, and results come in their order."""
-    assert [*map(list, over_stretches(130, lambda part: range(130)[part]))] == [
+    assert [*map(list, map_chunks(130, lambda part: range(130)[part]))] == [
         [*range(64)],
         [*range(64, 128)],
         [128, 129],
     ]
-    assert over_stretches(49, lambda part: part) == [slice(0, 49)]
+    assert map_chunks(49, lambda part: part) == [slice(0, 49)]
 
 
 @pytest.mark.parametrize("count", [0, 1, 40, 200_000, 300_000])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.numeric.row_blocks import InMemory, blocks, map_blocks
-from lpisearch.numeric.row_files import Shards, ShardsDamaged, ShardWriter
+from lpisearch.numeric.row_blocks import MatrixBlocks, blocks, map_blocks
+from lpisearch.numeric.row_files import PartitionedRows, PartitionsDamaged, PartitionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +25,9 @@ def _matrix(dtype: Any = np.float64) -> sparse.csr_array:
     return sparse.csr_array(dense.astype(dtype))
 
 
-def _on_disk(X: sparse.csr_array, folder: Path) -> Shards:
-    writer = ShardWriter(folder, X.shape[1])
-    for block in blocks(InMemory(X, BLOCK)):
+def _on_disk(X: sparse.csr_array, folder: Path) -> PartitionedRows:
+    writer = PartitionWriter(folder, X.shape[1])
+    for block in blocks(MatrixBlocks(X, BLOCK)):
         writer.add(block)
     return writer.finish()
 
@@ -36,7 +36,7 @@ def _on_disk(X: sparse.csr_array, folder: Path) -> Shards:
 def placed(request: Any, tmp_path: Path) -> Callable[[sparse.csr_array], RowBlocks]:
     """Return what brings a matrix to where it is read from."""
     if request.param == "memory":
-        return lambda X: InMemory(X, BLOCK)
+        return lambda X: MatrixBlocks(X, BLOCK)
     return lambda X: _on_disk(X, tmp_path / "rows")
 
 
@@ -70,10 +70,10 @@ def test_rows_without_an_entry(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     """Rows that were not written to the end cannot be opened."""
-    writer = ShardWriter(tmp_path, N_TERMS)
+    writer = PartitionWriter(tmp_path, N_TERMS)
     writer.add(_matrix())
-    with pytest.raises(ShardsDamaged, match="does not contain all rows"):
-        Shards.open(tmp_path)
+    with pytest.raises(PartitionsDamaged, match="does not contain all rows"):
+        PartitionedRows.open(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["indptr", "indices", "data"])
@@ -85,16 +85,16 @@ def test_a_damaged_file_is_refused(tmp_path: Path, name: str) -> None:
     other = (tmp_path / f"000002.{name}.npy").read_bytes()
     for content in (whole[:-4], b"", other if name != "indptr" else whole[:40]):
         path.write_bytes(content)
-        with pytest.raises(ShardsDamaged, match=path.name):
+        with pytest.raises(PartitionsDamaged, match=path.name):
             list(blocks(rows))
     path.unlink()
-    with pytest.raises(ShardsDamaged, match=path.name):
+    with pytest.raises(PartitionsDamaged, match=path.name):
         list(blocks(rows))
 
 
 def test_rows_of_another_kind_are_refused(tmp_path: Path) -> None:
-    """Shards of one matrix have the same terms and precision."""
-    writer = ShardWriter(tmp_path, N_TERMS)
+    """PartitionedRows of one matrix have the same terms and precision."""
+    writer = PartitionWriter(tmp_path, N_TERMS)
     writer.add(_matrix(np.float32))
     for other in (_matrix(np.float64), _matrix(np.float32)[:, :-1]):
         with pytest.raises(ValueError, match="do not go with those before"):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.numeric.executor import Threads, Traffic, map_parts, spread_by
-from lpisearch.numeric.row_blocks import InMemory, map_blocks
-from lpisearch.numeric.row_files import ShardWriter
+from lpisearch.numeric.executor import ThreadExecutor, TransferStats, map_parts, use_executor
+from lpisearch.numeric.row_blocks import MatrixBlocks, map_blocks
+from lpisearch.numeric.row_files import PartitionWriter
 from lpisearch.numeric.threads import THREADS
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Elsewhere:
     """Does all work behind a boundary that only bytes pass, last part first."""
 
-    is_elsewhere = True
-    traffic = Traffic()
+    is_remote = True
+    stats = TransferStats()
 
     def map(self, work: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         """Send work and parts as bytes; give the results in order."""
@@ -67,7 +67,7 @@ def test_results_come_in_order_and_few_wait() -> None:
 def test_an_error_of_a_part_is_raised() -> None:
     """What fails on one part fails for the caller, and no other is begun."""
     with pytest.raises(ZeroDivisionError):
-        list(Threads().map(lambda n: 1 / n, [1, 0, *range(100)]))
+        list(ThreadExecutor().map(lambda n: 1 / n, [1, 0, *range(100)]))
 
 
 @pytest.mark.parametrize("place", ["memory", "files"])
@@ -76,9 +76,9 @@ def test_work_can_be_done_elsewhere(tmp_path: Path, place: str) -> None:
     rng = np.random.default_rng(0)
     dense = rng.random((50, 30), np.float32) * (rng.random((50, 30)) < 0.2)
     X = sparse.csr_array(dense.astype(np.float32))
-    rows: Any = InMemory(X, 8)
+    rows: Any = MatrixBlocks(X, 8)
     if place == "files":
-        writer = ShardWriter(tmp_path, 30)
+        writer = PartitionWriter(tmp_path, 30)
         for start in range(0, 50, 8):
             writer.add(X[start : start + 8])
         rows = writer.finish()
@@ -88,7 +88,7 @@ def test_work_can_be_done_elsewhere(tmp_path: Path, place: str) -> None:
         return list(map_blocks(work, rows))
 
     here = all_products()
-    with spread_by(Elsewhere()):
+    with use_executor(Elsewhere()):
         for (start, one), (again, other) in zip(here, all_products(), strict=True):
             assert start == again
             np.testing.assert_array_equal(one, other)

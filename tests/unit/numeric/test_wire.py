@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.numeric.dask_cluster import APART_FROM, packed, unpacked
-from lpisearch.numeric.row_blocks import RowsInFile
+from lpisearch.numeric.row_files import FileTarget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def test_rows_are_written_where_they_belong(tmp_path: Path) -> None:
     """Rows come in any order, from whoever holds the name of the file."""
     path = tmp_path / "rows"
     path.write_bytes(b"head" + bytes(4 * 6))
-    target = _sent(RowsInFile(path, 4, (3, 2), np.dtype(np.float32)))
+    target = _sent(FileTarget(path, 4, (3, 2), np.dtype(np.float32)))
     target.write(2, np.full((1, 2), 3.0))
     target.write(0, np.array([[1, 1], [2, 2]]))
     assert target.array().tolist() == [[1, 1], [2, 2], [3, 3]]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.numeric.row_blocks import InMemory
+from lpisearch.numeric.row_blocks import MatrixBlocks
 from lpisearch.text.boilerplate import LEAST_DOCUMENTS, Edges
 from lpisearch.text.vocabulary import count_all_terms
 
@@ -27,7 +27,7 @@ def _lowered(texts: list[str]) -> dict[str, float]:
     """Return the terms whose weight is lowered, with their factors."""
     edges = Edges()
     terms, counts = count_all_terms(edges.watch([texts[:40], texts[40:]]))
-    factors = edges.of_terms(terms).factors(InMemory(counts.matrix)).tolist()
+    factors = edges.of_terms(terms).factors(MatrixBlocks(counts.matrix)).tolist()
     return {term: factor for term, factor in zip(terms, factors, strict=True) if factor < 1}
 
 

@@ -47,10 +47,10 @@ def large(index: SubspaceIndex) -> SubspaceIndex:
 
 @pytest.fixture
 def stretched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let everything be done in stretches of 64 documents."""
+    """Let everything be done in chunks of 64 documents."""
     monkeypatch.setattr(threads, "LONG", 100)
     for module in (threads, postings):
-        monkeypatch.setattr(module, "STRETCH", 64)
+        monkeypatch.setattr(module, "CHUNK", 64)
 
 
 @pytest.mark.usefixtures("stretched")
