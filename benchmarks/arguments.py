@@ -45,5 +45,5 @@ def _parser(says: str | None) -> ArgumentParser:
 def _there(text: str) -> Path:
     path = Path(text)
     if not path.exists():
-        raise ArgumentTypeError(f"there is nothing at {text}")
+        raise ArgumentTypeError(f"no such file or folder: {text}")
     return path

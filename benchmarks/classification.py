@@ -86,7 +86,7 @@ def by_default(folder: Path, seen: list[Record], unseen: list[Record]) -> None:
     """Index the documents that are seen, and ask for the labels of the others."""
     library = made(folder / "seen.db", seen)
     report = build_index(library, IndexOptions())
-    learning = report.seconds["learning labels"]
+    learning = report.seconds["training classifiers"]
     rest = sum(report.seconds.values()) - learning
     facts = report.classifier or {}
     print(f"  learning labels {learning:.1f} s, the rest of the build {rest:.1f} s")

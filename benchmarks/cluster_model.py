@@ -44,7 +44,7 @@ _BEGIN, _END = (
     "<!-- end of model -->",
 )
 _DIMS = 300
-_MAP = ("linking neighbours", "projecting", "calibrating")
+_MAP = ("finding neighbours", "projecting", "calibrating")
 
 
 @dataclass(frozen=True)
@@ -150,17 +150,17 @@ _WORK: dict[str, Callable[[Case], Sequence[float]]] = {
     "counting terms": lambda case: (case.words, min(case.parts, _MEASURED_WORKERS)),
     "writing postings": lambda case: (case.entries, min(case.parts, _MEASURED_WORKERS)),
     "weighting": lambda case: (case.entries, 1),
-    "placing documents": lambda case: (case.entries * _DIMS, min(case.parts, _MEASURED_WORKERS)),
+    "embedding documents": lambda case: (case.entries * _DIMS, min(case.parts, _MEASURED_WORKERS)),
 }
 _DRIVES: dict[str, Callable[[Case], Sequence[float]]] = {
     "counting terms": lambda case: (case.documents, 1),
     # The words are sorted.
     "writing postings": lambda case: (case.terms, 1),
-    "linking neighbours": lambda case: (case.learned_from, case.learned_from**2),
+    "finding neighbours": lambda case: (case.learned_from, case.learned_from**2),
     "projecting": lambda case: (case.learned_from, 1),
     # Windows are ranked among so many documents at most; these are looked for in all postings.
     "calibrating": lambda case: (case.of_rivals, case.entries, 1),
-    "placing documents": lambda case: (case.documents, 1),
+    "embedding documents": lambda case: (case.documents, 1),
     "writing": lambda case: (case.documents, 1),
 }
 
@@ -219,7 +219,7 @@ def received(case: Case) -> dict[str, float]:
         # Key, content hash, length.
         "counting terms": case.documents * (8 + 16 + 4),
         # The rows of the sample, as numbers of terms and weights.
-        "linking neighbours": drawn * case.entries / case.documents * 8,
+        "finding neighbours": drawn * case.entries / case.documents * 8,
     }
 
 

@@ -183,7 +183,7 @@ class _Judge:
 def _describe(asked: LongSet, index: SubspaceIndex, seconds: dict[str, float]) -> None:
     passages = index.passages
     count = 0 if passages is None else len(passages)
-    share = seconds["placing passages"] / sum(seconds.values())
+    share = seconds["embedding passages"] / sum(seconds.values())
     size = sum(a.nbytes for name, a in index.arrays.items() if name.startswith("passage_"))
     print(
         f"{asked.name}: {len(asked.records):,} documents, {len(index.long_documents):,} of them "

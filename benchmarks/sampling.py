@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PACKAGES = "debian-packages"
 NEWS = "20newsgroups"
-MAP_STAGES = {"linking neighbours", "projecting"}
+MAP_STAGES = {"finding neighbours", "projecting"}
 HELD_OUT = 5
 LARGEST = 10**7
 

@@ -47,7 +47,7 @@ print(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
 sys.exit(code)
 """
 # What stands between the weighted matrix and the places of all documents.
-MAP_STAGES = ("linking neighbours", "projecting", "placing documents")
+MAP_STAGES = ("finding neighbours", "projecting", "embedding documents")
 
 
 class Step(NamedTuple):

@@ -60,7 +60,7 @@ def cli_page(helps: dict[str, str]) -> str:
 
 def man_page(helps: dict[str, str]) -> str:
     """Return the same as a page of the manual."""
-    name, purpose = "lpisearch", "search and classify documents by meaning, on a plain CPU"
+    name, purpose = "lpisearch", "search and classify documents by meaning, on an ordinary computer"
     lines = [
         f'.TH {name.upper()} 1 "" "{name}" "User Commands"',
         *(".SH NAME", rf"{name} \- {purpose}"),

@@ -117,14 +117,14 @@ def take(browser: Browser, root: str, name: str, kind: str) -> None:
 def prepare(page: Page, name: str) -> None:
     """Do what the picture is to show."""
     if name == "why":
-        page.get_by_text("Why this hit").first.click()
+        page.get_by_text("Why this result").first.click()
         page.locator(".why").first.wait_for()
         page.locator(".hit").first.evaluate("hit => scrollTo(0, hit.offsetTop - 70)")
     if name.startswith("map"):
         page.locator("#map[data-ready=yes]").wait_for(timeout=120_000)
         page.wait_for_timeout(500)
     if name == "document":
-        page.get_by_text("Show it on the map").scroll_into_view_if_needed()
+        page.get_by_text("Show on the map").scroll_into_view_if_needed()
         page.locator(".place").wait_for(timeout=120_000)
         page.evaluate("scrollTo(0, 0)")
     if name == "classify":

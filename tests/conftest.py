@@ -17,12 +17,17 @@ import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
 
-import lpisearch
 from lpisearch.cli.app import app
-from lpisearch.index.build import build_index
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.storage.sqlite import schema
-from tests.samples import copy_library, make_empty, make_sample, make_shelf, once, records_of_topics
+from tests.samples import (
+    copy_library,
+    make_indexed,
+    make_sample,
+    make_shelf,
+    once,
+    records_of_topics,
+)
 from tests.servers import programs_of, running
 
 if TYPE_CHECKING:
@@ -72,7 +77,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 @pytest.fixture(scope="session", autouse=True)
 def quick_libraries(shared: Callable[..., Path]) -> Iterator[None]:
     """Let new libraries be copies of an empty one; a place that takes none is stated as ever."""
-    empty = shared("empty", make_empty) / "library.db"
+    empty = shared("empty", lambda folder: schema._make(folder / "library.db")) / "library.db"
     make = schema._make
 
     def copy(path: Path) -> None:
@@ -179,10 +184,7 @@ def index_shelf(shared: Callable[..., Path], shelf: Path) -> Callable[..., Path]
     """Return what gives that library an index, whose options are given by name."""
 
     def copy(**options: Any) -> Path:
-        def make(folder: Path) -> None:
-            library = copy_library(shared("shelf", make_shelf), folder)
-            build_index(library, IndexOptions(**options))
-
+        make = partial(make_indexed, shared("shelf", make_shelf), IndexOptions(**options))
         name = " ".join(["indexed", *(f"{key}={value}" for key, value in options.items())])
         return copy_library(shared(name, make), shelf.parent)
 
@@ -251,12 +253,7 @@ def cli(library: Path) -> Callable[..., Result]:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> Path:
+def built(shared: Callable[..., Path]) -> Path:
     """Return the folder of a library that holds the records and has an index."""
-    folder = tmp_path_factory.mktemp("built")
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    (folder / "records.jsonl").write_text(lines, encoding="utf-8")
-    with lpisearch.open(folder / "shelf.db") as library:
-        library.ingest(folder / "records.jsonl")
-        library.index(dims=4)
-    return folder
+    make = partial(make_indexed, shared("shelf", make_shelf), IndexOptions(dims=4))
+    return shared("indexed dims=4", make)

@@ -162,7 +162,6 @@ _RELATIONS = b"http://schemas.openxmlformats.org/officeDocument/2006/relationshi
 _SPREADSHEET = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _MAIL = b"From: a@b.c\nSubject: s\n"
 _TABLE = b"text,name\n"
-_SMART = b".I 1\n.W\nfirst\n"
 _UNDER = 400_000  # so many bytes that 60 MB are less than 200 times as much
 
 HOSTILE: dict[str, HostileFile] = {

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy.dialects.sqlite import dialect
 
 import lpisearch
+from lpisearch.index.build import build_index
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.location import shipped_folder
-from lpisearch.options import IngestOptions, ReadOptions
-from lpisearch.storage import create_store
+from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.storage.integrity import row_checksum
 from lpisearch.storage.sqlite.database import connect
 from lpisearch.storage.tables import DOCUMENTS, SOURCES
@@ -55,9 +55,9 @@ def make_shelf(folder: Path) -> None:
     run_ingest(folder / "library.db", [str(folder / "records.jsonl")], IngestOptions(prune=True))
 
 
-def make_empty(folder: Path) -> None:
-    """Make a library of nothing."""
-    create_store(folder / "library.db").close()
+def make_indexed(shelf: Path, options: IndexOptions, folder: Path) -> None:
+    """Make the same library with an index."""
+    build_index(copy_library(shelf, folder), options)
 
 
 def make_sample(folder: Path) -> None:

@@ -230,10 +230,9 @@ def _write_bytes(path: Path, data: bytes, mode: int) -> None:
         os.fsync(stream.fileno())
 
 
-FORMAT = 2
+FORMAT = 3  # the last that is known: of one shard of a library, and no longer read
 # Written is the first format that can say it: an earlier program can then read it.
-_LINEAR_FORMAT = 1
-_SHARD_FORMAT = 3  # of one part of a library: such indexes are no longer read
+_LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
 MANIFEST_FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
@@ -311,7 +310,7 @@ class Manifest:
     @property
     def format(self) -> int:
         """Of the folder: 2 has a placement, 1 does not know of any."""
-        return FORMAT if self.placement else _LINEAR_FORMAT
+        return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
         """Return the JSON text of the file."""
@@ -339,7 +338,7 @@ class Manifest:
         except (OSError, ValueError, RecursionError) as error:
             raise unreadable(folder, MANIFEST_FILE, error) from error
         number = values.get("format") if isinstance(values, dict) else None
-        if number == _SHARD_FORMAT:
+        if number == FORMAT:
             raise IndexOutdated(str(values.get("name")), ["the documents of other shards"])
         if isinstance(number, int) and (
             number > FORMAT or values.get("placement", "") not in ["", *PLACEMENTS]

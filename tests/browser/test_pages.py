@@ -60,7 +60,7 @@ def test_nothing_hangs_over(open_page: Opens, width: int) -> None:
     for address in PAGES:
         page.goto(root + address)
         wide[address] = page.evaluate(_WIDTH)
-        page.add_style_tag(content="* { letter-spacing: .12em !important }")
+        page.add_style_tag(content="* { letter-spacing: .3em !important }")
         wide[f"{address}, wide letters"] = page.evaluate(_WIDTH)
     assert {address: found for address, found in wide.items() if found > width} == {}
 

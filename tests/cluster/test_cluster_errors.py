@@ -52,7 +52,7 @@ def test_nobody_at_the_address(shelf: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(ClusterUnreachable, match=r"nobody answers.*dask scheduler"):
+    with pytest.raises(ClusterUnreachable, match=r"no response.*dask scheduler"):
         build_index(shelf, IndexOptions(cluster=address))
 
 

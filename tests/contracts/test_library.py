@@ -47,7 +47,7 @@ _ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
 def here(built: Path, tmp_path: Path) -> Iterator[Library]:
     """Open a copy of it."""
     shutil.copytree(built, tmp_path / "copy")
-    with lpisearch.open(tmp_path / "copy" / "shelf.db") as library:
+    with lpisearch.open(tmp_path / "copy" / "library.db") as library:
         yield library
 
 

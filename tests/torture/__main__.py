@@ -13,12 +13,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.torture import beside, faults, fuzz, index_flips, kills, structures
+from tests.torture import beside, database, faults, fuzz, index_flips, kills, structures
 from tests.torture.scene import FAILURES
 
 if TYPE_CHECKING:
@@ -26,18 +24,16 @@ if TYPE_CHECKING:
 
     Run = Callable[[int, int, float], dict[str, Counter[str]]]
 
-_DATABASE = "tests.torture.database"
 _AT_ONCE = 5
 
 
 def damaged_databases(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
     """Damage databases, a few at a time, so that the time can be kept."""
-    run = import_module(_DATABASE).run
     counts: dict[str, Counter[str]] = {}
     for start in range(0, tries, _AT_ONCE):
         if time.monotonic() > until:
             break
-        some: dict[str, Counter[str]] = run(min(_AT_ONCE, tries - start), seed + start)
+        some = database.run(min(_AT_ONCE, tries - start), seed + start)
         for kind, found in some.items():
             counts.setdefault(kind, Counter()).update(found)
     return counts
@@ -63,8 +59,6 @@ def missing(part: str) -> str:
     if part == "full disks":
         with tempfile.TemporaryDirectory() as folder:
             return "" if faults.can_mount(Path(folder) / "disk") else "only root may mount a disk"
-    if part == "database" and find_spec(_DATABASE) is None:
-        return "its module is not there"
     return ""
 
 

@@ -7,7 +7,6 @@ of the program what a person would. A try fails where an error is not a stated o
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import shutil
@@ -255,21 +254,3 @@ DAMAGES: dict[str, Callable[[Path, random.Random], None]] = {
     "overwrite": overwrite,
     "cell": spoil_a_cell,
 }
-
-
-def main() -> None:
-    """Run from the command line: `python -m tests.torture.database --tries 1000`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tries", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kind", action="append", choices=list(DAMAGES), default=[])
-    asked = parser.parse_args()
-    counts = run(asked.tries, asked.seed, tuple(asked.kind))
-    for kind, found in counts.items():
-        sys.stdout.write(f"{kind} {dict(found)}\n")
-    if any(found["silent"] + found["unstated"] for found in counts.values()):
-        raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.errors import IndexDamaged, IndexTooNew, IndexUnwritable
+from lpisearch.errors import IndexDamaged, IndexOutdated, IndexTooNew, IndexUnwritable
 from lpisearch.index import format as store
 from lpisearch.index.format import FORMAT, MANIFEST_FILE, Manifest, check_sizes
 from lpisearch.model.reports import BuiltIndex
@@ -139,6 +139,14 @@ def test_a_newer_format_is_refused(published: Path) -> None:
     values = json.loads((published / MANIFEST_FILE).read_text()) | {"format": FORMAT + 1}
     (published / MANIFEST_FILE).write_text(json.dumps(values))
     with pytest.raises(IndexTooNew, match="newer lpisearch"):
+        store.open_folder(published)
+
+
+def test_an_index_of_a_shard_is_to_be_built_anew(published: Path) -> None:
+    """One part of a library was indexed by what all parts have, which is not known any more."""
+    values = json.loads((published / MANIFEST_FILE).read_text()) | {"format": FORMAT}
+    (published / MANIFEST_FILE).write_text(json.dumps(values))
+    with pytest.raises(IndexOutdated, match="other shards"):
         store.open_folder(published)
 
 

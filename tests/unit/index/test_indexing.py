@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 METHODS = ("rlpi", "olpi", "lpi", "lsi")
 WEIGHTINGS = ("tf", "tfidf", "log-tfidf", "bm25")
-_FOLDERS = Path(__file__).parents[3] / "sample_corpus" / "documents"
 
 
 @pytest.fixture

@@ -47,29 +47,22 @@ def test_suffix_tells_the_format(filename: str, name: str | None, tmp_path: Path
     assert _name(tmp_path / filename, b"some words\n") == name
 
 
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [
-        (b".I 1\n.W\nx\n", "smart"),
-        (b'<REUTERS NEWID="1">', "reuters"),
-        (b"#!/bin/sh\necho boats\n", "code"),
-        (b"<!DOCTYPE html><p>x", "html"),
-        (b'{"text": "x"}\n', "jsonl"),
-        (b"From: a\nSubject: b\n\nc\n", "newsgroups"),
-        (b"%PDF-1.4\n", "pdf"),
-    ],
-)
-@pytest.mark.parametrize("filename", ["data", "cran.all.1400", "49960", "a.dat", "a.json"])
-def test_content_tells_where_the_name_does_not(
-    data: bytes, name: str, filename: str, tmp_path: Path
-) -> None:
-    """No suffix, a number or an unknown suffix: the first bytes decide."""
-    assert _name(tmp_path / filename, data) == name
+_BYTES = {
+    "smart": b".I 1\n.W\nx\n",
+    "reuters": b'<REUTERS NEWID="1">',
+    "code": b"#!/bin/sh\necho boats\n",
+    "html": b"<!DOCTYPE html><p>x",
+    "jsonl": b'{"text": "x"}\n',
+    "newsgroups": b"From: a\nSubject: b\n\nc\n",
+    "pdf": b"%PDF-1.4\n",
+}
+_NAMELESS = ("data", "cran.all.1400", "49960", "a.dat", "a.json")
 
 
 @pytest.mark.parametrize(
     ("filename", "data", "name"),
     [
+        *((filename, data, name) for filename in _NAMELESS for name, data in _BYTES.items()),
         ("README", b"words\n", "text"),
         ("notes.2024", b"words\n", "text"),
         ("Makefile.inc", b"words\n", None),
@@ -78,10 +71,10 @@ def test_content_tells_where_the_name_does_not(
         ("nothing", b"", None),
     ],
 )
-def test_text_without_a_suffix_is_text(
+def test_content_tells_where_the_name_does_not(
     filename: str, data: bytes, name: str | None, tmp_path: Path
 ) -> None:
-    """A file without a suffix is a document if it is text at all; other files are not."""
+    """The first bytes decide, or that it is text; other files are no documents."""
     assert _name(tmp_path / filename, data) == name
 
 

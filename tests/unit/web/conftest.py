@@ -25,7 +25,7 @@ HERE = "http://127.0.0.1:8077"
 def opened(built: Path, tmp_path: Path) -> Iterator[Library]:
     """Open a copy of it."""
     shutil.copytree(built, tmp_path / "served")
-    with lpisearch.open(tmp_path / "served" / "shelf.db") as library:
+    with lpisearch.open(tmp_path / "served" / "library.db") as library:
         yield library
 
 

@@ -131,7 +131,7 @@ def client(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Te
     for file in built.iterdir():
         if file.is_file():
             (folder / file.name).write_bytes(file.read_bytes())
-    with lpisearch.open(folder / "shelf.db") as library:
+    with lpisearch.open(folder / "library.db") as library:
         library.index(dims=4)
         app = create_app(library, ServeSettings(roots=(folder,)))
         with TestClient(app, "http://127.0.0.1", raise_server_exceptions=False) as made:

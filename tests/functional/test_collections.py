@@ -1,10 +1,11 @@
-"""The average precision that the documentation claims, on the public collections."""
+"""The public collections: the average precision that the documentation claims, and a large one."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +17,10 @@ from lpisearch.readers.judgements import read_queries
 from tests.searching import run_batch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from typer.testing import Result
 
 # What hybrid gains over lexical, at least: docs/ranking.md has what was measured.
 _LEAST = {
@@ -51,3 +55,27 @@ def test_average_precision_at_the_defaults(data: Path, library: Path, name: str)
         run = dict(run_batch(library, queries, SearchOptions(by=by, k=100_000)))
         found[by] = fmean(score_run(run, judged, parse_measures(["AP"]))["AP"].values())
     assert found["hybrid"] / found["lexical"] - 1 >= _LEAST[name]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_20_newsgroups(data: Path, cli: Callable[..., Result]) -> None:
+    """20 Newsgroups goes in whole, is unchanged the second time, and has its labels and splits."""
+
+    def value(*words: str | Path) -> Any:
+        done = cli(*words, "--json")
+        assert (done.exit_code, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    file = data / "20newsgroups" / "docs.jsonl.gz"
+    first = value("ingest", file)
+    assert (first["added"], first["unchanged"], first["failed"]) == (18846, 0, 0)
+    second = value("ingest", file)
+    assert (second["added"], second["unchanged"], second["failed"]) == (0, 18846, 0)
+    assert second["seconds"] < first["seconds"] / 5
+    status = value("status")
+    assert status["documents"] == 18846
+    assert len(status["labels"]) == 20
+    assert sum(status["labels"].values()) == 18846
+    assert status["splits"] == {"test": 7532, "train": 11314}
+    assert value("doctor")["ok"] is True
