@@ -1,10 +1,8 @@
-"""Spherical k-means, agreement of groupings.
+"""Spherical k-means, and how well two groupings agree.
 
-Measures of clustering take Euclidean k-means as scikit-learn has it, which is what published
-figures were made with; to load that takes longer than to find the topics of a small library.
-
-A table has the groups of one as rows, those of the other as columns, and in each cell how many
-documents are in both.
+scikit-learn's k-means takes longer to import than the topics of a small library to compute; the
+evaluation uses it, because published figures were made with it. The measures take a contingency
+table: groups of one kind as rows, of the other as columns, counts of documents as cells.
 """
 
 from __future__ import annotations
@@ -26,15 +24,15 @@ if TYPE_CHECKING:
 STARTS = 10
 MAX_ROUNDS = 50
 SAMPLE = 20_000
-"""Of more rows, so many are drawn to find the best start; all take part from there on."""
+"""Starts are compared on a sample of so many rows; the best one goes on with all."""
 _BLOCK = 8192
 _FEW_MOVES = 0.0005
 
 
 def spherical_centres(points: Floats, number: int, seed: int) -> Floats:
-    """Return the centres of clusters of rows at unit length: of ten k-means++ starts the best.
+    """Cluster rows of unit length; return the centres of the best of ten k-means++ starts.
 
-    There are fewer than asked for where fewer rows differ, and a centre may have no row.
+    There are fewer than `number` if fewer rows are distinct; a centre may have no row.
     """
     rng = np.random.default_rng(seed)
     some = points
@@ -48,19 +46,19 @@ def spherical_centres(points: Floats, number: int, seed: int) -> Floats:
 
 
 def nearest_centres(points: Floats, centres: Floats) -> Whole:
-    """Return the centre that is nearest to each row."""
+    """Return the number of the nearest centre of each row."""
     return _nearest(points, centres)[0]
 
 
 def _plus_plus(points: Floats, number: int, rng: np.random.Generator) -> Floats:
-    """Draw starts far from each other: k-means++, each the best of a few candidates."""
+    """Draw distant starts (k-means++), each the best of a few candidates."""
     candidates = 2 + int(np.log(number))
     chosen = [int(rng.integers(len(points)))]
     distances = 1 - points @ points[chosen[0]]
     while len(chosen) < number:
         weights = np.maximum(distances, 0).astype(np.float64)
         if not weights.sum() > 0:
-            break  # every document is where a start is
+            break  # every row coincides with a start
         drawn = rng.choice(len(points), candidates, p=weights / weights.sum())
         nearer = np.minimum(distances[:, np.newaxis], 1 - points @ points[drawn].T)
         best = int(np.argmin(nearer.sum(axis=0)))
@@ -70,7 +68,7 @@ def _plus_plus(points: Floats, number: int, rng: np.random.Generator) -> Floats:
 
 
 def _iterate(points: Floats, centres: Floats) -> tuple[Floats, float]:
-    """Move centres to the mean direction of their documents until hardly any changes its own."""
+    """Move centres to the mean direction of their rows until hardly any row changes its centre."""
     nearest_centre, sums, objective = _nearest(points, centres)
     for _ in range(MAX_ROUNDS):
         filled = sums.any(axis=1, keepdims=True)
@@ -83,7 +81,7 @@ def _iterate(points: Floats, centres: Floats) -> tuple[Floats, float]:
 
 
 def _nearest(points: Floats, centres: Floats) -> tuple[Whole, Floats, float]:
-    """Return the centre of each document, the sum of each centre's, and that of the cosines."""
+    """Return the centre of each row, the sum of the rows of each centre, and the total cosine."""
     nearest_centre = np.empty(len(points), np.int64)
     sums = np.zeros(centres.shape)
     objective = 0.0
@@ -99,12 +97,12 @@ def _nearest(points: Floats, centres: Floats) -> tuple[Whole, Floats, float]:
 
 
 def purity(table: Numbers) -> float:
-    """Give the share of documents in the commonest column of their row."""
+    """Return the share of documents in the most frequent column of their row."""
     return float((table / table.sum()).max(axis=1).sum())
 
 
 def normalised_information(table: Numbers) -> float:
-    """Give the mutual information over the larger of the entropies; 1 where both are 0."""
+    """Return the mutual information over the larger entropy; 1 if both are 0."""
     joint = table / table.sum()
     entropies = _entropy(joint.sum(axis=0)), _entropy(joint.sum(axis=1))
     if max(entropies) == 0:
@@ -114,6 +112,6 @@ def normalised_information(table: Numbers) -> float:
 
 
 def _entropy(shares: Numbers) -> float:
-    """Give the entropy in bits of shares that sum to 1."""
-    there = shares[shares > 0]
-    return float(-there @ np.log2(there)) if len(there) > 1 else 0.0
+    """Return the entropy in bits of shares that sum to 1."""
+    positive = shares[shares > 0]
+    return float(-positive @ np.log2(positive)) if len(positive) > 1 else 0.0

@@ -1,9 +1,9 @@
-"""Unit rows as bytes, mapped files.
+"""Dense rows, as float32 or packed into one or two bytes per number.
 
-Packed, an entry is its code times the step of its row times the scale of its dimension: dimensions
-differ in size, and each is to have all the codes. With two bytes (int16) a cosine is off by
-0.000002 or so, with one (int8) by 0.0005. Products go block by block: a block is turned into
-float32 where the cache holds it, so that they take no longer than those of float32.
+A packed entry is its code times the step of its row times the scale of its dimension; scales let
+every dimension use the full range of codes. The error of a cosine is about 0.000002 with int16 and
+0.0005 with int8. Products convert a block at a time to float32 in the cache, which takes no longer
+than products of float32 rows.
 """
 
 from __future__ import annotations
@@ -23,22 +23,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 
-# A block of so many rows of 300 numbers stays in the cache nearest to a processor: measured.
+# So many rows of 300 numbers stay in the first-level cache (measured).
 _PRODUCT_ROWS = 256
 _BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PackedRows:
-    """Rows.
+    """Rows x dimensions: float32 numbers, or integer codes with their steps and scales.
 
-    Attributes
-    ----------
-    codes
-        The rows as float32, or their codes as int8 or int16.
-    steps, scales
-        What 1 is worth in each row of codes, and in each dimension besides; None where the rows
-        are as they are.
+    A step belongs to a row and a scale to a dimension; both are None if the rows are not packed.
     """
 
     codes: NDArray[Any]
@@ -52,7 +46,7 @@ class PackedRows:
         kind: np.dtype[Any] | type[np.signedinteger[Any]] = np.int16,
         scales: Floats | None = None,
     ) -> Self:
-        """Turn rows into codes, by scales of their own or by given ones."""
+        """Pack rows with the given scales, or with scales chosen for them."""
         scales = scales_of(rows) if scales is None else scales
         codes = np.empty(rows.shape, kind)
         steps = np.empty(len(rows), np.float32)
@@ -68,81 +62,75 @@ class PackedRows:
 
     @property
     def is_packed(self) -> bool:
-        """Whether there is a byte a number."""
+        """Whether the rows are integer codes."""
         return self.steps is not None
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def with_rows(self, kept: NDArray[np.integer[Any]], fresh: Floats) -> PackedRows:
-        """Return rows in another order, with new ones packed alike.
-
-        Parameters
-        ----------
-        kept
-            For each row in the new order its number now, below zero for the next of the new ones.
-        """
-        stays = kept >= 0
-        codes = np.empty((len(kept), self.shape[1]), self.codes.dtype)
+    def with_rows(self, numbers: NDArray[np.integer[Any]], fresh: Floats) -> PackedRows:
+        """Return rows in a new order: `numbers` are current row numbers, -1 the next fresh row."""
+        stays = numbers >= 0
+        codes = np.empty((len(numbers), self.shape[1]), self.codes.dtype)
         if self.steps is None:
-            codes[stays], codes[~stays] = self.codes[kept[stays]], fresh
+            codes[stays], codes[~stays] = self.codes[numbers[stays]], fresh
             return PackedRows(codes)
         new = PackedRows.pack(fresh, self.codes.dtype, self.scales)
-        codes[stays], codes[~stays] = self.codes[kept[stays]], new.codes
-        steps = np.empty(len(kept), np.float32)
-        steps[stays], steps[~stays] = self.steps[kept[stays]], new.steps
+        codes[stays], codes[~stays] = self.codes[numbers[stays]], new.codes
+        steps = np.empty(len(numbers), np.float32)
+        steps[stays], steps[~stays] = self.steps[numbers[stays]], new.steps
         return PackedRows(codes, steps, self.scales)
 
     def leading(self, dims: int) -> PackedRows:
-        """Return the same rows with their first dimensions alone: a view."""
+        """Return a view of the first dimensions."""
         scales = None if self.scales is None else self.scales[:dims]
         return PackedRows(self.codes[:, :dims], self.steps, scales)
 
     def column(self, at: int) -> Floats:
         """Return one dimension of all rows."""
-        found: Floats = self.codes[:, at].astype(np.float32)
+        numbers: Floats = self.codes[:, at].astype(np.float32)
         if self.steps is None or self.scales is None:
-            return found
-        return np.asarray(found * (self.steps * self.scales[at]))
+            return numbers
+        return np.asarray(numbers * (self.steps * self.scales[at]))
 
     def filled(self) -> NDArray[np.bool_]:
-        """Tell which rows are not zeros."""
+        """Mark the rows that are not all zeros."""
         if self.steps is not None:
             return self.steps > 0
-        found = np.empty(len(self.codes), np.bool_)
+        mask = np.empty(len(self.codes), np.bool_)
         for part, rows in self.blocks():
-            found[part] = rows.any(axis=1)
-        return found
+            mask[part] = rows.any(axis=1)
+        return mask
 
     def at(self, rows: Any) -> Floats:
-        """Return some rows as float32: a slice of them, by their numbers, or one."""
-        found = self.codes[rows]
+        """Return rows as float32, by a slice, by their numbers, or one by its number."""
+        codes = self.codes[rows]
         if self.steps is None or self.scales is None:
-            return np.asarray(found)
-        unpacked: Floats = found.astype(np.float32)
+            return np.asarray(codes)
+        unpacked: Floats = codes.astype(np.float32)
         unpacked *= self.steps[rows, np.newaxis] if unpacked.ndim > 1 else self.steps[rows]
         unpacked *= self.scales
         return unpacked
 
     def blocks(self, rows: int = _BLOCK_ROWS) -> Iterator[tuple[slice, Floats]]:
-        """Give all rows in order, some at a time, with where they are."""
+        """Yield all rows in blocks, each with its slice."""
         for start in range(0, len(self.codes), rows):
             part = slice(start, min(start + rows, len(self.codes)))
             yield part, self.at(part)
 
-    def times(self, place: Floats) -> Floats:
-        """Return the product of each row with a place."""
+    def times(self, vector: Floats) -> Floats:
+        """Return the product of each row with a vector."""
         if self.steps is None or self.scales is None:
-            return np.asarray(self.codes @ place)
+            return np.asarray(self.codes @ vector)
         products = np.empty(len(self.codes), np.float32)
-        scaled = place * self.scales
+        scaled = vector * self.scales
         map_chunks(len(products), lambda part: self._multiply(part, scaled, products))
         return products
 
-    def times_at(self, rows: NDArray[np.int64], place: Floats) -> Floats:
-        """Return the product of some rows, by their numbers, with a place."""
+    def times_at(self, rows: NDArray[np.int64], vector: Floats) -> Floats:
+        """Return the product of some rows, by their numbers, with a vector."""
         products = np.empty(len(rows), np.float32)
-        scaled = place if self.scales is None else place * self.scales
+        scaled = vector if self.scales is None else vector * self.scales
         for start in range(0, len(rows), _PRODUCT_ROWS):
             some = rows[start : start + _PRODUCT_ROWS]
             block = np.asarray(self.codes[some], np.float32)
@@ -151,28 +139,28 @@ class PackedRows:
             products *= self.steps[rows]
         return products
 
-    def times_each(self, places: Floats) -> Floats:
-        """Return the product of each row with each of several places: places x rows."""
+    def times_each(self, vectors: Floats) -> Floats:
+        """Return the product of each row with each of several vectors: vectors x rows."""
         if self.steps is None:
-            return np.asarray(places @ self.codes.T)
-        products = np.empty((len(places), len(self.codes)), np.float32)
+            return np.asarray(vectors @ self.codes.T)
+        products = np.empty((len(vectors), len(self.codes)), np.float32)
         for part, rows in self.blocks():
-            products[:, part] = places @ rows.T
+            products[:, part] = vectors @ rows.T
         return products
 
-    def _multiply(self, part: slice, place: Floats, products: Floats) -> None:
+    def _multiply(self, part: slice, vector: Floats, products: Floats) -> None:
         assert self.steps is not None  # noqa: S101
         rows = np.empty((_PRODUCT_ROWS, self.codes.shape[1]), np.float32)
         for start in range(part.start, part.stop, _PRODUCT_ROWS):
             stop = min(start + _PRODUCT_ROWS, part.stop)
             block = rows[: stop - start]
             np.copyto(block, self.codes[start:stop])
-            np.dot(block, place, out=products[start:stop])
+            np.dot(block, vector, out=products[start:stop])
         products[part] *= self.steps[part]
 
 
 def scales_of(rows: Floats) -> Floats:
-    """Return how large the entries of each dimension are, from some of the rows: its scale."""
+    """Return the root mean square of each dimension over a sample of the rows; 1 where it is 0."""
     some = rows[:: max(1, len(rows) // _BLOCK_ROWS)]
     sizes = np.sqrt(np.einsum("ij,ij->j", some, some) / max(len(some), 1)).astype(np.float32)
     sizes[sizes == 0] = 1
@@ -180,7 +168,7 @@ def scales_of(rows: Floats) -> Floats:
 
 
 def _packed(rows: Floats, largest: int) -> tuple[Floats, Floats]:
-    """Return whole numbers up to the largest, and what 1 is worth in each row."""
+    """Return rows as integers of at most `largest`, and the step of each."""
     steps = np.abs(rows).max(axis=1, initial=0) / np.float32(largest)
     scale = np.divide(1, steps, out=np.zeros_like(steps), where=steps > 0)
     return np.rint(rows * scale[:, np.newaxis]).clip(-largest, largest), steps

@@ -1,10 +1,7 @@
-"""Row lengths, unit rows, SparseRows.
+"""Lengths of rows, rows at unit length, and sparse rows without SciPy.
 
-A sparse matrix is a csr_array. SciPy is not imported: who has none does not need it.
-
-A query is placed without SciPy, which is slow to import. So the rules of
-`lpisearch.methods.placement` take their documents as `SparseRows`: a whole matrix of them,
-or the one row of a query.
+SciPy is slow to import and a query does not need it: the placement rules of `lpisearch.methods`
+take a matrix of documents, or the single row of a query, as `SparseRows`.
 """
 
 from __future__ import annotations
@@ -27,9 +24,9 @@ if TYPE_CHECKING:
     Integers = NDArray[np.integer[Any]]
 
 
-# Rows as near to unit length as this are left as they are.
+# Rows this close to unit length are not scaled.
 UNIT_TOLERANCE = 1e-5
-# Squares of numbers up to 2 to this power, and down to its inverse, are exact enough.
+# Numbers between 2 ** -SAFE_EXPONENT and 2 ** SAFE_EXPONENT can be squared safely.
 SAFE_EXPONENT = 40
 
 
@@ -64,16 +61,16 @@ def unit_rows(X: Rows) -> Rows:
 
 
 def divided_by_lengths(rows: Floats) -> Floats:
-    """Divide each row of an array by its length, however near to 1 that is; zeros stay.
+    """Divide each row of an array by its length, even if that is nearly 1; zeros stay.
 
-    Unlike `unit_rows`, for sums and points whose squares are in the range of numbers.
+    Unlike `unit_rows`, squares must neither overflow nor underflow.
     """
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
 
 
 def each_term_once(X: Rows) -> Rows:
-    """Add up entries that name a term of a row twice: a copy, or X itself where there are none."""
+    """Sum duplicate entries in a copy; return X itself if there are none."""
     matrix: Any = X
     if isinstance(matrix, np.ndarray) or matrix.has_canonical_format:
         return X
@@ -83,7 +80,7 @@ def each_term_once(X: Rows) -> Rows:
 
 
 def _safe_scale(data: Floats) -> float:
-    """Give a power of two by which to divide before squaring; 1 for numbers of usual size."""
+    """Return a power of two by which to divide before squaring; 1 for numbers of usual size."""
     largest = float(np.abs(data).max(initial=0))
     exponent = math.frexp(largest)[1] if 0 < largest < math.inf else 0
     return 1.0 if abs(exponent) <= SAFE_EXPONENT else math.ldexp(1.0, exponent)
@@ -91,16 +88,9 @@ def _safe_scale(data: Floats) -> float:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SparseRows:
-    """Documents as rows: entry j of `indices` and `data` belongs to row i if it lies between them.
+    """Documents as rows in CSR form: row i has the entries indptr[i] to indptr[i + 1].
 
-    Attributes
-    ----------
-    indptr
-        Where each row begins, and the end: row i is entries indptr[i] to indptr[i + 1].
-    indices, data
-        The term of each entry and its weight; no term twice in a row.
-    n_terms
-        How many terms there are.
+    `indices` are the terms, none twice in a row, and `data` their weights.
 
     Examples
     --------
@@ -118,29 +108,24 @@ class SparseRows:
 
     @classmethod
     def of_matrix(cls, X: Any) -> SparseRows:
-        """Take the rows of a dense array, or of a csr_array: its arrays are shared, if they can be.
-
-        Entries that name a term of a row twice are added up.
-        """
+        """Take the rows of a dense array or of a csr_array, whose arrays are shared if possible."""
         if isinstance(X, np.ndarray):
             rows, terms = np.nonzero(X)
             indptr = np.searchsorted(rows, np.arange(len(X) + 1))
             return cls(indptr, terms, X[rows, terms], X.shape[1])
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = each_term_once(X)
         return cls(X.indptr, X.indices, X.data, X.shape[1])
 
     @classmethod
     def of_query(cls, columns: Integers, weights: Floats, n_terms: int) -> SparseRows:
-        """Make one row of a query's columns and their weights."""
+        """Make one row from the terms of a query and their weights."""
         return cls(np.array([0, len(columns)]), columns, weights, n_terms)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def __iter__(self) -> Iterator[tuple[Integers, Floats]]:
-        """Give the terms and the weights of each row."""
+        """Yield the terms and the weights of each row."""
         bounds = self.indptr.tolist()
         for start, stop in pairwise(bounds):
             yield self.indices[start:stop], self.data[start:stop]
@@ -157,18 +142,15 @@ class SparseRows:
         return np.sqrt(np.bincount(self.row_numbers, squares, minlength=len(self)))
 
     def unit(self) -> SparseRows:
-        """Bring each row to length one; a row of zeros stays."""
+        """Scale each row to length one; a row of zeros stays."""
         lengths = self.lengths
         scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         data = (self.data * scale[self.row_numbers]).astype(self.data.dtype)
         return SparseRows(self.indptr, self.indices, data, self.n_terms)
 
     def product(self, dense: Floats) -> Floats:
-        """Multiply by a matrix with a row for each term.
-
-        Each row is a product of its own, so its bits do not depend on the rows beside it.
-        """
+        """Multiply by a terms x columns matrix, row by row: bits do not depend on other rows."""
         out = np.empty((len(self), dense.shape[1]), np.result_type(self.data, dense))
-        for place, (terms, weights) in zip(out, self, strict=True):
-            np.matmul(weights, dense[terms], out=place)
+        for row, (terms, weights) in zip(out, self, strict=True):
+            np.matmul(weights, dense[terms], out=row)
         return out

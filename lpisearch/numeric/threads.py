@@ -1,11 +1,8 @@
-"""Threads, BLAS limits, long arrays in chunks.
+"""Threads, limits on BLAS threads, and long arrays in chunks.
 
-SciPy and NumPy let go of the interpreter lock in their kernels. Callers cut their work in a way
-that does not depend on the number of threads, so neither do the bits of the result.
-
-Stretches begin at the same places whatever the number of threads, so results have the same bits.
-An array that is not long is one stretch, and no thread is started for it. What is done in a stretch
-must not cut its own work into chunks: all threads might wait for each other.
+SciPy and NumPy release the interpreter lock in their kernels. Work is cut in ways that do not
+depend on the number of threads, so neither do the bits of the result. Work on a chunk must not use
+chunks itself: all threads might wait for each other.
 """
 
 from __future__ import annotations
@@ -34,16 +31,13 @@ _ONE_THREAD_DOCUMENTS = 2000
 
 
 def map_threads(work: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
-    """Call `work` for each of the arguments, as `map` does; give the results in their order."""
+    """Call `work` for each of the arguments, as `map` does, in threads."""
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(work, *arguments))
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread meanwhile.
-
-    Where the threads are ours, those of BLAS below them would only wait for each other.
-    """
+    """Limit BLAS to one thread: below threads of our own, more would wait for each other."""
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
@@ -51,10 +45,10 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 
 def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
-    """Keep small problems on one thread.
+    """Limit BLAS to one thread for small problems.
 
-    BLAS threads wait for each other by spinning: on small matrices that brings nothing, and on
-    a busy machine it was measured to cost twenty times the work itself.
+    BLAS threads wait by spinning, which does not pay on small matrices; on a busy machine it took
+    twenty times as long as the work itself.
     """
     from threadpoolctl import threadpool_limits
 
@@ -65,24 +59,21 @@ def one_thread_if_small(n_documents: int) -> AbstractContextManager[object]:
 
 
 LONG = 150_000
-"""From so many entries on an array is cut."""
+"""Arrays from this length on are cut into chunks."""
 CHUNK = 1 << 16
 _SAMPLE = 1 << 13
 _SPARE = 8
 
 
 def chunks(length: int) -> list[slice]:
-    """Return the chunks of an array."""
+    """Return the chunks of an array: a single one unless it is long."""
     if length < LONG:
         return [slice(0, length)]
     return [slice(at, min(at + CHUNK, length)) for at in range(0, length, CHUNK)]
 
 
 def map_chunks(length: int, work: Callable[[slice], T]) -> list[T]:
-    """Call `work` for each stretch, in threads where there are several; give the results in order.
-
-    BLAS has one thread meanwhile: those of its own would wait for ours.
-    """
+    """Call `work` for each chunk, in threads if there are several; return the results in order."""
     parts = chunks(length)
     if len(parts) == 1:
         return [work(parts[0])]
@@ -91,24 +82,23 @@ def map_chunks(length: int, work: Callable[[slice], T]) -> list[T]:
 
 
 def largest(values: NDArray[np.floating[Any]], count: int) -> NDArray[np.int64]:
-    """Return the places of the largest values, in any order: as `argpartition`, but quicker.
+    """Return the positions of the largest values, in any order: `argpartition`, but faster.
 
-    Of a long array every so many-th value says roughly where the border is; what is above that is
-    looked at closely.
+    For a long array, a sample gives a threshold, and only the values above it are partitioned.
     """
-    every = len(values)
-    if count <= 0 or every <= count:
-        return np.arange(every if count > 0 else 0)
-    step = every // _SAMPLE
-    if every >= LONG and count < every // 64:
+    length = len(values)
+    if count <= 0 or length <= count:
+        return np.arange(length if count > 0 else 0)
+    step = length // _SAMPLE
+    if length >= LONG and count < length // 64:
         sample = values[::step]
-        wanted = _SPARE + 2 * count // step
-        guess = np.partition(sample, len(sample) - wanted)[len(sample) - wanted]
-        above = np.flatnonzero(values >= guess)
+        rank = _SPARE + 2 * count // step
+        threshold = np.partition(sample, len(sample) - rank)[len(sample) - rank]
+        above = np.flatnonzero(values >= threshold)
         if len(above) >= count:
             best = np.argpartition(values[above], len(above) - count)[-count:]
             return np.asarray(above[best])
-    return np.asarray(np.argpartition(values, every - count)[-count:])
+    return np.asarray(np.argpartition(values, length - count)[-count:])
 
 
 _lock = Lock()
@@ -118,7 +108,7 @@ _limit: Any = None
 
 @contextmanager
 def limited_numpy_blas() -> Iterator[None]:
-    """Keep BLAS to one thread as long as anybody is inside; the last to leave lifts the limit."""
+    """Limit NumPy's BLAS to one thread while any thread is inside; the last one lifts the limit."""
     global _inside, _limit  # noqa: PLW0603 (the number of BLAS threads is one for the process, too)
     with _lock:
         _inside += 1
@@ -135,18 +125,18 @@ def limited_numpy_blas() -> Iterator[None]:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Return threads that wait for work: a question needs them a dozen times."""
+    """Return the pool of idle threads; a search uses it a dozen times."""
     return ThreadPoolExecutor(THREADS, "chunks")
 
 
 if hasattr(os, "register_at_fork"):
-    # A copy of the process has none of its threads.
+    # A forked process has none of the threads.
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @cache
 def _controller() -> Any:
-    """Find the BLAS of NumPy once: that takes longer than a query of a small library."""
+    """Find NumPy's BLAS once: it takes longer than a search of a small library."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

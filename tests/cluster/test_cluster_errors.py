@@ -120,7 +120,7 @@ def test_a_cluster_without_workers(
     """Where all workers are gone and none comes, the work is not waited for without end."""
     own = new_dask()
     monkeypatch.setattr(working, "_ALONE_SECONDS", 1)
-    monkeypatch.setattr(working, "_LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(working, "_CHECK_SECONDS", 0.2)
     with cluster_at(own.address) as cluster, use_executor(cluster):
         assert list(map_parts(abs, [-1, -2])) == [1, 2]
         own.workers[0].kill()
@@ -146,7 +146,7 @@ def test_strangers_have_no_key_for_processes_of_this_machine() -> None:
 
 def test_no_log_of_a_worker_shows_what_is_sent() -> None:
     """What goes to a worker may hold the password of a database: nothing of it is in its text."""
-    assert "secret" not in repr(working.Packet(b"postgresql://me:secret@host/library"))
+    assert "secret" not in repr(working.Task(b"postgresql://me:secret@host/library"))
 
 
 def _first_byte(host: str, port: int, context: ssl.SSLContext) -> None:

@@ -4,30 +4,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.numeric.dask_cluster import APART_FROM, packed, unpacked
+from lpisearch.numeric.dask_cluster import LARGE_BYTES, deserialise, serialise
 from lpisearch.numeric.row_files import FileTarget
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LARGE = np.arange(APART_FROM, dtype=np.float32)
+LARGE = np.arange(LARGE_BYTES, dtype=np.float32)
 
 
 def _sent(value: Any) -> Any:
-    content, arrays = packed(value)
-    return unpacked(content, arrays)
+    content, arrays = serialise(value)
+    return deserialise(content, arrays)
 
 
 def test_large_arrays_are_sent_apart_and_once() -> None:
     """However often a large array is in what is sent, it is beside the bytes, once."""
-    content, arrays = packed({"one": LARGE, "other": [LARGE, LARGE[:3]], "small": np.ones(3)})
+    content, arrays = serialise({"one": LARGE, "other": [LARGE, LARGE[:3]], "small": np.ones(3)})
     assert len(arrays) == 1
     assert arrays[0] is LARGE
     assert len(content) < 1000
-    found = unpacked(content, arrays)
+    found = deserialise(content, arrays)
     assert found["one"] is found["other"][0]
     np.testing.assert_array_equal(found["other"][1], LARGE[:3])
-    assert len(packed(LARGE, apart=False)[1]) == 0
+    assert len(serialise(LARGE, apart=False)[1]) == 0
 
 
 def test_mapped_arrays_are_sent_as_names_of_files(tmp_path: Path) -> None:
@@ -36,10 +36,10 @@ def test_mapped_arrays_are_sent_as_names_of_files(tmp_path: Path) -> None:
     np.save(path, LARGE.reshape(-1, 8))
     mapped = np.load(path, mmap_mode="r+")
     piece = mapped[100:200]
-    content, arrays = packed([mapped, piece])
+    content, arrays = serialise([mapped, piece])
     assert arrays == []
     assert len(content) < 1000
-    whole, part = unpacked(content)
+    whole, part = deserialise(content)
     np.testing.assert_array_equal(whole, mapped)
     np.testing.assert_array_equal(part, piece)
     part[0] = -1
@@ -53,9 +53,9 @@ def test_what_is_no_piece_of_a_file_is_sent_itself(tmp_path: Path) -> None:
     np.save(path, LARGE.reshape(-1, 8))
     mapped = np.load(path, mmap_mode="r")
     for array in (mapped + 1, mapped[::2], mapped[:, 3], mapped[:0], mapped.copy()):
-        content, _ = packed(array, apart=False)
+        content, _ = serialise(array, apart=False)
         assert len(content) > array.nbytes
-        np.testing.assert_array_equal(unpacked(content), array)
+        np.testing.assert_array_equal(deserialise(content), array)
 
 
 def test_rows_are_written_where_they_belong(tmp_path: Path) -> None:
