@@ -35,12 +35,7 @@ def label_documents(
     remove: Sequence[str],
     wait_seconds: float = 30.0,
 ) -> LabelReport:
-    """Give documents labels and take others away, of all documents or of none.
-
-    Raises
-    ------
-    BadOption, DocumentNotFound, LibraryError
-    """
+    """Give documents labels and take others away, of all documents or of none."""
     came, went = _checked("add", add), _checked("remove", remove)
     if not came and not went:
         raise BadOption(("add", "remove"), "give at least one label")
@@ -59,15 +54,7 @@ def label_documents(
 
 
 def meant_documents(snapshot: ReadTransaction, names: Sequence[str], where: Filter) -> list[int]:
-    """Return the keys of documents by id or path, of those that pass a filter.
-
-    Raises
-    ------
-    DocumentNotFound
-        A name means none.
-    BadOption
-        Names and a filter are given: a filter would silently leave some of the named ones out.
-    """
+    """Return the keys of documents by id or path, of those that pass a filter."""
     if names and where != EVERY:
         raise BadOption("documents", "give ids or filters, not both")
     if not names:
@@ -110,10 +97,6 @@ def predict_labels(
     A document that has labels is passed over, unless `labelled`. What was predicted before for
     the documents that are judged is replaced. A label that a document has, or that people took
     away from it, is not predicted.
-
-    Raises
-    ------
-    BadOption, DocumentNotFound, ClassifierNotFound, IndexNotFound, LibraryError
     """
     judge = TextClassifier(session, options)
     with (
@@ -169,12 +152,7 @@ class _Writing:
 def forget_predicted(
     library: Location, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
 ) -> int:
-    """Remove what was predicted for documents; return for how many something was.
-
-    Raises
-    ------
-    BadOption, DocumentNotFound, LibraryError
-    """
+    """Remove what was predicted for documents; return for how many something was."""
     with (
         open_store(library, writable=True) as store,
         writer_lock(library, "classify", wait_seconds),

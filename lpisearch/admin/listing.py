@@ -41,12 +41,7 @@ def list_documents(
     offset: int = 0,
     sort: str = ENTRY_SORTS[0],
 ) -> tuple[list[Entry], int]:
-    """Return a page of the listing, and how many documents there are in all.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Return a page of the listing, and how many documents there are in all."""
     if sort not in ENTRY_SORTS:
         hint = nearest(sort, ENTRY_SORTS)
         raise BadOption("sort", f"unknown sort order “{sort}”{hint}", ENTRY_SORTS)
@@ -62,24 +57,13 @@ def every_document(session: Session) -> Iterator[Document]:
 
 
 def show_document(session: Session, name: str) -> Document:
-    """Return a document by its id, or by the path of its file.
-
-    Raises
-    ------
-    DocumentNotFound, SeveralDocuments
-    """
+    """Return a document by its id, or by the path of its file."""
     with session.reading() as snapshot:
         return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
 def delete_documents(library: Location, names: Sequence[str], wait_seconds: float = 30.0) -> int:
-    """Remove documents, all or none, with everything that belongs to them.
-
-    Raises
-    ------
-    DocumentNotFound, SeveralDocuments
-        A name means no document, or more than one; nothing was removed.
-    """
+    """Remove documents, all or none, with everything that belongs to them."""
     with (
         open_store(library, writable=True) as store,
         writer_lock(library, "delete", wait_seconds),
@@ -101,19 +85,6 @@ def export_documents(
     """Write documents as JSON Lines, which an ingest turns into the same documents again.
 
     `on_stage` is told now and then how many were written.
-
-    Returns
-    -------
-    int
-        How many were written. A file appears whole or not at all.
-
-    Raises
-    ------
-    FileInTheWay
-        The file is there and is no export; `force` replaces it.
-    BadOption
-        The place belongs to the library itself.
-    LibraryError
     """
     if isinstance(target, Path):
         _check_target(target, session.path, force=force)

@@ -142,13 +142,7 @@ def _tokeniser_finding(snapshot: ReadTransaction) -> Finding:
 def restore_documents(
     transaction: Transaction, tokeniser: Tokeniser
 ) -> tuple[int, list[DamagedDocument]]:
-    """Restore the damaged documents whose files still have them as they were.
-
-    Returns
-    -------
-    tuple
-        How many were restored, and those that were not.
-    """
+    """Restore the damaged documents whose files still have them as they were."""
     lost: list[DamagedDocument] = []
     restored: list[DocumentWrite] = []
     by_file: dict[tuple[str, str], list[DamagedDocument]] = {}
@@ -256,20 +250,7 @@ def check_schema(library: Location) -> list[str]:
 
 
 def back_up_library(library: Location, target: Path | None = None) -> Path:
-    """Copy a library while it is in use.
-
-    Parameters
-    ----------
-    library
-        The database file.
-    target
-        The copy, which must not exist; a name with date and time if not given, beside the library
-        or in the current folder. A library of a server becomes one in a file.
-
-    Raises
-    ------
-    BadOption, LibraryError
-    """
+    """Copy a library while it is in use."""
     with storage.open_store(library):
         pass
     stem, folder = library.name, Path()
@@ -303,11 +284,6 @@ def retokenise(library: Location, language: str = "", wait_seconds: float = 30.0
     """Make the tokens of all documents anew, in one transaction, perhaps in another language.
 
     At "auto" the language is found in up to 2,000 documents, evenly spread.
-
-    Returns
-    -------
-    int
-        How many documents there were.
     """
     with (
         open_store(library, writable=True) as store,

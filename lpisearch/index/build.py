@@ -47,23 +47,7 @@ def build_index(
     on_stage: Callable[[str], None] = lambda _name: None,
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> IndexReport:
-    """Build an index and put it in use; until then the one before stays in use.
-
-    Parameters
-    ----------
-    library
-        The database file.
-    options
-        What to build.
-    on_stage
-        Called with the name of each stage as it begins.
-    on_step
-        Called with how many documents a stage has done, and of how many, where it knows.
-
-    Raises
-    ------
-    BadOption, NothingToIndex, IndexUnwritable, LibraryError
-    """
+    """Build an index and put it in use; until then the one before stays in use."""
     from lpisearch.index.format import check_writable, note_written
 
     check_spread(options)
@@ -123,10 +107,6 @@ def fit_index(
     documents have no passages. Steps are kept by the workspace; in memory, if none is given. A
     map and labels are learned from samples of at most such a size. With `partitioned`, whoever
     works reads documents from the library.
-
-    Raises
-    ------
-    BadOption, NothingToIndex, LibraryError
     """
     workspace = workspace or MemoryWorkspace()
     with open_store(library) as store, store.reading() as snapshot:
@@ -144,12 +124,7 @@ def fit_corpus(
     *,
     whole: bool = False,
 ) -> SubspaceIndex:
-    """Work out an index of documents, wherever they lie; the options are those of `fit_index`.
-
-    Raises
-    ------
-    BadOption, NothingToIndex, LibraryError
-    """
+    """Work out an index of documents, wherever they lie; the options are those of `fit_index`."""
     fitted = fit_subspace(documents, spec, stages, workspace, samples)
     index = _as_index(fitted, documents, spec)
     calibrated = workspace.run(
@@ -313,12 +288,7 @@ def as_report(
 def corpus_of(
     snapshot: ReadTransaction, spec: IndexSpec, stages: Stages, partitions: Partitions | None = None
 ) -> Corpus:
-    """Return the documents that a build learns from.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Return the documents that a build learns from."""
     from lpisearch.classifiers.trainer import check_train
 
     labels = labels_to_learn(snapshot, spec)
@@ -396,12 +366,7 @@ def labels_to_learn(snapshot: ReadTransaction, spec: IndexSpec) -> dict[int, lis
 
 
 def check_exportable(library: Location) -> None:
-    """Refuse a library that is in no database, before an index is worked out for it.
-
-    Raises
-    ------
-    VectorsUnavailable
-    """
+    """Refuse a library that is in no database, before an index is worked out for it."""
     with open_store(library) as store, store.reading() as snapshot:
         if snapshot.vectors is None:
             raise VectorsUnavailable(
@@ -414,10 +379,6 @@ def export_vectors(library: Location, name: str, wait_seconds: float) -> str:
     """Write the vectors of the documents that are there into a table; return its name.
 
     It is there whole or not at all; until then whoever reads has the one before.
-
-    Raises
-    ------
-    VectorsUnavailable, SubspaceError, LibraryError
     """
     with (
         writer_lock(library, "index", wait_seconds),

@@ -72,19 +72,7 @@ def sample_documents(lengths: NDArray[np.integer], seed: int) -> NDArray[np.int6
 def calibrate(
     index: SubspaceIndex, places: NDArray[np.int64], tokens: Sequence[str], seed: int
 ) -> Calibration:
-    """Learn the weight of the subspace.
-
-    Parameters
-    ----------
-    index
-        Of the library.
-    places
-        Documents from `sample_documents`, as rows of the index's vectors.
-    tokens
-        The joined tokens of each.
-    seed
-        Of where windows begin, and of which documents they are ranked among.
-    """
+    """Learn the weight of the subspace."""
     if not len(places) or not index.is_linear:
         return Calibration.safe()
     rng = np.random.default_rng([seed, len(places)])
@@ -107,13 +95,7 @@ def calibrate(
 
 
 def largest_harmless_weight(curve: NDArray[np.floating]) -> float:
-    """Return the largest weight that loses no more than an eightieth of what the best finds.
-
-    Parameters
-    ----------
-    curve
-        The mean reciprocal rank at each of `WEIGHTS`; the curve is taken as straight in between.
-    """
+    """Return the largest weight that loses no more than an eightieth of what the best finds."""
     best = int(np.argmax(curve))
     least = curve[best] * (1 - LOSS)
     for low, high in pairwise(range(best, len(WEIGHTS))):

@@ -210,19 +210,7 @@ class _FileOutput:
 
 
 class FileWorkspace:
-    """Keeps every step in a folder, for the next run of the same build.
-
-    Parameters
-    ----------
-    folder
-        Of this build; made if it is not there, emptied if it is of another build.
-    key
-        What the build is made from and how: only a run with the same key goes on from it.
-    mode
-        Of the files, before the user's umask.
-    stage
-        Times and announces that files of an earlier run are compared with their checksums.
-    """
+    """Keeps every step in a folder, for the next run of the same build."""
 
     def __init__(self, folder: Path, key: str, mode: int, stage: Stage) -> None:
         self.resumed: list[str] = []
@@ -270,10 +258,6 @@ def in_files(parent: Path, name: str, key: str, mode: int, stage: Stage) -> Iter
 
     Two runs of a build of one name do not meet in it: the second has one of its own, which
     always goes.
-
-    Raises
-    ------
-    IndexUnwritable
     """
     from lpisearch.storage import writer_lock
 

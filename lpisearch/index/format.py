@@ -72,12 +72,7 @@ _OURS = re.compile(r".+-[0-9a-f]{12}")
 
 
 def check_writable(parent: Path) -> None:
-    """Refuse a folder that cannot be written, before an index is worked out for it.
-
-    Raises
-    ------
-    IndexUnwritable
-    """
+    """Refuse a folder that cannot be written, before an index is worked out for it."""
     if parent.exists() and not parent.is_dir():
         raise IndexUnwritable(parent, "it is not a folder")
     nearest = next((each for each in (parent, *parent.absolute().parents) if each.exists()), parent)
@@ -92,30 +87,7 @@ def publish(
     unchanged: Mapping[str, Path] | None = None,
     mode: int = ANYONE,
 ) -> Path:
-    """Write an index as a new folder.
-
-    Parameters
-    ----------
-    parent
-        The folder that holds all indexes of a library.
-    manifest
-        Without its `arrays`, which are filled in here.
-    arrays
-        What to write, by name.
-    unchanged
-        Files of an earlier version that stay as they are, by name: linked, not copied.
-    mode
-        Of the files, before the user's umask: that of the library.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder, whole and on disk.
-
-    Raises
-    ------
-    IndexUnwritable
-    """
+    """Write an index as a new folder."""
     try:
         parent.mkdir(folder_mode(mode), parents=True, exist_ok=True)
         partial = parent / f"{_PARTIAL}{secrets.token_hex(6)}"
@@ -144,19 +116,7 @@ def publish(
 
 
 def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[str, Array]]:
-    """Map the arrays of an index folder into memory.
-
-    Parameters
-    ----------
-    folder
-        As `publish` returned it.
-    verify
-        Whether each file's SHA-256 is compared with the manifest.
-
-    Raises
-    ------
-    IndexDamaged, IndexTooNew
-    """
+    """Map the arrays of an index folder into memory."""
     manifest = Manifest.read(folder)
     check_sizes(folder, manifest)
     arrays = {}
@@ -323,12 +283,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """Read the manifest of an index folder.
-
-        Raises
-        ------
-        IndexDamaged, IndexTooNew, IndexOutdated
-        """
+        """Read the manifest of an index folder."""
         try:
             text = (folder / MANIFEST_FILE).read_bytes()
             values = json.loads(text)
@@ -379,12 +334,7 @@ def unreadable(folder: Path, name: str, error: Exception) -> SubspaceError:
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:
-    """Look for arrays that are missing or cut short, without reading them.
-
-    Raises
-    ------
-    IndexDamaged
-    """
+    """Look for arrays that are missing or cut short, without reading them."""
     for name, facts in manifest.arrays.items():
         path = folder / f"{name}.npy"
         try:
@@ -410,12 +360,7 @@ VERIFICATION_FILE = "verified.json"
 
 
 def open_verified(folder: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
-    """Open an index folder, comparing checksums unless the files are as they were last time.
-
-    Raises
-    ------
-    IndexDamaged, IndexTooNew
-    """
+    """Open an index folder, comparing checksums unless the files are as they were last time."""
     before = _state(folder)
     known = before is not None and before == _remembered(folder)
     opened = open_folder(folder, verify=not known)

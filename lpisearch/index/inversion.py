@@ -51,17 +51,7 @@ _ON_THE_WAY = ("sorted_terms", "sorted_places", "sorted_counts")
 
 
 def invert(counted: Counted, columns: Mapping[str, int], output: StepOutput) -> StepResult:
-    """Write the arrays of `Postings` and of `DocumentTerms`.
-
-    Parameters
-    ----------
-    counted
-        The documents.
-    columns
-        Term → column in the subspace.
-    output
-        Where they are put.
-    """
+    """Write the arrays of `Postings` and of `DocumentTerms`."""
     terms = counted.terms
     order = sorted(range(len(terms)), key=terms.__getitem__)
     names = [terms[column] for column in order]
@@ -305,12 +295,7 @@ class Counted:
         return int(self.lengths.sum(dtype=np.int64))
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.bool_]]:
-        """Choose the terms that become columns; return also which those are.
-
-        Raises
-        ------
-        NothingToIndex
-        """
+        """Choose the terms that become columns; return also which those are."""
         from lpisearch.text.vocabulary import Vocabulary
 
         n_documents = len(self.keys)
@@ -332,15 +317,7 @@ class Counted:
 
 
 def count_tokens(shards: Iterable[TokenShard], output: StepOutput) -> StepResult:
-    """Count the terms of all documents, a block at a time.
-
-    Parameters
-    ----------
-    shards
-        The tokens of the documents in their order; read once.
-    output
-        Where the counts are put.
-    """
+    """Count the terms of all documents, a block at a time."""
     from lpisearch.text.boilerplate import Edges
     from lpisearch.text.vocabulary import TermNumbers
 

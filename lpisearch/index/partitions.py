@@ -259,22 +259,7 @@ def count_partitions(
     on_step: Callable[[int, int], None],
     most: int = MOST_TERMS,
 ) -> StepResult:
-    """Count the terms of all documents, on whoever works now.
-
-    Parameters
-    ----------
-    partitions
-        The documents.
-    snapshot
-        Of the library as it was when they were cut: a partition that has changed since, or where
-        the tokens were made anew, is counted here.
-    output
-        Where the counts are put.
-    on_step
-        Called with how many partitions are counted, and of how many.
-    most
-        Terms at most.
-    """
+    """Count the terms of all documents, on whoever works now."""
     # A name of this run alone: whoever still works for one that was killed writes elsewhere.
     folder = output.folder / f"{_PARTS}-{secrets.token_hex(4)}"
     folder.mkdir(folder_mode(output.mode))

@@ -81,26 +81,7 @@ def fit_subspace(
     workspace: Workspace | None = None,
     samples: Samples = Samples(),  # noqa: B008 (it cannot be changed)
 ) -> Fitted:
-    """Learn vocabulary, weighting and projection, and place the documents.
-
-    Parameters
-    ----------
-    corpus
-        The documents.
-    options
-        What is to be built.
-    stages
-        Times what is done.
-    workspace
-        Keeps what is done; memory, if not given.
-    samples
-        From how many documents is learned at most.
-
-    Raises
-    ------
-    NothingToIndex
-        The documents do not tell anything apart.
-    """
+    """Learn vocabulary, weighting and projection, and place the documents."""
     build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), samples)
     kept = build.step("counting terms", build.count)
     counted = Counted.from_step(kept)

@@ -84,12 +84,7 @@ class _Megabytes(NamedTuple):
 
 
 def plan_index(library: Location, options: IndexOptions) -> IndexPlan:
-    """Say what building an index will take.
-
-    Raises
-    ------
-    BadOption, NothingToIndex, LibraryError
-    """
+    """Say what building an index will take."""
     check_options(options)
     _check_name(options.name)
     with open_store(library) as store, store.reading() as snapshot:
@@ -106,13 +101,7 @@ def plan_index(library: Location, options: IndexOptions) -> IndexPlan:
 
 
 def _within(size: _Size, options: IndexOptions) -> IndexPlan:
-    """Choose memory or files, and how many documents to learn from, by the memory there is.
-
-    Raises
-    ------
-    BadOption
-        It is less than any build of this library takes.
-    """
+    """Choose memory or files, and how many documents to learn from, by the memory there is."""
     limit = None if options.memory is None else options.memory / 1e6
     learning = Samples(MOST_LEADERS, min(size.documents, LIMITS.most(size.labels)))
     needs = _megabytes(size, options, learning, in_files=False)
@@ -249,12 +238,7 @@ _NOT_READ = (
 
 
 def check_spread(options: IndexOptions) -> None:
-    """Refuse what cannot be meant.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Refuse what cannot be meant."""
     if options.cluster and options.workers:
         raise BadOption(("cluster", "workers"), "cannot be used together")
     if options.workers < 0:
@@ -265,12 +249,7 @@ def check_spread(options: IndexOptions) -> None:
 def spread_of(
     options: IndexOptions, library: Location, place: IndexLocation
 ) -> Iterator[Spreading]:
-    """Have the work of a build done by whoever is asked for, until the block ends.
-
-    Raises
-    ------
-    BadOption, ClusterError
-    """
+    """Have the work of a build done by whoever is asked for, until the block ends."""
     if not options.cluster and not options.workers:
         yield Spreading()
         return

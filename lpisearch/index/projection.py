@@ -112,12 +112,7 @@ class Known(NamedTuple):
 def fit_projection(
     rows: RowBlocks, known: Known, options: IndexSpec, stages: Stages, most: int = MOST_LEADERS
 ) -> Projected:
-    """Learn a map from weighted documents (rows at unit length), or from at most so many of them.
-
-    Raises
-    ------
-    NothingToIndex
-    """
+    """Learn a map from weighted documents (rows at unit length), or from a sample of them."""
     from lpisearch.methods.base import NotConverged
 
     wanted = MethodOptions.of(options, _EIGENVALUE_POWER)
@@ -179,13 +174,7 @@ def _of_labels(projection: DocumentTransformer) -> list[str]:
 def rows_of_pairs(
     pairs: Sequence[tuple[str, int, int]], rows: Sequence[int], ids: Mapping[int, str]
 ) -> Pairs | None:
-    """Find the rows of pairs of documents that are given by their keys; None if there are none.
-
-    Raises
-    ------
-    BadOption
-        A document is not indexed, or two of them must and cannot be together.
-    """
+    """Find the rows of pairs of documents that are given by their keys; None if there are none."""
     from lpisearch.graphs.supervision import Pairs, first_contradiction
 
     if not pairs:
@@ -272,12 +261,7 @@ class GraphChoice(Protocol):
 
 
 def check_options(options: IndexSpec) -> None:
-    """Refuse options that cannot work, before anything is read.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Refuse options that cannot work, before anything is read."""
     from lpisearch.text.weighting import weighting_scheme
 
     if options.method not in CATALOGUE:
@@ -303,12 +287,7 @@ def check_options(options: IndexSpec) -> None:
 
 
 def check_graph(options: GraphChoice, methods: Sequence[str]) -> None:
-    """Refuse a graph that there is not, or that none of the methods has.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Refuse a graph that there is not, or that none of the methods has."""
     if options.radius is not None and not 0 < options.radius <= sqrt(2):
         raise BadOption("radius", f"must be above 0 and at most √2, not {options.radius}")
     if options.edge_weights not in EDGE_WEIGHTS:
@@ -348,12 +327,7 @@ def _check_what_is_known(options: IndexSpec) -> None:
 
 
 def check_settings(settings: Mapping[str, Setting], methods: Sequence[str]) -> None:
-    """Refuse a setting that no method has, or a value that it does not take.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Refuse a setting that no method has, or a value that it does not take."""
     known = settable_by_any(name for name in methods if name in CATALOGUE)
     for name in settings:
         if name in known:
@@ -395,17 +369,7 @@ class Sample(NamedTuple):
 def documents_to_learn_from(
     rows: RowBlocks, seed: int, least: int = LEAST_LEADERS, most: int = MOST_LEADERS
 ) -> Sample:
-    """Choose documents.
-
-    Parameters
-    ----------
-    rows
-        Documents as rows of unit length.
-    seed
-        Of the sample, where there are too many.
-    least, most
-        All documents are taken where leaders are fewer, a sample where they are more.
-    """
+    """Choose documents."""
     drawn = _drawn(rows, seed, most * DRAWN_A_LEADER)
     _, leaders = np.unique(near_duplicate_groups(drawn.X), return_index=True)
     if len(leaders) < least:
@@ -419,19 +383,7 @@ def documents_to_learn_from(
 def labelled_to_learn_from(
     rows: RowBlocks, labels: Sequence[Sequence[str]], seed: int, most: int = MOST_LEADERS
 ) -> Sample:
-    """Choose documents where their labels are learned from too: all, or a sample with every label.
-
-    Parameters
-    ----------
-    rows
-        Documents as rows.
-    labels
-        Of each.
-    seed
-        Of the sample.
-    most
-        All are taken of up to three times as many; else so many, and some of every label.
-    """
+    """Choose documents where their labels are learned from too: all, or a stratified sample."""
     n = rows.shape[0]
     if n <= most * DRAWN_A_LEADER:
         return Sample(np.arange(n), whole(rows))

@@ -37,14 +37,7 @@ if TYPE_CHECKING:
 
 
 def add_documents(library: Location, store: Store) -> tuple[list[str], list[str]]:
-    """Bring all indexes of a library up to date; the caller holds the writer lock.
-
-    Returns
-    -------
-    tuple
-        What could not be done, and which of the indexes that took documents in are due to be built
-        anew, for the user. The documents are safe in any case.
-    """
+    """Bring all indexes of a library up to date; the caller holds the writer lock."""
     with store.reading() as snapshot:
         entries = snapshot.indexes.entries()
     complaints: list[str] = []
@@ -219,20 +212,7 @@ class Merged(NamedTuple):
 def merged(
     before: Postings, places: Whole, tokens: Sequence[str], vocabulary: Vocabulary
 ) -> Merged:
-    """Put new documents between those that stay.
-
-    Parameters
-    ----------
-    before
-        The postings as they are.
-    places
-        For each document in its new order: its place before, or below zero for a new one. Those
-        that stay keep their order.
-    tokens
-        The joined tokens of the new ones, in their order.
-    vocabulary
-        Of the subspace.
-    """
+    """Put new documents between those that stay."""
     from lpisearch.text.vocabulary import count_all_terms
 
     names, counted = count_all_terms([tokens], before.terms())

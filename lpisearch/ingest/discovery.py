@@ -219,12 +219,7 @@ class Named(NamedTuple):
 
 
 def expand(argument: str) -> list[Named]:
-    """Return the absolute paths that a PATH means, each with its root folder.
-
-    Raises
-    ------
-    NothingThere, TooDeep
-    """
+    """Return the absolute paths that a PATH means, each with its root folder."""
     if not argument:  # an unset variable of the shell must not mean the current folder
         raise NothingThere("an empty PATH")
     if len(argument) > _LONGEST:

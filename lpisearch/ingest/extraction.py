@@ -152,13 +152,7 @@ def _problem(error: Exception) -> Problem:
 
 
 class InProgressFiles:
-    """Keeps the path of a slow file in the library for as long as it is being read.
-
-    Parameters
-    ----------
-    store
-        The library.
-    """
+    """Keeps the path of a slow file in the library for as long as it is being read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -52,24 +52,7 @@ def run_ingest(
     options: IngestOptions,
     on_progress: Callable[[Progress], None] = lambda _progress: None,
 ) -> IngestReport:
-    """Bring the documents of files and folders into a library; make it if there is none.
-
-    Parameters
-    ----------
-    library
-        The database file.
-    paths
-        Files, folders, globs, and "-" for standard input.
-    options
-        How to read, and what to do with what is gone.
-    on_progress
-        Called several times a second.
-
-    Raises
-    ------
-    NothingThere, BadOption, LibraryError
-        Before anything is read; LibraryUnwritable also later, with finished batches kept.
-    """
+    """Bring the documents of files and folders into a library; make it if there is none."""
     begun = time.perf_counter()
     _check(options)
     labels = label_file(options.read)
@@ -234,20 +217,7 @@ _LATER_SAMPLE = 50
 
 
 class Tokenising:
-    """Gives the tokens to store of each document; finds the language of a new library.
-
-    Parameters
-    ----------
-    transaction
-        On the library.
-    language
-        That the user asked for, or "auto".
-
-    Raises
-    ------
-    BadOption
-        The library is in another language than the one asked for.
-    """
+    """Gives the tokens to store of each document; finds the language of a new library."""
 
     def __init__(self, transaction: Transaction, language: str = AUTO) -> None:
         chosen = "" if language == AUTO else language
@@ -295,13 +265,7 @@ def sample(documents: Sequence[Document], number: int) -> Iterator[str]:
 
 
 def library_tokeniser(transaction: Transaction, language: str = "") -> Tokeniser:
-    """Return the tokeniser of a library, storing its language if it has none yet.
-
-    Raises
-    ------
-    BadOption
-        The library is in another language than the one asked for.
-    """
+    """Return the tokeniser of a library, storing its language if it has none yet."""
     stored = transaction.settings.get(TOKENISER)
     if stored is None:
         settings = TokeniserSettings.for_language(language or FALLBACK)

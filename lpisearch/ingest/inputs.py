@@ -57,12 +57,7 @@ class Input:
 
 
 def name_files(arguments: Sequence[str]) -> bool:
-    """Tell paths (and "-") from words; words that look like the path of a file must be one.
-
-    Raises
-    ------
-    NothingThere
-    """
+    """Tell paths (and "-") from words; words that look like the path of a file must be one."""
     named = [_is_there(argument) for argument in arguments]
     for argument, there in zip(arguments, named, strict=True):
         if not there and (any(named) or _looks_like_path(argument)):
@@ -71,13 +66,7 @@ def name_files(arguments: Sequence[str]) -> bool:
 
 
 def read_inputs(arguments: Sequence[str]) -> Iterator[Input]:
-    """Yield the documents of files, folders, globs and standard input.
-
-    Raises
-    ------
-    NothingThere
-        There is no document at all.
-    """
+    """Yield the documents of files, folders, globs and standard input."""
     count = 0
     for count, each in enumerate(_inputs(arguments), start=1):  # noqa: B007 (counted)
         yield each
@@ -86,12 +75,7 @@ def read_inputs(arguments: Sequence[str]) -> Iterator[Input]:
 
 
 def first_document(name: str) -> Document:
-    """Read the first document of a file.
-
-    Raises
-    ------
-    DocumentNotFound, ReaderError
-    """
+    """Read the first document of a file."""
     path = Path(name).expanduser().absolute()
     if not name or not path.is_file():
         raise DocumentNotFound(name)

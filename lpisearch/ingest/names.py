@@ -178,13 +178,7 @@ def _names(relative: str, root: str) -> tuple[str, str, str]:
 def read_label_file(
     path: Path, separators: str = _DEFAULTS.label_separators
 ) -> dict[str, FileLabels]:
-    """Read a CSV or TSV file with a column of paths or ids, and one of labels.
-
-    Raises
-    ------
-    BadOption
-        The file cannot be read, or has no such columns.
-    """
+    """Read a CSV or TSV file with a column of paths or ids, and one of labels."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:

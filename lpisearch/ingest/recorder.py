@@ -39,20 +39,7 @@ _BATCH_SECONDS = 2.0
 
 
 class Recorder:
-    """Writes documents a batch at a time; each batch is one transaction.
-
-    Parameters
-    ----------
-    store
-        The library, open to be written; the caller holds the writer lock.
-    label_rules
-        Gives each document its labels and split.
-    tokenise
-        Gives the tokens to store of a document.
-    options
-        Whether documents that are gone from a changed file are removed, how many one transaction
-        may hold, and whether one stated id is one document whichever files state it.
-    """
+    """Writes documents a batch at a time; each batch is one transaction."""
 
     def __init__(
         self, store: Store, label_rules: LabelRules, tokenise: Tokenising, options: IngestOptions
@@ -455,20 +442,7 @@ _STORED = 100
 
 
 class FailureLog:
-    """Sorts failures into new and known ones, and keeps them in the library.
-
-    Parameters
-    ----------
-    store
-        The library.
-    report
-        To which failures are added.
-    *circumstances
-        What the reading depends on; what failed under others, or in another version of this
-        program, is tried again.
-    anew
-        Whether failures of earlier runs are tried, and told, again.
-    """
+    """Sorts failures into new and known ones, and keeps them in the library."""
 
     def __init__(
         self, store: Store, report: IngestReport, *circumstances: object, anew: bool = False

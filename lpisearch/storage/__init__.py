@@ -52,10 +52,6 @@ def open_store(place: Location, *, writable: bool = False) -> Store:
     """Open an existing library, first bringing it to the schema of this program.
 
     A copy of an older library in a file is kept beside it, as `NAME.before-REVISION`.
-
-    Raises
-    ------
-    LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable, LibraryUnreachable
     """
     if isinstance(place, Address):
         _check(place)
@@ -68,12 +64,7 @@ def open_store(place: Location, *, writable: bool = False) -> Store:
 
 
 def create_store(place: Location) -> Store:
-    """Open a library for writing; make it first if there is none.
-
-    Raises
-    ------
-    NotALibrary, LibraryTooNew, LibraryUnwritable, LibraryUnreachable
-    """
+    """Open a library for writing; make it first if there is none."""
     if isinstance(place, Address):
         _check(place)
         from lpisearch.storage.postgres.store import PostgreSQLStore
@@ -87,26 +78,7 @@ def create_store(place: Location) -> Store:
 def writer_lock(
     place: Location, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
 ) -> AbstractContextManager[None]:
-    """Hold the right to write to a library, which need not be there yet.
-
-    Parameters
-    ----------
-    place
-        The library.
-    purpose
-        For whoever waits. In a database those who "ingest" different folders do not wait.
-    wait_seconds
-        For how long.
-    folders
-        What is ingested.
-
-    Raises
-    ------
-    LibraryLocked
-        Another process still holds it after `wait_seconds`; the message names it.
-    LibraryUnwritable
-        Nothing can be written there.
-    """
+    """Hold the right to write to a library, which need not be there yet."""
     if isinstance(place, Address):
         _check(place)
         from lpisearch.storage.postgres import lock as server_lock
@@ -118,12 +90,7 @@ def writer_lock(
 
 
 def writer_of(place: Location) -> str:
-    """Return who holds the right to write to a library; "" if nobody does.
-
-    Raises
-    ------
-    LibraryError
-    """
+    """Return who holds the right to write to a library; "" if nobody does."""
     if isinstance(place, Address):
         _check(place)
         from lpisearch.storage.postgres import lock as server_lock
@@ -144,12 +111,7 @@ def index_lock(place: Location, wait_seconds: float) -> AbstractContextManager[N
 
 
 def exists(place: Location) -> bool:
-    """Tell whether there is a library.
-
-    Raises
-    ------
-    LibraryError
-    """
+    """Tell whether there is a library."""
     if isinstance(place, Address):
         _check(place)
         from lpisearch.storage.postgres import schema
@@ -159,12 +121,7 @@ def exists(place: Location) -> bool:
 
 
 def back_up(place: Location, target: Path) -> Path:
-    """Write a consistent copy of a library in use, into a file; it appears whole or not at all.
-
-    Raises
-    ------
-    LibraryUnwritable, LibraryDamaged
-    """
+    """Write a consistent copy of a library in use, into a file; it appears whole or not at all."""
     if isinstance(place, Address):
         _check(place)
         from lpisearch.storage.postgres import schema as server_backup
@@ -176,18 +133,7 @@ def back_up(place: Location, target: Path) -> Path:
 
 
 def upgrade_store(place: Location) -> Path | None:
-    """Bring an older library to the schema of this program, in one transaction.
-
-    Returns
-    -------
-    pathlib.Path or None
-        The copy of the library as it was, or None if there was nothing to do or it is in a
-        database.
-
-    Raises
-    ------
-    LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
-    """
+    """Bring an older library to the schema of this program, in one transaction."""
     if isinstance(place, Address):
         open_store(place).close()
         return None

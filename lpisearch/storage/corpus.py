@@ -83,12 +83,7 @@ class SQLDocuments:
         return list(self.connection.execute(by_path.order_by(DOCUMENTS.c.id)).scalars())
 
     def only(self, name: str) -> int:
-        """Return the key of the one document that an id or a path means.
-
-        Raises
-        ------
-        DocumentNotFound, SeveralDocuments
-        """
+        """Return the key of the one document that an id or a path means."""
         found = self.find(name)
         if not found:
             raise DocumentNotFound(name)
@@ -111,14 +106,7 @@ class SQLDocuments:
         return self._documents(statement)
 
     def entries(self, wanted: Filter, limit: int, offset: int, sort: str = "added") -> list[Entry]:
-        """Return a page of the listing; all of it at a limit of -1.
-
-        Parameters
-        ----------
-        sort
-            One of `lpisearch.settings.ENTRY_SORTS`: in the order of keys; newest date first, or
-            oldest; by title, path or id. What has no date or title comes last.
-        """
+        """Return a page of the listing; all of it at a limit of -1."""
         columns = (
             DOCUMENTS.c.id,
             DOCUMENTS.c.external_id,
@@ -139,15 +127,7 @@ class SQLDocuments:
         ]
 
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
-        """Return what is shown of documents, by key; one that is gone is left out.
-
-        Parameters
-        ----------
-        keys
-            Of the documents.
-        characters
-            How much of each text is wanted; at 0 none is read.
-        """
+        """Return what is shown of documents, by key; one that is gone is left out."""
         text = (
             func.substr(DOCUMENTS.c.text, 1, characters, type_=Text) if characters else literal("")
         )
@@ -207,13 +187,7 @@ class SQLDocuments:
         return found
 
     def count(self, wanted: Filter) -> int:
-        """Return how many documents pass a filter.
-
-        Raises
-        ------
-        BadOption
-            A date of the filter is none; so do all that take a filter.
-        """
+        """Return how many documents pass a filter."""
         statement = select(func.count()).select_from(DOCUMENTS).where(*conditions(wanted))
         return self.connection.execute(statement).scalar_one()
 

@@ -52,11 +52,6 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
 
     Dates are compared as they are written, whatever their time zone. A document that is dated by
     its year or month alone counts as of the first day.
-
-    Raises
-    ------
-    BadOption
-        `since` or `until` is no date.
     """
     found: list[ColumnElement[bool]] = []
     if wanted.labels or wanted.predicted:

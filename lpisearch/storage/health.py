@@ -78,13 +78,7 @@ class SQLHealth(ABC):
 
     @abstractmethod
     def repair(self) -> dict[str, int]:
-        """Remove what belongs to no document, and build the lexical index anew.
-
-        Returns
-        -------
-        dict
-            How many of what is gone for good, by what it is called.
-        """
+        """Remove what belongs to no document, and build the lexical index anew."""
 
     @abstractmethod
     def _origin(self, key: int, *, is_named: bool) -> Origin:
@@ -105,13 +99,7 @@ class SQLHealth(ABC):
         return sorted({*missing, *changed_rows(self.connection, TOKENS)})
 
     def repair_rows(self) -> list[str]:
-        """Let files be read again, and indexes be forgotten, whose rows are not as written.
-
-        Returns
-        -------
-        list of str
-            The indexes that are to be built anew.
-        """
+        """Let files be read again, and indexes be forgotten, whose rows are not as written."""
         for key in changed_rows(self.connection, SOURCES):
             self._repair_source(key)
         gone = changed_rows(self.connection, INDEXES)

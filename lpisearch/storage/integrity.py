@@ -85,17 +85,7 @@ def changed_rows(connection: Connection, table: Table) -> list[Any]:
 
 
 def seal(connection: Connection, tables: Iterable[Table] = (), keys: str = "") -> None:
-    """Give rows the checksums of what they hold now.
-
-    Parameters
-    ----------
-    connection
-        To the library.
-    tables
-        All that there are if not given.
-    keys
-        Of documents as JSON: only their rows.
-    """
+    """Give rows the checksums of what they hold now."""
     for table in tables or METADATA.tables.values():
         statement = update(table).values({_COLUMN: row_checksum(table)})
         if keys:
@@ -212,10 +202,6 @@ def refuse_unstorable(writes: Iterable[DocumentWrite]) -> None:
     """Refuse documents with a NUL; half of a surrogate pair fails as it is encoded.
 
     Readers remove both, so that no document of a user comes to this.
-
-    Raises
-    ------
-    ValueError
     """
     for place, path, document, tokens in writes:
         strings = (place.id, path, document.title, document.text, tokens, *document.labels)

@@ -48,13 +48,6 @@ class Database(Protocol):
 class Store(ABC):
     """An open library, and a context manager that closes it; its room says how large it is.
 
-    Parameters
-    ----------
-    database
-        Open.
-    snapshot, transaction
-        What is made of a connection to read, and of one to write.
-
     Attributes
     ----------
     path
@@ -96,14 +89,7 @@ class Store(ABC):
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Transaction]:
-        """Give a transaction, kept when its block ends and undone when the block raises.
-
-        Parameters
-        ----------
-        durable
-            Whether it, and all before it, are on disk when the block has ended: a power cut then
-            takes none of it back.
-        """
+        """Give a transaction, kept when its block ends and undone when the block raises."""
         with self._database.writing(durable=durable) as connection:
             yield self._transaction(connection)
 

@@ -109,13 +109,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Connection]:
-        """Give a connection whose changes are kept together when the block ends, or not at all.
-
-        Parameters
-        ----------
-        durable
-            Whether the changes, and all before them, are on disk when the block has ended.
-        """
+        """Give a connection whose changes are kept together when the block ends, or not at all."""
         with translate_errors(self.place), self.engine.begin() as connection:
             if not durable:
                 # As in SQLite: a power cut may cost the last batches, and nothing else.
@@ -143,13 +137,7 @@ def take_turn(connection: Connection) -> None:
 
 
 def connect(place: Address, **settings: Any) -> psycopg.Connection[Any]:
-    """Connect to a server.
-
-    Raises
-    ------
-    LibraryError
-        Stated by `translate_errors`, but for an address that cannot be understood.
-    """
+    """Connect to a server."""
     try:
         known = psycopg.conninfo.conninfo_to_dict(place.url)
         port = str(known.get("port") or "0")

@@ -41,15 +41,7 @@ AND objid::BIGINT = %s::BIGINT & 4294967295 LIMIT 1"""
 def writer_lock(
     place: Address, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Hold the right to write to a library: to what is in some folders, or to all of it.
-
-    Raises
-    ------
-    LibraryLocked
-        Another still holds it after `wait_seconds`; the message names who.
-    LibraryError
-        The server cannot be reached.
-    """
+    """Hold the right to write to a library: to what is in some folders, or to all of it."""
     locks = [("library", purpose == _SHARED), *_of_folders(folders)]
     with _holding(place, purpose, locks, wait_seconds):
         yield

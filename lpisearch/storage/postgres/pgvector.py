@@ -55,12 +55,7 @@ class ExportedVectors:
     def replace(
         self, index: str, dims: int, rows: Iterable[tuple[int, str, Iterable[float]]]
     ) -> str:
-        """Put the vectors of an index into a table, instead of those of before; return its name.
-
-        Raises
-        ------
-        VectorsUnavailable
-        """
+        """Put the vectors of an index into a table, instead of those of before; return its name."""
         schema = self._extension()
         if dims > 2 * _MOST_DIMS:
             raise VectorsUnavailable(

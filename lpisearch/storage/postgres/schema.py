@@ -75,12 +75,7 @@ EXPORTED = "lpisearch_vectors"
 
 
 def open_library(place: Address, *, writable: bool = False) -> Database:
-    """Open an existing library, first bringing it to the schema of this program.
-
-    Raises
-    ------
-    LibraryError
-    """
+    """Open an existing library, first bringing it to the schema of this program."""
     found = _revision_at(place)
     if found is None:
         raise LibraryNotFound(place)
@@ -112,12 +107,7 @@ def upgrade(place: Address) -> None:
 
 
 def exists(place: Address) -> bool:
-    """Tell whether there is a library.
-
-    Raises
-    ------
-    LibraryError
-    """
+    """Tell whether there is a library."""
     return _revision_at(place) is not None
 
 
@@ -184,12 +174,7 @@ def _no_schema(place: Address) -> LibraryError:
 
 
 def _check_server(place: Address, number: int, encoding: str, version: str) -> None:
-    """Refuse a server that lacks what is needed.
-
-    Raises
-    ------
-    ServerTooOld
-    """
+    """Refuse a server that lacks what is needed."""
     if number < LEAST_VERSION:
         raise ServerTooOld(
             place,
@@ -211,10 +196,6 @@ def back_up(library: Address, target: Path) -> Path:
     """Write one state of a library into a file of SQLite; it appears whole or not at all.
 
     Indexes are not part of it: they are built from it anew.
-
-    Raises
-    ------
-    LibraryUnwritable, LibraryError
     """
     from lpisearch.storage.sqlite.schema import copy_rows, create_library
 

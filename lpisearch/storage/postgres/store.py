@@ -264,13 +264,7 @@ class PostgreSQLHealth(SQLHealth):
         ]
 
     def repair(self) -> dict[str, int]:
-        """Remove what belongs to no document, and build all indexes of the tables anew.
-
-        Returns
-        -------
-        dict
-            Nothing is known to be gone for good: an index of PostgreSQL does not tell.
-        """
+        """Remove what belongs to no document, and build all indexes of the tables anew."""
         for table in METADATA.tables:
             self.connection.execute(text(f"REINDEX TABLE {table}"))
         self._delete_orphans()

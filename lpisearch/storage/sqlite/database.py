@@ -119,14 +119,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Transaction]:
-        """Give a connection whose changes are kept together when the block ends, or not at all.
-
-        Parameters
-        ----------
-        durable
-            Whether the changes, and all before them, are on disk when the block has ended: a
-            power cut then takes none of them back.
-        """
+        """Give a connection whose changes are kept together when the block ends, or not at all."""
         with translate_errors(self.path):
             self._synchronise("FULL" if durable else SYNCHRONOUS)
             with self.engine.begin() as connection, renew_state_token(connection):
@@ -309,12 +302,7 @@ def is_library(head: bytes) -> bool:
 
 
 def refuse_other_files(path: Path) -> None:
-    """Refuse what is no library; what is not there may become one.
-
-    Raises
-    ------
-    NotALibrary, LibraryDamaged
-    """
+    """Refuse what is no library; what is not there may become one."""
     if path.is_dir():
         raise NotALibrary(path, "it is a folder")
     try:
@@ -334,12 +322,7 @@ def refuse_other_files(path: Path) -> None:
 
 
 def refuse_hard_links(path: Path) -> None:
-    """Refuse to write a file of several names: SQLite would keep a log of changes for each.
-
-    Raises
-    ------
-    SeveralNames
-    """
+    """Refuse to write a file of several names: SQLite would keep a log of changes for each."""
     with suppress(OSError):
         names = path.stat().st_nlink
         if names > 1:

@@ -38,15 +38,7 @@ _LOCKED_BYTE = 1 << 62
 
 @contextmanager
 def writer_lock(library: Path, purpose: str, wait_seconds: float) -> Iterator[None]:
-    """Hold the right to write to a library.
-
-    Raises
-    ------
-    LibraryLocked
-        Another process still holds it after `wait_seconds`; the message names it.
-    LibraryUnwritable
-        The folder cannot hold the lock file.
-    """
+    """Hold the right to write to a library."""
     deadline = time.monotonic() + wait_seconds
     path = real_path(library)
     with _stated(library):

@@ -47,10 +47,6 @@ def open_library(path: Path, *, writable: bool = False) -> Database:
     """Open an existing library, first bringing it to the schema of this program.
 
     A copy of an older library is kept beside it, as `NAME.before-REVISION`.
-
-    Raises
-    ------
-    LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
     """
     found = _revision_at(path)
     if found is None:  # cut off, or killed at the first moment: an ingest begins anew
@@ -85,17 +81,7 @@ def _make(path: Path) -> None:
 
 
 def upgrade(path: Path, target: str = HEAD) -> Path | None:
-    """Bring an existing library, or an empty file, to a revision in one transaction.
-
-    Returns
-    -------
-    pathlib.Path or None
-        The copy of the library as it was, or None if it was empty or already there.
-
-    Raises
-    ------
-    LibraryNotFound, NotALibrary, LibraryTooNew, LibraryUnwritable
-    """
+    """Bring an existing library, or an empty file, to a revision in one transaction."""
     # Looked at before it is opened for writing: another program's file must stay as it is.
     if _revision_at(path) == target:
         return None
@@ -182,15 +168,7 @@ def schema_digest(connection: Connection) -> str:
 
 
 def back_up(library: Path, target: Path) -> Path:
-    """Write a consistent copy by SQLite's online backup; it appears whole or not at all.
-
-    Raises
-    ------
-    LibraryUnwritable
-        The target's folder cannot be written.
-    LibraryDamaged
-        The library cannot be read to its end.
-    """
+    """Write a consistent copy by SQLite's online backup; it appears whole or not at all."""
     try:
         with partial_beside(target, mode_of(library)) as partial:
             _copy(library, target, partial.path)

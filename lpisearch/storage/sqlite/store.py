@@ -170,13 +170,7 @@ class SQLiteHealth(SQLHealth):
             yield from self._cells()
 
     def repair(self) -> dict[str, int]:
-        """Remove what belongs to no document, and build all indexes of the database anew.
-
-        Returns
-        -------
-        dict
-            How many documents and labels are gone, of which no more than their names are left.
-        """
+        """Remove what belongs to no document, and build all indexes of the database anew."""
         lost = {noun: self._missing(noun) for noun in _LISTED_IN}
         # The trigger would tell FTS5 to delete rows that it may not have.
         self.connection.execute(text("DROP TRIGGER IF EXISTS document_tokens_deleted"))
