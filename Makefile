@@ -23,7 +23,8 @@ demo: $(VENV)/.installed   ## install the program and walk through it on the sam
 TEST   := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: $(VENV)/.installed-dev   ## run the test suite
 	$(TEST) -m "browser and not slow" tests/browser
-	$(TEST) -n auto -m "not slow and not browser and not postgres and not cluster"
+	$(TEST) -n auto -m "not slow and not browser and not postgres and not cluster" \
+	    --ignore tests/test_house.py
 
 test-slow: $(VENV)/.installed-dev   ## run the exhaustive tests too
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow --timeout 1800
@@ -58,11 +59,12 @@ torture: $(VENV)/.installed-dev   ## faults of every kind, in numbers (TRIES=100
 coverage: $(VENV)/.installed-dev   ## run the tests and write the share of lines that they reach into CONTRIBUTING.md
 	$(BIN)/python docs/coverage.py
 
-check: $(VENV)/.installed-dev   ## lint, types, import layers, docs in step
+check: $(VENV)/.installed-dev   ## lint, types, import layers, layout, docs in step
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/test_house.py
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python docs/coverage.py --check
 

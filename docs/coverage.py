@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "CONTRIBUTING.md"
 FIGURE = re.compile(r"(<!-- coverage: .*? -->\n).*?(\n<!-- end of coverage -->)", re.DOTALL)
-QUICK = ("terms", "reports")
+QUICK = ("text", "graphs")
 LEAST = 95
 # Where no file may grow, the trace cannot be written either.
 CANNOT_TRACE = "tests/functional/test_disk.py::test_a_file_that_may_not_grow"

@@ -60,7 +60,7 @@ class VocabularyLimits:
         if not 0 < self.max_df <= 1:
             raise BadOption("max_df", f"must be above 0 and at most 1, not {self.max_df}")
         if self.max_terms is not None and self.max_terms < 1:
-            raise BadOption("max_terms", f"{self.max_terms} leaves no terms")
+            raise BadOption("max_terms", f"must be at least 1, not {self.max_terms}")
 
     def smallest_df(self, n_documents: int) -> int:
         """Return the least number of documents for a library of that size."""
