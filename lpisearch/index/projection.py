@@ -302,8 +302,8 @@ def check_graph(options: GraphChoice, methods: Sequence[str]) -> None:
     for field, is_asked in asked.items():
         if is_asked and not any(name in CATALOGUE and CATALOGUE[name].has_graph
                                 for name in methods):  # fmt: skip
-            none = f"{methods[0]} has" if len(methods) == 1 else "none of the methods has"
-            raise BadOption(field, f"{none} {'no graph' if len(methods) == 1 else 'a graph'}")
+            none = f"{methods[0]} does not use" if len(methods) == 1 else "none of the methods uses"
+            raise BadOption(field, f"{none} a graph")
 
 
 def _check_what_is_known(options: IndexSpec) -> None:

@@ -34,7 +34,7 @@ def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
     assert found["decided"] == records[0]["labels"]
     assert found["input"] == records[0]["text"]
     assert found["labels"][0]["label"] == records[0]["labels"][0]
-    assert sum(each["probability"] for each in found["labels"]) == pytest.approx(1, abs=1e-5)
+    assert sum(each["share"] for each in found["labels"]) == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.usefixtures("indexed")
@@ -160,7 +160,7 @@ def test_topics_as_json(cli: Cli) -> None:
     first = found["topics"][0]
     assert set(first) == {"number", "size", "terms", "documents", "labels"}
     assert set(first["documents"][0]) == {"id", "title", "cosine"}
-    assert first["labels"][0]["probability"] == 1
+    assert first["labels"][0]["share"] == 1
     assert _value(cli("topics", "--json"))["chosen"]
 
 

@@ -70,7 +70,7 @@ def test_what_is_said_without_json(cli: Cli) -> None:
     assert "MB of memory" in done.stderr
     lines = dict(line.split("\t") for line in done.stdout.splitlines())
     assert (lines["method"], lines["documents"], lines["terms"]) == ("rlpi", "40", "58")
-    assert lines["graph"].endswith("0 documents without a neighbour")
+    assert lines["graph"].endswith("0 isolated documents")
     assert "projecting" in lines["time"]
     assert cli("index", "--name", "plain", "--method", "lsi").stdout.count("none") >= 2
     listed = cli("status").stdout

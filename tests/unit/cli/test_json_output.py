@@ -122,6 +122,6 @@ def test_an_error_prints_nothing_on_stdout(cli: Cli, library: Path, words: tuple
     """Without a library, every verb states so on stderr, prints no JSON and makes no library."""
     done = cli(*words, "--json")
     assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.startswith("Error: No library found")
+    assert done.stderr.startswith("Error: No ")
     assert "Next: " in done.stderr
     assert not library.exists()

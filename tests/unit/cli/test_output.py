@@ -133,7 +133,7 @@ def test_status_and_doctor(cli: Cli, folder: Callable[..., Path]) -> None:
     cli("ingest", folder({"sea/a.txt": "A letter about ships."}))
     assert "documents\t1" in _lines(cli("status"))
     assert "sea\t1" in _lines(cli("status"))
-    assert "ok\tdatabase file\tsound" in _lines(cli("doctor"))
+    assert "ok\tdatabase file\tintact" in _lines(cli("doctor"))
 
 
 def test_a_document(cli: Cli, folder: Callable[..., Path]) -> None:
@@ -156,7 +156,7 @@ def test_other_commands_say_what_they_did(cli: Cli, folder: Callable[..., Path])
     cli("ingest", root)
     assert _lines(cli("docs", "delete", "a.txt")) == ["Documents removed: 1."]
     assert _lines(cli("db", "check")) == ["The tables match the expected schema."]
-    assert _lines(cli("db", "retokenise")) == ["1 documents."]
+    assert _lines(cli("db", "retokenise")) == ["Documents split into words again: 1."]
     assert _lines(cli("db", "backup", root / "copy.db")) == [f"Copied to {root / 'copy.db'}."]
     assert "is at schema" in _lines(cli("db", "upgrade"))[0]
 

@@ -77,7 +77,7 @@ def test_deleted_documents_leave_it_behind_but_sound(
     """A deletion is no damage, and no reason to rebuild: the next ingest brings it in step."""
     lpisearch.open(library).delete("sea/0", "sky/2")
     assert (state()["state"], state()["rebuild"], state()["documents"]) == ("behind", "", 40)
-    assert (finding().ok, finding().detail) == (True, "behind")
+    assert (finding().ok, finding().detail) == (True, "out of date")
     assert "ingest" in finding().next_step
     put([{"id": "new", "text": "boat"}], name="new")
     assert (state()["state"], state()["documents"]) == ("ready", 39)

@@ -204,7 +204,7 @@ def test_python_options_are_checked(indexed: Library) -> None:
         indexed.evaluate("speed")
     with pytest.raises(BadOption, match="needs CategoriesOptions"):
         indexed.evaluate("classify", wanted=SimilarityOptions())
-    with pytest.raises(BadOption, match="takes RetrievalOptions"):
+    with pytest.raises(BadOption, match="needs RetrievalOptions"):
         indexed.evaluate("retrieval")
     with pytest.raises(BadOption, match="“all” cannot be swept"):
         indexed.evaluate("all", over=("dims", [2]))
