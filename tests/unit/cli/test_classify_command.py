@@ -58,7 +58,7 @@ def test_files_and_standard_input(
     root = folder({"a.txt": records[0]["text"], "b.txt": "zyzzyva", "c.txt": ""})
     done = cli("classify", root / "a.txt", root / "b.txt", root / "c.txt", "-", text="!?")
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert lines[0] == ["input", "label", "probability", "or", "note"]
+    assert lines[0] == ["input", "label", "probability", "other labels", "note"]
     assert lines[1][:2] == ["-", ""]
     assert lines[2][:2] == [str(root / "a.txt"), records[0]["labels"][0]]
     assert lines[3][1:] == ["", "", "", "none of its words is in the index"]

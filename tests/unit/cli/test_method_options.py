@@ -60,7 +60,7 @@ def test_edges_are_weighed_as_asked(cli: Cli, library: Path) -> None:
         (("--set", "tolerance=1", "--set", "tolerance=2"), "tolerance is set twice"),
         (("--set", "n_neighbors=2"), "n_neighbors has its own option, --neighbours"),
         (("--edge-weights", "hat"), "unknown edge weights “hat” (did you mean heat?)"),
-        (("--method", "lsi", "--edge-weights", "heat"), "lsi has no graph"),
+        (("--method", "lsi", "--edge-weights", "heat"), "lsi does not use a graph"),
     ],
 )
 def test_what_cannot_work_is_said(
