@@ -1,22 +1,20 @@
-"""Open, create, lock, back up: by address.
+"""Open, create, lock and back up a library, in a file (SQLite) or on a server (PostgreSQL).
 
-A store holds one library: documents with labels and tokens, the files they came from, the
-register of its indexes, and settings. What may be asked of it is in `storage/sql/`: `Store`,
-`ReadTransaction` and `Transaction`, which `storage/sqlite/` and `storage/postgresql/` complete;
-`tests/contracts/stores/` holds both to this:
+A store holds one library: documents with labels and tokens, the files they came from, the register
+of its indexes, and settings. Both backends keep these rules (`tests/contracts/stores/`):
 
-* **A snapshot sees one unchanging state**, that of its first question, whatever is written
-  meanwhile. Reading never waits for a writer.
-* **A transaction is kept together or not at all.** It sees what it has written itself.
-* **Keys** are numbers of documents, ascending in the order in which they first came. A document
+* **A read transaction sees one unchanging state**, that of its first query, whatever is written
+  meanwhile. Readers never wait for writers.
+* **A write transaction commits as a whole or not at all**, and sees its own writes.
+* **Keys** are numbers of documents, ascending in the order in which they were added. A document
   keeps its key when it changes.
-* **Strings** hold neither NUL nor halves of surrogate pairs: readers remove them, and a store
-  refuses them with a ValueError. Sizes, times and keys go up to 63 bits.
-* **Threads**: a store opened to read may be shared by threads, each with snapshots of its own;
-  one opened to write, every snapshot and every transaction belong to one thread.
-* **Errors** are those of `lpisearch.errors`; no type of a database crosses.
+* **Strings** contain neither NUL nor lone surrogates: readers remove them, and a store refuses them
+  with a ValueError. Sizes, times and keys have up to 63 bits.
+* **Threads** may share a store opened for reading, each with its own transactions; a store opened
+  for writing, and every transaction, belongs to one thread.
+* **Errors** are those of `lpisearch.errors`; no exception of a database driver escapes.
 
-Each function imports its store when it is called.
+Each function imports its backend when it is called.
 """
 
 from __future__ import annotations
@@ -37,109 +35,117 @@ if TYPE_CHECKING:
 
 
 OWN_HEAD_BYTES = 4096
-"""How much of a file `is_own_content` wants to see."""
+"""Number of leading bytes that `is_own_content` needs."""
 
 
 def is_own_content(head: bytes) -> bool:
-    """Tell from the beginning of a file whether a store wrote it: a library, a copy, a lock."""
+    """Tell from the first bytes of a file whether it is a library, a copy of one, or a lock."""
     from lpisearch.storage.sqlite.database import is_library
     from lpisearch.storage.sqlite.lock import is_signature
 
     return is_library(head) or is_signature(head)
 
 
-def open_store(place: Location, *, writable: bool = False) -> Store:
-    """Open an existing library, first bringing it to the schema of this program.
+def open_store(location: Location, *, writable: bool = False) -> Store:
+    """Open an existing library, upgrading an older schema first.
 
-    A copy of an older library in a file is kept beside it, as `NAME.before-REVISION`.
+    An older library in a file is first copied to `NAME.before-REVISION`.
     """
-    if isinstance(place, Address):
-        _check(place)
+    if isinstance(location, Address):
+        _check(location)
+        from lpisearch.storage.postgres import schema as server_schema
         from lpisearch.storage.postgres.store import PostgreSQLStore
 
-        return PostgreSQLStore.open(place, writable=writable)
+        return PostgreSQLStore(server_schema.open_library(location, writable=writable))
+    from lpisearch.storage.sqlite import schema
     from lpisearch.storage.sqlite.store import SQLiteStore
 
-    return SQLiteStore.open(place, writable=writable)
+    return SQLiteStore(schema.open_library(location, writable=writable))
 
 
-def create_store(place: Location) -> Store:
-    """Open a library for writing; make it first if there is none."""
-    if isinstance(place, Address):
-        _check(place)
+def create_store(location: Location) -> Store:
+    """Open a library for writing; create it first if it does not exist."""
+    if isinstance(location, Address):
+        _check(location)
+        from lpisearch.storage.postgres import schema as server_schema
         from lpisearch.storage.postgres.store import PostgreSQLStore
 
-        return PostgreSQLStore.create(place)
+        return PostgreSQLStore(server_schema.create_library(location))
+    from lpisearch.storage.sqlite import schema
     from lpisearch.storage.sqlite.store import SQLiteStore
 
-    return SQLiteStore.create(place)
+    return SQLiteStore(schema.create_library(location))
 
 
 def writer_lock(
-    place: Location, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
+    location: Location, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
 ) -> AbstractContextManager[None]:
-    """Hold the right to write to a library, which need not be there yet."""
-    if isinstance(place, Address):
-        _check(place)
+    """Hold the exclusive right to write to a library, which may not exist yet.
+
+    `purpose` is shown to other processes that wait; LibraryLocked names the holder. On a server,
+    processes that "ingest" different `folders` do not exclude each other.
+    """
+    if isinstance(location, Address):
+        _check(location)
         from lpisearch.storage.postgres import lock as server_lock
 
-        return server_lock.writer_lock(place, purpose, wait_seconds, folders)
+        return server_lock.writer_lock(location, purpose, wait_seconds, folders)
     from lpisearch.storage.sqlite import lock
 
-    return lock.writer_lock(place, purpose, wait_seconds)
+    return lock.writer_lock(location, purpose, wait_seconds)
 
 
-def writer_of(place: Location) -> str:
-    """Return who holds the right to write to a library; "" if nobody does."""
-    if isinstance(place, Address):
-        _check(place)
+def writer_of(location: Location) -> str:
+    """Return a description of the process that holds the writer lock; "" if none does."""
+    if isinstance(location, Address):
+        _check(location)
         from lpisearch.storage.postgres import lock as server_lock
 
-        return server_lock.writer_of(place)
+        return server_lock.writer_of(location)
     from lpisearch.storage.sqlite import lock
 
-    return lock.writer_of(place)
+    return lock.writer_of(location)
 
 
-def index_lock(place: Location, wait_seconds: float) -> AbstractContextManager[None]:
-    """Hold the right to put an index in use, for one who has the right to write already."""
-    if isinstance(place, Address):
+def index_lock(location: Location, wait_seconds: float) -> AbstractContextManager[None]:
+    """Hold the right to publish an index; the caller already holds the writer lock."""
+    if isinstance(location, Address):
         from lpisearch.storage.postgres import lock
 
-        return lock.index_lock(place, wait_seconds)
+        return lock.index_lock(location, wait_seconds)
     return nullcontext()
 
 
-def exists(place: Location) -> bool:
+def exists(location: Location) -> bool:
     """Tell whether there is a library."""
-    if isinstance(place, Address):
-        _check(place)
+    if isinstance(location, Address):
+        _check(location)
         from lpisearch.storage.postgres import schema
 
-        return schema.exists(place)
-    return place.exists()
+        return schema.exists(location)
+    return location.exists()
 
 
-def back_up(place: Location, target: Path) -> Path:
-    """Write a consistent copy of a library in use, into a file; it appears whole or not at all."""
-    if isinstance(place, Address):
-        _check(place)
-        from lpisearch.storage.postgres import schema as server_backup
+def back_up(location: Location, target: Path) -> Path:
+    """Write a consistent copy of a library in use into a file, atomically."""
+    if isinstance(location, Address):
+        _check(location)
+        from lpisearch.storage.postgres import schema as server_schema
 
-        return server_backup.back_up(place, target)
+        return server_schema.back_up(location, target)
     from lpisearch.storage.sqlite import schema
 
-    return schema.back_up(place, target)
+    return schema.back_up(location, target)
 
 
-def upgrade_store(place: Location) -> Path | None:
-    """Bring an older library to the schema of this program, in one transaction."""
-    if isinstance(place, Address):
-        open_store(place).close()
+def upgrade_store(location: Location) -> Path | None:
+    """Upgrade an older library in one transaction; return the copy of a file made before."""
+    if isinstance(location, Address):
+        open_store(location).close()
         return None
     from lpisearch.storage.sqlite import schema
 
-    return schema.upgrade(place)
+    return schema.upgrade(location)
 
 
 def schema_revision() -> str:
@@ -149,22 +155,22 @@ def schema_revision() -> str:
     return tables.HEAD
 
 
-def schema_differences(place: Location) -> list[str]:
-    """Return how the tables of a library differ from what this program expects."""
-    if isinstance(place, Address):
-        _check(place)
+def schema_differences(location: Location) -> list[str]:
+    """Return how the tables of a library differ from the expected schema."""
+    if isinstance(location, Address):
+        _check(location)
         from lpisearch.storage.postgres import schema as server_schema
 
-        return server_schema.differences(place)
+        return server_schema.differences(location)
     from lpisearch.storage.sqlite import schema
 
-    return schema.differences(place)
+    return schema.differences(location)
 
 
-def _check(place: Address) -> None:
-    """Refuse an address that is none of PostgreSQL, and any where psycopg is missing."""
-    if not place.is_understood:
-        raise AddressRefused(place)
+def _check(address: Address) -> None:
+    """Refuse an address that is not PostgreSQL's, and any address if psycopg is missing."""
+    if not address.is_understood:
+        raise AddressRefused(address)
     try:
         import psycopg  # noqa: F401
     except ImportError:

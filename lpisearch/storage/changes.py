@@ -39,21 +39,21 @@ class SQLChanges(ABC):
 
     @abstractmethod
     def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[DocumentRow]:
-        """Return the documents that have any of the ids or (source, position) places.
+        """Return the documents with any of the ids or (source, position) pairs.
 
-        A record that is gone is found at the position that it had.
+        A record that is gone from its file is found at its former position.
         """
 
     @abstractmethod
     def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        """Insert rows with their checksums, of which there may be thousands."""
+        """Insert rows, perhaps thousands, with their checksums."""
 
     @abstractmethod
     def _index_tokens(self, tokens: Mapping[int, str]) -> None:
-        """Bring tokens, just written, into the lexical index."""
+        """Add newly written tokens to the lexical index."""
 
     def new_keys(self) -> Iterator[int]:
-        """Count up keys that no document has."""
+        """Count up unused keys."""
         largest = self.connection.execute(select(func.max(DOCUMENTS.c.id))).scalar()
         return count((largest or 0) + 1)
 
@@ -63,7 +63,7 @@ class SQLChanges(ABC):
         return list(self.connection.execute(statement).scalars())
 
     def insert(self, writes: Sequence[DocumentWrite], now: str) -> None:
-        """Insert documents with labels, tokens and their places in the lexical index."""
+        """Insert documents with their labels, sections and tokens."""
         if not writes:
             return
         refuse_unstorable(writes)
@@ -84,9 +84,9 @@ class SQLChanges(ABC):
         self._insert_tokens({write.row.key: write.tokens for write in writes})
 
     def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
-        """Put new content in the place of documents."""
-        # Deleting takes labels, tokens and the lexical index along; the keys are used again. What
-        # was said by hand holds for the new content too, what was predicted does not.
+        """Replace the content of documents; they keep their keys."""
+        # Deleting cascades to labels, tokens and the lexical index; the keys are used again. Manual
+        # labels apply to the new content too, predicted ones do not.
         keys = [write.row.key for write in writes]
         labels = SQLWritableLabels(self.connection)
         edits = labels.edits(keys)
@@ -95,7 +95,7 @@ class SQLChanges(ABC):
         labels.apply(edits)
 
     def move(self, writes: Sequence[DocumentWrite]) -> None:
-        """Note a new place of documents whose content is unchanged; tokens are not looked at."""
+        """Change the source and position of documents whose content is unchanged."""
         if not writes:
             return
         statement = (
@@ -125,7 +125,7 @@ class SQLChanges(ABC):
         self.connection.execute(statement, values)
 
     def mark_gone(self, keys: Iterable[int]) -> None:
-        """Note that the records of documents are gone from their files."""
+        """Mark the records of documents as gone from their files."""
         statement = update(DOCUMENTS).where(among(DOCUMENTS.c.id))
         gone = statement.values(
             position=-func.abs(DOCUMENTS.c.position),
@@ -139,12 +139,12 @@ class SQLChanges(ABC):
         self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
 
     def delete(self, keys: Iterable[int]) -> None:
-        """Remove documents; what belongs to them goes by cascade, or by a trigger."""
+        """Delete documents; their other rows follow by cascade or trigger."""
         ids = json.dumps(list(keys))
         self.connection.execute(delete(DOCUMENTS).where(among(DOCUMENTS.c.id)), {"ids": ids})
 
     def replace_tokens(self, tokens: Mapping[int, str]) -> None:
-        """Give documents new tokens, with the lexical index to match."""
+        """Replace the tokens of documents, in the lexical index too."""
         ids = json.dumps(list(tokens))
         self.connection.execute(delete(TOKENS).where(among(TOKENS.c.document_id)), {"ids": ids})
         self._insert_tokens(tokens)
@@ -157,13 +157,13 @@ class SQLChanges(ABC):
 
 
 def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
-    place, document = write.row, write.document
+    row, document = write.row, write.document
     return {
-        "id": place.key,
-        "external_id": place.id,
-        "source_id": place.source_id,
-        "position": place.position,
-        "content_hash": place.content_hash,
+        "id": row.key,
+        "external_id": row.id,
+        "source_id": row.source_id,
+        "position": row.position,
+        "content_hash": row.content_hash,
         "split": document.split,
         "date": document.date,
         "path": document.path or write.path,
@@ -175,23 +175,23 @@ def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
     }
 
 
-_GIVE = text(
+_ADD_LABEL = text(
     "INSERT INTO labels (document_id, name, position) "
     "SELECT :document_id, :name, coalesce(max(position) + 1, 0) FROM labels "
     "WHERE document_id = :document_id ON CONFLICT DO NOTHING"
 )
-_TAKE = text("DELETE FROM labels WHERE document_id = :document_id AND name = :name")
-_NOTE = text(
+_REMOVE_LABEL = text("DELETE FROM labels WHERE document_id = :document_id AND name = :name")
+_SAVE_EDIT = text(
     "INSERT INTO label_edits (document_id, name, added) VALUES (:document_id, :name, :added) "
     "ON CONFLICT (document_id, name) DO UPDATE SET added = excluded.added"
 )
-_SETTLE = text("DELETE FROM predicted_labels WHERE document_id = :document_id AND name = :name")
-
-_EDIT = (LABEL_EDITS.c.document_id, LABEL_EDITS.c.name, LABEL_EDITS.c.added)
+_REMOVE_PREDICTION = text(
+    "DELETE FROM predicted_labels WHERE document_id = :document_id AND name = :name"
+)
 
 
 class Edit(NamedTuple):
-    """That a document has a label, or has it not, whatever its source says."""
+    """A manual decision that a document has a label, or lacks it, whatever its source states."""
 
     document_id: int
     name: str
@@ -199,84 +199,80 @@ class Edit(NamedTuple):
 
 
 class SQLWritableLabels(SQLLabels):
-    """Labels, to be written."""
+    """Labels, writable."""
 
     def edit(
         self, keys: Iterable[int], add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> tuple[int, int]:
-        """Give documents labels and take others away; return how many came and went.
+        """Add and remove labels of documents; return how many were added and removed.
 
-        What is said here holds for new content of the documents too. A label that was predicted
-        is predicted no longer once it is given or taken away.
+        The edits survive new content of the documents, and replace predictions of the labels.
         """
         if any("\0" in name for name in (*add, *remove)):
             raise ValueError("a NUL in a label")
-        wanted = list(keys)
-        given = self._given(wanted)
+        documents = list(keys)
+        statement = select(LABELS.c.document_id, LABELS.c.name).where(among(LABELS.c.document_id))
+        rows = self.connection.execute(statement, {"ids": json.dumps(documents)})
+        labels = {(key, name) for key, name in rows}
         predicted = {
-            (key, said.label) for key, row in self.predicted(wanted).items() for said in row
+            (key, label.label) for key, row in self.predicted(documents).items() for label in row
         }
-        gone = [
+        added = [(key, name) for key in documents for name in add]
+        removed = [
             (key, name)
-            for key in wanted
+            for key in documents
             for name in remove
-            if (key, name) in given or (key, name) in predicted
+            if (key, name) in labels or (key, name) in predicted
         ]
-        edits = [Edit(key, name, added=True) for key in wanted for name in add]
-        edits += [Edit(key, name, added=False) for key, name in gone]
+        edits = [Edit(*pair, added=True) for pair in added]
+        edits += [Edit(*pair, added=False) for pair in removed]
         self.apply(edits)
-        came = sum((key, name) not in given for key in wanted for name in add)
-        return came, sum(pair in given for pair in gone)
+        return sum(pair not in labels for pair in added), sum(pair in labels for pair in removed)
 
     def edits(self, keys: Iterable[int]) -> list[Edit]:
-        """Return what was said by hand of the labels of documents."""
-        statement = select(*_EDIT).where(among(LABEL_EDITS.c.document_id))
-        ordered = statement.order_by(LABEL_EDITS.c.document_id, LABEL_EDITS.c.name)
+        """Return the manual edits of the labels of documents."""
+        table = LABEL_EDITS.c
+        statement = select(table.document_id, table.name, table.added)
+        ordered = statement.where(among(table.document_id)).order_by(table.document_id, table.name)
         rows = self.connection.execute(ordered, {"ids": json.dumps(list(keys))})
         return [Edit(*row) for row in rows]
 
     def apply(self, edits: Sequence[Edit]) -> None:
-        """Note edits and bring labels in step with them; a prediction of the label is settled."""
-        for added, statement in ((True, _GIVE), (False, _TAKE)):
+        """Save edits, change the labels, and remove predictions of the same labels."""
+        for added, statement in ((True, _ADD_LABEL), (False, _REMOVE_LABEL)):
             values = [edit._asdict() for edit in edits if edit.added is added]
             if values:
                 self.connection.execute(statement, values)
         if edits:
-            every = [edit._asdict() for edit in edits]
-            self.connection.execute(_NOTE, every)
-            self.connection.execute(_SETTLE, every)
+            values = [edit._asdict() for edit in edits]
+            self.connection.execute(_SAVE_EDIT, values)
+            self.connection.execute(_REMOVE_PREDICTION, values)
             keys = json.dumps(sorted({edit.document_id for edit in edits}))
             seal(self.connection, [LABELS, LABEL_EDITS], keys)
 
-    def predict(self, said: Mapping[int, Sequence[LabelShare]], classifier: str, now: str) -> None:
-        """Keep what a classifier says of documents, in place of what was said of them before.
-
-        It goes with the content that it was said of.
-        """
-        self.forget_predicted(said)
+    def predict(
+        self, predicted: Mapping[int, Sequence[LabelShare]], classifier: str, now: str
+    ) -> None:
+        """Replace the predicted labels of documents, until their content changes."""
+        self.forget_predicted(predicted)
         facts = {"classifier": classifier, "predicted_at": now}
         values = [
             with_checksum(
                 self.connection,
                 PREDICTED_LABELS,
-                {"document_id": key, "name": each.label, "confidence": each.share, **facts},
+                {"document_id": key, "name": label.label, "confidence": label.share, **facts},
             )
-            for key, labels in said.items()
-            for each in labels
+            for key, labels in predicted.items()
+            for label in labels
         ]
         if values:
             self.connection.execute(insert(PREDICTED_LABELS), values)
 
     def forget_predicted(self, keys: Iterable[int]) -> int:
-        """Remove what was predicted for documents; return for how many something was."""
+        """Remove the predicted labels of documents; return how many documents had any."""
         ids = {"ids": json.dumps(list(keys))}
         key = PREDICTED_LABELS.c.document_id
-        some = select(key).where(among(key)).distinct()
-        number = len(self.connection.execute(some, ids).all())
+        statement = select(key).where(among(key)).distinct()
+        number = len(self.connection.execute(statement, ids).all())
         self.connection.execute(delete(PREDICTED_LABELS).where(among(key)), ids)
         return number
-
-    def _given(self, keys: Sequence[int]) -> set[tuple[int, str]]:
-        statement = select(LABELS.c.document_id, LABELS.c.name).where(among(LABELS.c.document_id))
-        rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
-        return {(key, name) for key, name in rows}

@@ -1,9 +1,9 @@
-"""Expressions in both dialects; path globs.
+"""SQL expressions in both dialects, and path globs.
 
-Keys come as JSON in one parameter, any number of them. Nothing that a user typed becomes SQL.
+Any number of keys is passed as JSON in one parameter. User input never becomes SQL.
 
-`*` stands for anything, a slash too, `?` for one character, `[a-z]` for one of some and `[^a-z]` or
-`[!a-z]` for one of the others. A folder stands for all that is below it.
+In a glob `*` matches anything, slashes included, `?` one character, `[a-z]` one of several and
+`[^a-z]` or `[!a-z]` one of the others. A folder matches everything below it.
 """
 
 from __future__ import annotations
@@ -12,34 +12,41 @@ import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sqlalchemy import Boolean, Float, LargeBinary, String, bindparam, literal, literal_column
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Table
     from sqlalchemy.sql.compiler import SQLCompiler
 
 
+# SQL functions that this program adds to SQLite: whether a pattern matches a path (SQLite's own
+# GLOB needs exponential time on some patterns), and the checksum of cells, as bytes.
 PATH_FUNCTION = "lies_at"
-"""In SQLite: whether a pattern means a path. Its own GLOB takes for ever on some patterns."""
 CHECKSUM_FUNCTION = "row_checksum"
-"""In SQLite: the checksum of the cells that it is given, as bytes."""
 POSTGRESQL = "postgresql"
 _CHECKSUM_BYTES = 8
 
+Item = TypeVar("Item")
+
+
+def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """Split a sequence into parts of at most some size."""
+    return (items[start : start + size] for start in range(0, len(items), size))
+
 
 def speaks_postgresql(connection: Connection) -> bool:
-    """Tell which of the two a connection is to."""
+    """Tell whether a connection is to PostgreSQL."""
     return connection.dialect.name == POSTGRESQL
 
 
 def insert_into(connection: Connection, table: Table) -> Any:
-    """Return an insert that may say what is done where a row is there already."""
+    """Return an insert that can resolve conflicts with existing rows."""
     if speaks_postgresql(connection):
         from sqlalchemy.dialects import postgresql
 
@@ -50,7 +57,7 @@ def insert_into(connection: Connection, table: Table) -> Any:
 
 
 class ListedIn(FunctionElement[bool]):
-    """Whether a column is one of the keys in the parameter `ids`, a list as JSON."""
+    """Whether a column is one of the keys in the parameter `ids`, a JSON list."""
 
     type = Boolean()
     inherit_cache = True
@@ -59,20 +66,20 @@ class ListedIn(FunctionElement[bool]):
         super().__init__(column, bindparam("ids", type_=String()))
 
     def self_group(self, against: Any = None) -> Self:
-        """Stay as it is: as `… = 1`, which SQLAlchemy makes of it, SQLite uses no index."""
+        """Keep the expression: SQLAlchemy would make it `… = 1`, for which SQLite uses no index."""
         del against
         return self
 
 
 class Names(FunctionElement[str]):
-    """The values of a column as a list in JSON."""
+    """The values of a column as a JSON list."""
 
     type = String()
     inherit_cache = True
 
 
 class RowChecksum(FunctionElement[bytes]):
-    """The checksum of a row, from the name of its table and its cells."""
+    """The checksum of a row: of its table's name and its cells."""
 
     type = LargeBinary()
     inherit_cache = True
@@ -82,19 +89,19 @@ class RowChecksum(FunctionElement[bytes]):
 
 
 class LiesAt(FunctionElement[bool]):
-    """Whether a pattern means a path: as it is, as a folder, as a glob."""
+    """Whether a pattern matches a path: literally, as a folder, or as a glob."""
 
     type = Boolean()
     inherit_cache = True
 
     def __init__(self, pattern: str, path: ColumnElement[str]) -> None:
-        meant = glob_of(pattern)
-        written = (pattern, meant.folder, f"{meant.folder}/", meant.posix())
-        super().__init__(path, literal(meant.least), *(literal(each, String()) for each in written))
+        glob = glob_of(pattern)
+        texts = (pattern, glob.folder, f"{glob.folder}/", glob.posix())
+        super().__init__(path, literal(glob.least), *(literal(text, String()) for text in texts))
 
 
 class HasMetadata(FunctionElement[bool]):
-    """Whether a value of metadata, or a member of its list, reads as given, or is that number."""
+    """Whether a metadata value, or a member of its list, equals a text or number."""
 
     type = Boolean()
     inherit_cache = True
@@ -102,44 +109,44 @@ class HasMetadata(FunctionElement[bool]):
     def __init__(
         self, column: ColumnElement[Any], key: str, value: str, number: float | None
     ) -> None:
-        texts = (literal(each, String()) for each in (key, value, value.lower()))
+        texts = (literal(text, String()) for text in (key, value, value.lower()))
         super().__init__(column, *texts, literal(number, Float()))
 
 
-def _said(element: FunctionElement[Any], compiler: SQLCompiler, **words: Any) -> list[str]:
+def _compiled(element: FunctionElement[Any], compiler: SQLCompiler, **words: Any) -> list[str]:
     return [compiler.process(clause, **words) for clause in element.clauses]
 
 
 @compiles(ListedIn)
 def _listed_in(element: ListedIn, compiler: SQLCompiler, **words: Any) -> str:
-    column, keys = _said(element, compiler, **words)
+    column, keys = _compiled(element, compiler, **words)
     return f"{column} IN (SELECT value FROM json_each({keys}))"  # noqa: S608 (a parameter)
 
 
 @compiles(ListedIn, POSTGRESQL)
 def _listed_in_postgresql(element: ListedIn, compiler: SQLCompiler, **words: Any) -> str:
-    column, keys = _said(element, compiler, **words)
+    column, keys = _compiled(element, compiler, **words)
     listed = f"SELECT json_array_elements_text(CAST({keys} AS JSON))::BIGINT"
     return f"{column} = ANY (ARRAY({listed}))"  # an array: its index is used
 
 
 @compiles(Names)
 def _names(element: Names, compiler: SQLCompiler, **words: Any) -> str:
-    (column,) = _said(element, compiler, **words)
+    (column,) = _compiled(element, compiler, **words)
     return f"json_group_array({column})"
 
 
 @compiles(Names, POSTGRESQL)
 def _names_postgresql(element: Names, compiler: SQLCompiler, **words: Any) -> str:
-    (column,) = _said(element, compiler, **words)
+    (column,) = _compiled(element, compiler, **words)
     return f"coalesce(CAST(json_agg({column}) AS VARCHAR), '[]')"
 
 
 @compiles(RowChecksum)
 def _row_checksum(element: RowChecksum, compiler: SQLCompiler, **words: Any) -> str:
-    table, *cells = _said(element, compiler, **words)
-    # As bytes: what is no UTF-8 any more is a difference like any other. SQLite and Python write
-    # fractions in ways of their own, so these are left to Python.
+    table, *cells = _compiled(element, compiler, **words)
+    # As bytes, so that invalid UTF-8 is a difference like any other. SQLite and Python format
+    # floats differently, so Python formats them.
     kinds = [clause.type for clause in element.clauses][1:]
     shown = (
         cell if isinstance(kind, Float) else f"CAST({cell} AS BLOB)"
@@ -150,7 +157,7 @@ def _row_checksum(element: RowChecksum, compiler: SQLCompiler, **words: Any) -> 
 
 @compiles(RowChecksum, POSTGRESQL)
 def _row_checksum_postgresql(element: RowChecksum, compiler: SQLCompiler, **words: Any) -> str:
-    table, *cells = _said(element, compiler, **words)
+    table, *cells = _compiled(element, compiler, **words)
     kinds = [clause.type for clause in element.clauses][1:]
     shown = [
         f"convert_to({table}, 'UTF8')",
@@ -181,8 +188,8 @@ def _lies_at(element: LiesAt, compiler: SQLCompiler, **words: Any) -> str:
 
 @compiles(LiesAt, POSTGRESQL)
 def _lies_at_postgresql(element: LiesAt, compiler: SQLCompiler, **words: Any) -> str:
-    path, least, _pattern, folder, below, expression = _said(element, compiler, **words)
-    # An expression without groups or references to itself: PostgreSQL never goes back in one.
+    path, least, _pattern, folder, below, expression = _compiled(element, compiler, **words)
+    # An expression without groups or back references: PostgreSQL never backtracks in one.
     return (
         f"({path} = {folder} OR starts_with({path}, {below}) OR "
         f"CASE WHEN length({path}) >= {least} THEN {path} ~ {expression} ELSE FALSE END)"
@@ -191,7 +198,7 @@ def _lies_at_postgresql(element: LiesAt, compiler: SQLCompiler, **words: Any) ->
 
 @compiles(HasMetadata)
 def _has_metadata(element: HasMetadata, compiler: SQLCompiler, **words: Any) -> str:
-    column, key, value, word, number = _said(element, compiler, **words)
+    column, key, value, word, number = _compiled(element, compiler, **words)
 
     def reads(item: str) -> str:
         return (
@@ -209,11 +216,11 @@ def _has_metadata(element: HasMetadata, compiler: SQLCompiler, **words: Any) -> 
 
 @compiles(HasMetadata, POSTGRESQL)
 def _has_metadata_postgresql(element: HasMetadata, compiler: SQLCompiler, **words: Any) -> str:
-    column, key, value, word, number = _said(element, compiler, **words)
+    column, key, value, word, number = _compiled(element, compiler, **words)
 
     def reads(item: str) -> str:
         kind, text = f"json_typeof({item}.value)", f"({item}.value #>> '{{}}')"
-        # A number of JSON may be larger than any that PostgreSQL can count with.
+        # A JSON number may be larger than any that PostgreSQL can cast.
         return (
             f"CASE WHEN {kind} = 'boolean' THEN {text} = {word} "
             f"WHEN {kind} = 'null' THEN {word} = 'null' "
@@ -239,28 +246,28 @@ _NEVER = "(?!.*)x"
 
 @lru_cache(maxsize=64)
 def glob_of(pattern: str) -> Glob:
-    """Return a pattern, ready to be compared with many paths."""
+    """Return the compiled pattern."""
     return Glob(_slashes(pattern))
 
 
 @dataclass(eq=False)
 class Glob:
-    """Which paths a pattern means."""
+    """A path pattern."""
 
     pattern: str
 
     def __post_init__(self) -> None:
         self.folder = self.pattern.rstrip("/").removeprefix("./")
         self._parts = list(_parts_of(self.folder))
-        # What is too short to be meant needs no expression, which may be as long as the pattern.
+        # A path that is too short cannot match; it is not worth compiling a long pattern for.
         self.least = sum(part != "*" for part in self._parts)
         self._expression: re.Pattern[str] | None = None
 
-    def means(self, path: str) -> bool:
-        """Tell whether a path is one that the pattern means, or below one."""
+    def matches(self, path: str) -> bool:
+        """Tell whether the pattern matches a path or a folder above it."""
         path = _slashes(path)
         if path == self.folder or path.startswith(f"{self.folder}/"):
-            return True  # also where its name has the signs of a pattern
+            return True  # even if its name contains wildcard characters
         if len(path) < self.least:
             return False
         if self._expression is None:
@@ -268,7 +275,7 @@ class Glob:
         return self._expression.fullmatch(path) is not None
 
     def posix(self) -> str:
-        """Return the expression for PostgreSQL; nothing matches one for what is beyond any path."""
+        """Return the expression for PostgreSQL; one that never matches, if the pattern cannot."""
         if self.least > _LONGEST_PATH or _NOTHING in self._parts:
             return _NEVER
         return "^" + "".join(".*" if part == "*" else part for part in self._parts) + "(?:/.*)?$"
@@ -279,11 +286,11 @@ def _slashes(path: str) -> str:
 
 
 def _parts_of(pattern: str) -> Iterator[str]:
-    """Yield each part as an expression, stars as one "*"."""
+    """Yield the parts of a pattern as expressions, runs of stars as one "*"."""
     closed = pattern.rfind("]")
     at = 0
     while at < len(pattern):
-        # Behind the last bracket none is closed: to look for one each time would take for ever.
+        # After the last bracket, looking for a closing one each time would be quadratic.
         part = _PARTS.match(pattern, at) if at < closed else _STARS.match(pattern, at)
         if part is None:
             yield "." if pattern[at] == "?" else re.escape(pattern[at])
@@ -293,9 +300,9 @@ def _parts_of(pattern: str) -> Iterator[str]:
             at = part.end()
 
 
-def _one_of(signs: str, *, other: bool) -> str:
-    """Return the expression of one character of those in brackets, or of all others."""
-    ranges = re.findall(r"(.)-(.)|(.)", signs, re.DOTALL)
+def _one_of(characters: str, *, other: bool) -> str:
+    """Return the expression for one of the characters in brackets, or for all others."""
+    ranges = re.findall(r"(.)-(.)|(.)", characters, re.DOTALL)
     shown = "".join(
         f"{re.escape(first)}-{re.escape(last)}" if not single else re.escape(single)
         for first, last, single in ranges
@@ -307,9 +314,9 @@ def _one_of(signs: str, *, other: bool) -> str:
 
 
 def _expression(parts: list[str]) -> str:
-    """Join the parts; what stands between two stars is taken where it first occurs.
+    """Join the parts; what is between two stars is matched at its first occurrence.
 
-    To come back and take it later can never help, and would cost a power of the stars.
+    Backtracking to a later one can never help, and would be exponential in the number of stars.
     """
     pieces = [""]
     for part in parts:
@@ -321,4 +328,4 @@ def _expression(parts: list[str]) -> str:
     if not rest:
         return first + _BELOW
     *between, last = rest
-    return first + "".join(f"(?>.*?{each})" for each in between) + ".*" + last + _BELOW
+    return first + "".join(f"(?>.*?{piece})" for piece in between) + ".*" + last + _BELOW

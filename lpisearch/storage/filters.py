@@ -1,4 +1,4 @@
-"""Filters and phrases as SQL conditions; Prefix."""
+"""Filters as SQL conditions; the lexical index of a store."""
 
 from __future__ import annotations
 
@@ -30,48 +30,50 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 class Prefix(str):
-    """The beginning of a token, in place of a token: all that begin so are meant."""
+    """The beginning of a token, for all tokens that start with it."""
 
     __slots__ = ()
 
 
 class Demands(Protocol):
-    """What must and must not occur in a document."""
+    """Phrases that must and must not occur in a document."""
 
     @property
     def phrases(self) -> Sequence[Sequence[str]]:
-        """All of them must occur."""
+        """Each must occur."""
 
     @property
     def excluded(self) -> Sequence[Sequence[str]]:
-        """None of them may occur."""
+        """None may occur."""
 
 
-def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
-    """Return a filter as SQL conditions on documents.
+def conditions(where: Filter) -> list[ColumnElement[bool]]:
+    """Return a filter as SQL conditions on documents; raise BadOption for an invalid date.
 
-    Dates are compared as they are written, whatever their time zone. A document that is dated by
-    its year or month alone counts as of the first day.
+    Dates are compared as written, whatever their time zone. A document dated by its year or month
+    counts as of the first day.
     """
-    found: list[ColumnElement[bool]] = []
-    if wanted.labels or wanted.predicted:
-        given = (LABELS, wanted.labels), (PREDICTED_LABELS, wanted.predicted)
-        found.append(or_(*(_labelled(table, names) for table, names in given if names)))
-    if wanted.path:
-        found.append(_lies_at(wanted.path, wanted.here))
-    if wanted.split:
-        found.append(DOCUMENTS.c.split == wanted.split)
-    if wanted.media_type:
-        found.append(DOCUMENTS.c.media_type == wanted.media_type)
-    if wanted.since:
-        found.append(_beginning(DOCUMENTS.c.date) >= _beginning(_date("since", wanted.since)))
-    if wanted.until:
-        # "~" comes after all that a date may go on with.
-        found.append(_beginning(DOCUMENTS.c.date) <= _date("until", wanted.until) + "~")
-    if wanted.since or wanted.until:
-        found.append(DOCUMENTS.c.date != "")
-    found += [_has(key, value) for key, value in wanted.metadata]
-    return found
+    clauses: list[ColumnElement[bool]] = []
+    if where.labels or where.predicted:
+        labelled = (LABELS, where.labels), (PREDICTED_LABELS, where.predicted)
+        clauses.append(or_(*(_labelled(table, names) for table, names in labelled if names)))
+    if where.path:
+        clauses.append(_lies_at(where.path, where.here))
+    if where.split:
+        clauses.append(DOCUMENTS.c.split == where.split)
+    if where.media_type:
+        clauses.append(DOCUMENTS.c.media_type == where.media_type)
+    if where.since:
+        clauses.append(_full_date(DOCUMENTS.c.date) >= _full_date(_date("since", where.since)))
+    if where.until:
+        # "~" sorts after anything that may follow in a date.
+        clauses.append(_full_date(DOCUMENTS.c.date) <= _date("until", where.until) + "~")
+    if where.since or where.until:
+        clauses.append(DOCUMENTS.c.date != "")
+    for key, value in where.metadata:
+        number = float(value) if _NUMBER.fullmatch(value) else None
+        clauses.append(HasMetadata(DOCUMENTS.c.metadata, key, value, number))
+    return clauses
 
 
 def among(column: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -85,12 +87,12 @@ def _labelled(table: Table, names: Sequence[str]) -> ColumnElement[bool]:
 
 
 def _lies_at(path: str, here: str) -> ColumnElement[bool]:
-    """Return the condition that the id or the path is meant; the path as seen from a folder too."""
-    found = [LiesAt(path, DOCUMENTS.c.external_id), LiesAt(path, DOCUMENTS.c.path)]
+    """Return the condition that a pattern matches the id or path, also relative to a folder."""
+    clauses = [LiesAt(path, DOCUMENTS.c.external_id), LiesAt(path, DOCUMENTS.c.path)]
     if here:
-        seen = os.path.normpath(os.path.join(glob.escape(here), path))  # noqa: PTH118 (as typed)
-        found.append(LiesAt(seen, DOCUMENTS.c.path))
-    return or_(*found)
+        below = os.path.normpath(os.path.join(glob.escape(here), path))  # noqa: PTH118 (as typed)
+        clauses.append(LiesAt(below, DOCUMENTS.c.path))
+    return or_(*clauses)
 
 
 def _date(option: str, value: str) -> ColumnElement[str]:
@@ -99,64 +101,57 @@ def _date(option: str, value: str) -> ColumnElement[str]:
     return literal(value.replace(" ", "T"))
 
 
-def _beginning(date: ColumnElement[str] | Any) -> ColumnElement[str]:
-    """Return a date in full: the first day of a year or month."""
+def _full_date(date: ColumnElement[str] | Any) -> ColumnElement[str]:
+    """Return a date in full: of a year or month, its first day."""
     rest = func.substr("0000-01-01", func.length(date) + 1, type_=String)
     return func.replace(date, " ", "T", type_=String) + rest
 
 
-def _has(key: str, value: str) -> ColumnElement[bool]:
-    """Return the condition that a metadata value, or a member of its list, reads as given."""
-    number = float(value) if _NUMBER.fullmatch(value) else None
-    return HasMetadata(DOCUMENTS.c.metadata, key, value, number)
-
-
 @dataclass(frozen=True, slots=True)
 class SQLLexical(ABC):
-    """The store's own index over the tokens, which its room has, and filters.
+    """The database's own index over the tokens.
 
-    A phrase is found where its tokens stand one directly after the other among the tokens of a
-    document. A token may be a `Prefix`.
+    A phrase occurs where its tokens are adjacent in a document. A token may be a `Prefix`.
     """
 
     connection: Connection
 
     @abstractmethod
     def candidates(self, alternatives: Sequence[Sequence[str]]) -> set[int]:
-        """Return the documents that may have a phrase, each of whose tokens may be one of several.
+        """Return the documents that may contain a phrase whose tokens may each be one of several.
 
-        Where each is one, they stand one directly after the other; else in any order. A long
-        phrase may be looked for by its beginning alone.
+        Where each token is a single one, they are adjacent; else in any order. A long phrase may be
+        matched by its beginning only.
         """
 
     @abstractmethod
     def some_with(self, token: str, limit: int) -> list[int]:
-        """Return a few documents that have a token."""
+        """Return a few documents that contain a token."""
 
     @abstractmethod
     def bm25(
         self, tokens: Sequence[str], allowed: AbstractSet[int] | None = None
     ) -> list[tuple[int, float]]:
-        """Return (key, BM25) of each document that has any of the tokens, in the order of keys.
+        """Return (key, BM25) of each document that contains any of the tokens, in order of keys.
 
-        The higher the better. A token that is given twice counts twice. With `allowed`, only
-        these; the score of a document does not depend on it.
+        Higher is better. A token that is passed twice counts twice. `allowed` restricts the
+        documents and does not change their scores.
         """
 
     @abstractmethod
     def count_terms(self, least_documents: int) -> int:
-        """Return how many terms occur in at least so many documents of the whole library."""
+        """Return how many terms occur in at least some number of documents of the whole library."""
 
     @abstractmethod
     def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
-        """Return the terms from one word on and before another, with the documents of each."""
+        """Return the terms in any of the half-open ranges, with their document frequencies."""
 
     @abstractmethod
     def _keys_with_any(self, phrases: Sequence[Sequence[str]]) -> Iterable[int]:
-        """Return the documents that have any of the phrases."""
+        """Return the documents that contain any of the phrases."""
 
     def allowed(self, where: Filter, demands: Demands | None = None) -> set[int] | None:
-        """Return the keys that pass a filter and meet the demands; None if nothing is asked."""
+        """Return the keys that match a filter and meet the demands; None without restrictions."""
         phrases = [phrase for phrase in demands.phrases if phrase] if demands else []
         excluded = [phrase for phrase in demands.excluded if phrase] if demands else []
         if where == Filter() and not phrases and not excluded:
@@ -164,8 +159,8 @@ class SQLLexical(ABC):
         statement = select(DOCUMENTS.c.id).where(*conditions(where))
         allowed: set[int] | None = None
         for phrase in phrases:
-            found = set(self._keys_with_any([phrase]))
-            allowed = found if allowed is None else allowed & found
+            matching = set(self._keys_with_any([phrase]))
+            allowed = matching if allowed is None else allowed & matching
             if not allowed:
                 return set()
         if allowed is None:

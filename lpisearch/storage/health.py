@@ -1,4 +1,4 @@
-"""Damage in rows and its repair."""
+"""Find damaged rows and repair them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from sqlalchemy import delete, func, select, update
 
 from lpisearch.model.documents import UNFINISHED, DamagedDocument, DocumentRow, Finding
 from lpisearch.storage.corpus import SQLDocuments
-from lpisearch.storage.integrity import MEND, changed_rows, damaged, differs, seal
+from lpisearch.storage.dialects import chunks
+from lpisearch.storage.integrity import (
+    MEND,
+    SCHEMA,
+    changed_rows,
+    damaged,
+    differs,
+    seal,
+    unfinished,
+)
+from lpisearch.storage.metadata import SQLSettings, SQLSources
 from lpisearch.storage.tables import (
     DOCUMENTS,
     FAILURES,
@@ -28,7 +38,7 @@ from lpisearch.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import ColumnElement, Connection, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Table
 
 
 PARTS = {
@@ -46,14 +56,15 @@ _NOUNS = {
     PREDICTED_LABELS: "predicted labels",
     FAILURES: "failed files",
 }
+FULL_TEXT = "full-text index"
 _OF_DOCUMENTS = (DOCUMENTS, LABELS, SECTIONS)
 _SHOWN = 3  # names that fit in a line
 _AT_ONCE = 500
-UNREAD: dict[str, Any] = {"size": UNFINISHED, "mtime_ns": UNFINISHED}
+UNREAD: dict[str, Any] = {"size": UNFINISHED, "mtime_ns": UNFINISHED}  # so the file is read again
 
 
 class Origin(NamedTuple):
-    """What can still be read of a document, and of where it came from."""
+    """What can still be read about a document and its source."""
 
     id: str
     source_id: int
@@ -68,38 +79,69 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SQLHealth(ABC):
-    """Damage in rows; what is of a database itself is added by its room."""
+    """Checks and repairs; subclasses add those of the database itself."""
 
     connection: Connection
 
     @abstractmethod
-    def findings(self) -> list[Finding]:
-        """Look at everything."""
+    def repair(self) -> dict[str, int]:
+        """Remove orphans and rebuild all indexes; return how many rows are lost, by noun."""
 
     @abstractmethod
-    def repair(self) -> dict[str, int]:
-        """Remove what belongs to no document, and build the lexical index anew."""
+    def _integrity(self) -> Finding:
+        """Check the database itself."""
+
+    @abstractmethod
+    def _schema_digest(self) -> str:
+        """Return the digest of the schema as it is now."""
+
+    @abstractmethod
+    def _full_text(self) -> Finding:
+        """Compare the full-text index with the tokens."""
 
     @abstractmethod
     def _origin(self, key: int, *, is_named: bool) -> Origin:
-        """Return where a document came from; by its path, if its source is not to be believed."""
+        """Return where a document came from; by its path if its source is not reliable."""
+
+    def findings(self) -> list[Finding]:
+        """Check everything; damage to the database or its schema hides the rest."""
+        first = [self._integrity(), self._schema()]
+        failed = [finding for finding in first if not finding.ok]
+        if failed:
+            return failed[:1]
+        return [
+            *first,
+            *map(self._orphans, PARTS),
+            *self._cells(),
+            self._full_text(),
+            unfinished(SQLSources(self.connection).unfinished()),
+        ]
+
+    def _schema(self) -> Finding:
+        stored = (SQLSettings(self.connection).get(SCHEMA) or {}).get("digest")
+        if stored == self._schema_digest():
+            return Finding("tables", ok=True, detail="intact")
+        return damaged("its tables were altered", "tables")
 
     def damaged_documents(self) -> list[DamagedDocument]:
-        """Return the documents that are not as they were written, and where they came from."""
+        """Return the documents that differ from what was written, with their origins."""
         changed = {table: set(changed_rows(self.connection, table)) for table in _OF_DOCUMENTS}
         keys = set(SQLDocuments(self.connection).keys())
-        found = set().union(*changed.values()) & keys
-        found |= self._of_other_content(sorted(keys - found))
-        return [self._place(key, is_named=key not in changed[DOCUMENTS]) for key in sorted(found)]
+        damaged_keys = set().union(*changed.values()) & keys
+        damaged_keys |= self._of_other_content(sorted(keys - damaged_keys))
+        return [
+            self._damaged(key, is_named=key not in changed[DOCUMENTS])
+            for key in sorted(damaged_keys)
+        ]
 
     def untokenised(self) -> list[int]:
-        """Return the keys of documents that have no tokens, or not those that were written."""
+        """Return the keys of documents whose tokens are missing or damaged."""
         without = DOCUMENTS.c.id.not_in(select(TOKENS.c.document_id))
         missing = self.connection.execute(select(DOCUMENTS.c.id).where(without)).scalars()
         return sorted({*missing, *changed_rows(self.connection, TOKENS)})
 
     def repair_rows(self) -> list[str]:
-        """Let files be read again, and indexes be forgotten, whose rows are not as written."""
+        """Mark damaged sources as unread and delete other damaged rows; return the lost indexes."""
         for key in changed_rows(self.connection, SOURCES):
             self._repair_source(key)
         gone = changed_rows(self.connection, INDEXES)
@@ -109,19 +151,19 @@ class SQLHealth(ABC):
         return [str(name) for name in gone]
 
     def give_up(self, documents: Iterable[DamagedDocument]) -> None:
-        """Note that documents are not as written: what their files have now takes their place."""
-        for each in documents:
-            key, source = each.row.key, each.row.source_id
+        """Mark damaged documents as unknown, so that the next ingest replaces them."""
+        for document in documents:
+            key, source = document.row.key, document.row.source_id
             unknown = update(DOCUMENTS).where(DOCUMENTS.c.id == key).values(content_hash=b"")
             self.connection.execute(unknown)
             self.connection.execute(update(SOURCES).where(SOURCES.c.id == source).values(**UNREAD))
         seal(self.connection, [SOURCES])
 
     def _repair_source(self, key: int) -> None:
-        """Let a file be read again; its documents know its path."""
+        """Mark a file as unread; its documents know its path."""
         named = select(DOCUMENTS.c.path).where(DOCUMENTS.c.source_id == key).distinct().limit(2)
         paths = list(self.connection.execute(named).scalars())
-        if not paths:  # it may be a row of another table: a file of no document is found anew
+        if not paths:  # perhaps a row of another table; the next ingest finds the file again
             self.connection.execute(delete(SOURCES).where(SOURCES.c.id == key))
             return
         values = {"root": "", "format": "", "read_options": "", "read_at": ""} | UNREAD
@@ -130,14 +172,11 @@ class SQLHealth(ABC):
         self.connection.execute(update(SOURCES).where(SOURCES.c.id == key).values(**values))
 
     def _of_other_content(self, keys: list[int]) -> set[int]:
-        """Return the documents that lack a label or a section, whose rows are gone altogether."""
+        """Return the documents that lack a whole row of a label or section."""
         edited = set(self.connection.execute(select(LABEL_EDITS.c.document_id)).scalars())
-        wanted = [key for key in keys if key not in edited]
         documents = SQLDocuments(self.connection)
-        found: set[int] = set()
-        for start in range(0, len(wanted), _AT_ONCE):
-            found.update(documents.of_other_content(wanted[start : start + _AT_ONCE]))
-        return found
+        unedited = [key for key in keys if key not in edited]
+        return {key for some in chunks(unedited, _AT_ONCE) for key in documents.altered(some)}
 
     def _cells(self) -> Iterator[Finding]:
         yield from (self._rows(table) for table in _NOUNS)
@@ -151,33 +190,34 @@ class SQLHealth(ABC):
             return Finding(noun, ok=True, detail="intact")
         if table is SETTINGS:
             return damaged("its settings are damaged", noun)
-        return Finding(noun, ok=False, detail=_not_as_written(len(changed)), next_step=MEND)
+        return Finding(noun, ok=False, detail=_number_damaged(len(changed)), next_step=MEND)
 
     def _documents(self) -> Finding:
-        found = self.damaged_documents()
-        if not found:
+        documents = self.damaged_documents()
+        if not documents:
             return Finding("documents", ok=True, detail="intact")
-        names = ", ".join(each.row.id for each in found[:_SHOWN])
-        detail = f"{_not_as_written(len(found))}: {names}" + ", …" * (len(found) > _SHOWN)
+        names = ", ".join(document.row.id for document in documents[:_SHOWN])
+        detail = f"{_number_damaged(len(documents))}: {names}" + ", …" * (len(documents) > _SHOWN)
         return Finding("documents", ok=False, detail=detail, next_step=MEND)
 
-    def _place(self, key: int, *, is_named: bool) -> DamagedDocument:
+    def _damaged(self, key: int, *, is_named: bool) -> DamagedDocument:
         origin = self._origin(key, is_named=is_named)
-        place = DocumentRow(key, origin.id, origin.source_id, origin.position, origin.content_hash)
         return DamagedDocument(
-            place,
+            DocumentRow(key, origin.id, origin.source_id, origin.position, origin.content_hash),
             path=origin.path,
             root=origin.root,
             format=origin.format,
             split=origin.split,
             labels=origin.labels,
-            found=SQLDocuments(self.connection).found_hash(key),
+            found=SQLDocuments(self.connection).computed_hash(key),
             is_named=is_named,
         )
 
     def _orphans(self, table: Table) -> Finding:
         """Look for rows of a table that belong to no document."""
-        check, number = f"orphan {PARTS[table]}", self._count(orphaned(table))
+        check = f"orphan {PARTS[table]}"
+        orphans = select(func.count()).select_from(table).where(_is_orphan(table))
+        number = self.connection.execute(orphans).scalar_one()
         if not number:
             return Finding(check, ok=True, detail="none")
         return Finding(check, ok=False, detail=f"{number} without a document", next_step=MEND)
@@ -185,11 +225,6 @@ class SQLHealth(ABC):
     def _delete_orphans(self) -> None:
         for table in PARTS:
             self.connection.execute(delete(table).where(_is_orphan(table)))
-
-    def _count(self, rows: Select[Any]) -> int:
-        return self.connection.execute(
-            select(func.count()).select_from(rows.subquery())
-        ).scalar_one()
 
     def _untokenised(self) -> Finding:
         number = len(self.untokenised())
@@ -200,14 +235,16 @@ class SQLHealth(ABC):
         return Finding("tokens", ok=False, detail=detail, next_step=MEND)
 
 
-def orphaned(table: Table) -> Select[Any]:
-    """Return the rows of a table that belong to no document."""
-    return select(table.c.document_id).where(_is_orphan(table))
-
-
 def _is_orphan(table: Table) -> ColumnElement[bool]:
     return table.c.document_id.not_in(select(DOCUMENTS.c.id))
 
 
-def _not_as_written(number: int) -> str:
+def full_text_finding(*, in_sync: bool) -> Finding:
+    """Return the finding about the full-text index."""
+    if in_sync:
+        return Finding(FULL_TEXT, ok=True, detail="in sync with the documents")
+    return Finding(FULL_TEXT, ok=False, detail="out of sync with the documents", next_step=MEND)
+
+
+def _number_damaged(number: int) -> str:
     return "1 damaged" if number == 1 else f"{number:,} damaged"

@@ -1,9 +1,9 @@
 """Digests, row checksums, findings, storable strings.
 
-A database notices when its pages do not fit together, or when a column and its index differ, though
+A database notices when its pages do not fit together, or when a column and its index differ, but
 not which of them is right. So every row has a checksum of all its cells, written in the same
-statement: both are there or neither. SQLite computes it by a function of this program; PostgreSQL
-has none of those, so its checksums are of a digest that it knows itself.
+statement. SQLite computes it by a function of this program; PostgreSQL by SHA-256, which it has
+built in.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import Document, DocumentWrite
 
 
-SCHEMA = "schema"  # the setting that holds the digest of the schema
+SCHEMA = "schema"  # the setting with the digest of the schema
 _COLUMN = "checksum"
 _BYTES = 8
 
@@ -38,12 +38,12 @@ Cell = str | int | float | bytes | None
 
 
 def checksum(*cells: Cell) -> bytes:
-    """Return the checksum of a row in SQLite: of the name of its table, and of its cells."""
+    """Return the checksum of a row in SQLite: of its table's name and its cells."""
     return blake2b(b"\0".join(map(_bytes, cells)), digest_size=_BYTES).digest()
 
 
 def checksum_of(connection: Connection, *cells: Cell) -> bytes:
-    """Return the checksum of a row in the words of its database."""
+    """Return the checksum of a row as its database computes it."""
     if not speaks_postgresql(connection):
         return checksum(*cells)
     return sha256(b"\0".join(map(_portable, cells))).digest()[:_BYTES]
@@ -53,8 +53,8 @@ def with_checksum(
     connection: Connection, table: Table, values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return all values of a row with their checksum."""
-    *_, found = next(sealed(connection, table, [values]))
-    return {**values, _COLUMN: found}
+    *_, digest = next(sealed(connection, table, [values]))
+    return {**values, _COLUMN: digest}
 
 
 def columns_of(table: Table) -> list[str]:
@@ -65,7 +65,7 @@ def columns_of(table: Table) -> list[str]:
 def sealed(
     connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]
 ) -> Iterator[list[Cell]]:
-    """Yield rows as they are stored: cells with their checksum, for thousands of rows at once."""
+    """Yield rows as they are stored, checksum last; fast enough for thousands of rows."""
     covered = [(name, isinstance(table.c[name].type, JSON)) for name in _covered(table)]
     for row in rows:
         cells = [as_json(row[name]) if is_json else row[name] for name, is_json in covered]
@@ -79,13 +79,13 @@ def as_json(value: object) -> str:
 
 
 def changed_rows(connection: Connection, table: Table) -> list[Any]:
-    """Return the keys of the rows that are not as they were written."""
+    """Return the keys of the rows that do not match their checksums."""
     key = table.primary_key.columns[0]
     return list(connection.execute(select(key).where(differs(table))).scalars())
 
 
 def seal(connection: Connection, tables: Iterable[Table] = (), keys: str = "") -> None:
-    """Give rows the checksums of what they hold now."""
+    """Recompute the checksums of tables (default: all), or only of documents (keys as JSON)."""
     for table in tables or METADATA.tables.values():
         statement = update(table).values({_COLUMN: row_checksum(table)})
         if keys:
@@ -96,19 +96,19 @@ def seal(connection: Connection, tables: Iterable[Table] = (), keys: str = "") -
 
 
 def differs(table: Table) -> ColumnElement[bool]:
-    """Return the condition that a row is not as it was written."""
+    """Return the condition that a row does not match its checksum."""
     return table.c[_COLUMN].is_distinct_from(row_checksum(table))
 
 
 def part_differs(table: Table, whole: Table) -> ColumnElement[bool]:
-    """Return the condition that some row of a table, of one row of another, is not as written."""
+    """Return the condition that a document has a row in `table` that fails its checksum."""
     here = table.c.document_id == whole.c.id
     return exists(select(1).where(here, differs(table)).correlate(whole))
 
 
 def row_checksum(table: Table, **other: ColumnElement[Any]) -> ColumnElement[bytes]:
-    """Return the checksum of a row as an expression; `other` is to stand for some of its cells."""
-    # With the name of the table: a page of another one is a difference, too.
+    """Return the checksum of a row as an expression; `other` replaces some of its cells."""
+    # With the name of the table, so that a page of another table is a difference too.
     cells = (other.get(name, table.c[name]) for name in _covered(table))
     return RowChecksum(table.name, *cells)
 
@@ -128,7 +128,7 @@ def _bytes(cell: Cell) -> bytes:
 
 
 def _portable(cell: Cell) -> bytes:
-    """Return a cell as PostgreSQL sends it."""
+    """Return a cell in PostgreSQL's binary format."""
     return struct.pack(">d", cell) if isinstance(cell, float) else _bytes(cell)
 
 
@@ -136,7 +136,7 @@ _AT_ONCE = 10_000
 
 
 def content_hash(document: Document) -> bytes:
-    """Return a digest of all that is stored of a document."""
+    """Return a digest of everything stored about a document."""
     facts: list[Any] = [
         document.labels,
         document.split,
@@ -146,7 +146,7 @@ def content_hash(document: Document) -> bytes:
         document.metadata,
         len(document.title),
     ]
-    if document.sections:  # digests of documents without any are as they always were
+    if document.sections:  # documents without any keep the digests of earlier versions
         facts.append(document.sections)
     digest = blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
     digest.update(document.title.encode())
@@ -155,7 +155,7 @@ def content_hash(document: Document) -> bytes:
 
 
 def fingerprint(hashes: Mapping[int, bytes] | Iterable[tuple[int, bytes]]) -> str:
-    """Return a digest of documents by key and content: equal corpora have equal ones."""
+    """Return a digest of documents by key and content."""
     digest = blake2b(digest_size=16)
     remaining = iter(hashes.items() if isinstance(hashes, Mapping) else hashes)
     while some := list(islice(remaining, _AT_ONCE)):
@@ -170,7 +170,7 @@ _SHOWN = 3  # paths that fit in a line
 
 
 def damaged(detail: str, check: str = "database file") -> Finding:
-    """Return the finding for a database that cannot be read, or not be trusted."""
+    """Return the finding for a database that cannot be read or trusted."""
     return Finding(
         check,
         ok=False,
@@ -182,9 +182,9 @@ def damaged(detail: str, check: str = "database file") -> Finding:
 
 
 def unfinished(paths: Sequence[str]) -> Finding:
-    """Return the finding about files that were not read to their ends.
+    """Return the finding about files that were not read completely.
 
-    It is not damage: the documents read so far are whole, and the next ingest reads the rest.
+    It is not damage: the documents read so far are complete, and the next ingest reads the rest.
     """
     check = "unfinished files"
     if not paths:
@@ -199,11 +199,11 @@ def unfinished(paths: Sequence[str]) -> Finding:
 
 
 def refuse_unstorable(writes: Iterable[DocumentWrite]) -> None:
-    """Refuse documents with a NUL; half of a surrogate pair fails as it is encoded.
+    """Refuse documents with a NUL; a lone surrogate fails when it is encoded.
 
-    Readers remove both, so that no document of a user comes to this.
+    Readers remove both, so no document of a user triggers this.
     """
-    for place, path, document, tokens in writes:
-        strings = (place.id, path, document.title, document.text, tokens, *document.labels)
+    for row, path, document, tokens in writes:
+        strings = (row.id, path, document.title, document.text, tokens, *document.labels)
         if any("\0" in string for string in strings):
-            raise ValueError(f"a NUL in the document {place.id!r}")
+            raise ValueError(f"a NUL in the document {row.id!r}")

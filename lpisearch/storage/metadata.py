@@ -1,4 +1,4 @@
-"""Settings, index entries, source files, failures."""
+"""Settings, index entries, source files and failures."""
 
 from __future__ import annotations
 
@@ -28,11 +28,24 @@ from lpisearch.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection, RowMapping, Table
 
 
-IN_PROGRESS = "under way"  # the setting that says which file a run was waiting for
-TOKENISER = "tokeniser"  # the setting that says how the words of a library are cut
+IN_PROGRESS = "under way"  # the setting with the file that a run was reading
+TOKENISER = "tokeniser"  # the setting with the library's tokeniser
+
+
+def _upsert(
+    connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]], unchanged: str = ""
+) -> None:
+    """Insert rows with their checksums, replacing rows of the same key but one column of them."""
+    values = [with_checksum(connection, table, row) for row in rows]
+    if not values:
+        return
+    statement = insert_into(connection, table)
+    (key,) = (column.name for column in table.primary_key.columns)
+    changed = {name: statement.excluded[name] for name in values[0] if name not in {key, unchanged}}
+    connection.execute(statement.on_conflict_do_update(index_elements=[key], set_=changed), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,53 +58,35 @@ class SQLSettings:
         """Return a setting, or None if it was never stored."""
         value = cast_to(SETTINGS.c.value, Text)
         statement = select(value, SETTINGS.c.checksum).where(SETTINGS.c.name == name)
-        found = self.connection.execute(statement).first()
-        if found is None:
+        row = self.connection.execute(statement).first()
+        if row is None:
             return None
-        stored, stated = found
-        if checksum_of(self.connection, SETTINGS.name, name, stored) != stated:
+        stored, checksum = row
+        if checksum_of(self.connection, SETTINGS.name, name, stored) != checksum:
             raise DamagedCell(f"the setting “{name}” is damaged")
         return cast("dict[str, Any]", json.loads(stored))
 
     def set(self, name: str, value: Mapping[str, Any]) -> None:
-        """Store a setting, replacing what it was."""
-        values = with_checksum(self.connection, SETTINGS, {"name": name, "value": dict(value)})
-        statement = insert_into(self.connection, SETTINGS).values(values)
-        changed = {each: statement.excluded[each] for each in ("value", "checksum")}
-        self.connection.execute(
-            statement.on_conflict_do_update(index_elements=["name"], set_=changed)
-        )
+        """Store a setting, replacing an earlier value."""
+        _upsert(self.connection, SETTINGS, [{"name": name, "value": dict(value)}])
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One index of the library.
-
-    Attributes
-    ----------
-    name, method, parameters
-        What was asked for.
-    fingerprint
-        Of the documents that it covers.
-    folder
-        The name of its folder below the folder of all indexes.
-    created_at, state
-        When it was built, and "ready".
-    """
+    """One index of the library."""
 
     name: str
     method: str
     parameters: dict[str, Any]
-    fingerprint: str
-    folder: str
+    fingerprint: str  # of the documents that it was built from
+    folder: str  # its name below the folder of all indexes
     created_at: str
     state: str = "ready"
 
     @property
     def spec(self) -> IndexSpec:
-        """What was asked for."""
-        asked = {"name": self.name, "method": self.method}
-        return IndexSpec.from_dict(self.parameters | asked)
+        """Everything that defines the index."""
+        return IndexSpec.from_dict(self.parameters | {"name": self.name, "method": self.method})
 
 
 _AS_STORED = select(
@@ -114,22 +109,17 @@ class SQLIndexes:
         return [self._entry(dict(row)) for row in rows]
 
     def save(self, entry: IndexEntry) -> None:
-        """Put an index in use, instead of the one that had its name."""
-        values = with_checksum(self.connection, INDEXES, asdict(entry))
-        statement = insert_into(self.connection, INDEXES).values(values)
-        changed = {name: statement.excluded[name] for name in values if name != "name"}
-        self.connection.execute(
-            statement.on_conflict_do_update(index_elements=["name"], set_=changed)
-        )
+        """Register an index, replacing an earlier one of the same name."""
+        _upsert(self.connection, INDEXES, [asdict(entry)])
 
     def delete(self, names: Iterable[str]) -> None:
-        """Forget indexes."""
+        """Unregister indexes."""
         for name in names:
             self.connection.execute(delete(INDEXES).where(INDEXES.c.name == name))
 
     def _entry(self, row: dict[str, Any]) -> IndexEntry:
-        stated = row.pop("checksum")
-        if checksum_of(self.connection, INDEXES.name, *row.values()) != stated:
+        checksum = row.pop("checksum")
+        if checksum_of(self.connection, INDEXES.name, *row.values()) != checksum:
             raise DamagedCell(f"the record of the index “{row['name']}” is damaged")
         return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})
 
@@ -140,7 +130,7 @@ _COLUMNS = ("id", "path", "root", "format", "size", "mtime_ns", "read_options")
 
 @dataclass(frozen=True, slots=True)
 class SQLSources:
-    """Files of documents."""
+    """Source files of documents."""
 
     connection: Connection
 
@@ -179,39 +169,28 @@ class SQLSources:
         return (self.connection.execute(select(func.max(SOURCES.c.id))).scalar() or 0) + 1
 
     def elsewhere(self) -> set[int]:
-        """Return the keys of sources that another machine has read, whose files are not here."""
+        """Return the keys of sources that another machine has read: their files are not here."""
         return set()
 
-    def reserve(self, number: int) -> int:  # noqa: ARG002 (who writes to a file is alone)
-        """Return the first of so many keys that no other source will get."""
+    def reserve(self, number: int) -> int:  # noqa: ARG002 (a file has one writer)
+        """Reserve a number of keys for new sources; return the first."""
         return self.next_id()
 
     def save(self, sources: Sequence[Source], now: str) -> None:
-        """Write sources, replacing what was known of them."""
-        if not sources:
-            return
-        values = [
-            with_checksum(
-                self.connection,
-                SOURCES,
-                {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now},
-            )
+        """Write sources, replacing earlier facts about them; a source keeps its path."""
+        rows = [
+            {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now}
             for source in sources
         ]
-        statement = insert_into(self.connection, SOURCES)
-        replaced = [name for name in values[0] if name not in {"id", "path"}]
-        changed = {name: statement.excluded[name] for name in replaced}
-        self.connection.execute(
-            statement.on_conflict_do_update(index_elements=["id"], set_=changed), values
-        )
+        _upsert(self.connection, SOURCES, rows, unchanged="path")
 
     def delete(self, ids: Iterable[int]) -> None:
-        """Forget sources; any document that is left of them goes too."""
+        """Remove sources together with their remaining documents."""
         for source_id in ids:
             self.connection.execute(delete(SOURCES).where(SOURCES.c.id == source_id))
 
     def save_failed(self, files: Sequence[FailedFile]) -> None:
-        """Write files that could not be read, replacing what was known of them."""
+        """Write files that could not be read, replacing earlier failures."""
         if not files:
             return
         self.forget_failed([file.path for file in files])
@@ -227,7 +206,7 @@ class SQLSources:
         self.connection.execute(insert(FAILURES), values)
 
     def forget_failed(self, paths: Iterable[str]) -> None:
-        """Forget that files could not be read."""
+        """Remove files from the list of failures."""
         values = [{"gone": path} for path in paths]
         if values:
             self.connection.execute(

@@ -1,6 +1,6 @@
-"""Store, ReadTransaction, Transaction.
+"""Store, ReadTransaction, Transaction: what both backends share.
 
-Each part is loaded when it is first asked for: a listing does not wait for what a search needs.
+Each part is imported on first use: a listing does not load what a search needs.
 """
 
 from __future__ import annotations
@@ -29,43 +29,36 @@ if TYPE_CHECKING:
 
 
 class Database(Protocol):
-    """What an open database of either room can do."""
+    """An open database of either backend."""
 
     @property
     def writable(self) -> bool:
         """Whether `writing` may be called."""
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """Give a connection that sees one unchanging state."""
+        """Yield a connection that sees one unchanging state."""
 
     def writing(self, *, durable: bool = False) -> AbstractContextManager[Connection]:
-        """Give a connection whose changes are kept together, or not at all."""
+        """Yield a connection whose changes are committed as a whole or not at all."""
 
     def close(self) -> None:
-        """Release it."""
+        """Release the database."""
 
 
 class Store(ABC):
-    """An open library, and a context manager that closes it; its room says how large it is.
-
-    Attributes
-    ----------
-    path
-        Where it is.
-    writable
-        Whether `writing` may be called.
-    """
+    """An open library, and a context manager that closes it."""
 
     path: Location
 
     def __init__(
         self,
         database: Database,
-        snapshot: Callable[[Connection], ReadTransaction],
+        read_transaction: Callable[[Connection], ReadTransaction],
         transaction: Callable[[Connection], Transaction],
     ) -> None:
         self.writable = database.writable
-        self._database, self._snapshot, self._transaction = database, snapshot, transaction
+        self._database = database
+        self._read_transaction, self._transaction = read_transaction, transaction
 
     def __enter__(self) -> Self:
         return self
@@ -74,22 +67,25 @@ class Store(ABC):
         self.close()
 
     def close(self) -> None:
-        """Release the file, or the connections."""
+        """Release the file or the connections."""
         self._database.close()
 
     @abstractmethod
     def size_bytes(self) -> int:
-        """Return what it takes on the disk."""
+        """Return the size on disk."""
 
     @contextmanager
     def reading(self) -> Iterator[ReadTransaction]:
-        """Give a view of one unchanging state."""
+        """Yield a view of one unchanging state."""
         with self._database.reading() as connection:
-            yield self._snapshot(connection)
+            yield self._read_transaction(connection)
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Transaction]:
-        """Give a transaction, kept when its block ends and undone when the block raises."""
+        """Yield a transaction, committed when its block ends and rolled back when it raises.
+
+        With `durable`, it and all transactions before it survive a power cut.
+        """
         with self._database.writing(durable=durable) as connection:
             yield self._transaction(connection)
 
@@ -102,7 +98,7 @@ class ReadTransaction(ABC):
 
     @cached_property
     def documents(self) -> SQLDocuments:
-        """Documents as they are shown."""
+        """Documents."""
         from lpisearch.storage.corpus import SQLDocuments
 
         return SQLDocuments(self._connection)
@@ -124,7 +120,7 @@ class ReadTransaction(ABC):
     @property
     @abstractmethod
     def lexical(self) -> SQLLexical:
-        """The store's own index over the tokens."""
+        """The database's own full-text index over the tokens."""
 
     @cached_property
     def indexes(self) -> SQLIndexes:
@@ -149,20 +145,17 @@ class ReadTransaction(ABC):
 
     @property
     def index_files(self) -> IndexFiles | None:
-        """The files of indexes; None where they lie in folders beside the library."""
+        """Index files stored in the database; None where they are in folders."""
         return None
 
     @property
     def vectors(self) -> ExportedVectors | None:
-        """Vectors for other programs; None where no other program could ask for them."""
+        """Tables of vectors for other programs; None where the backend has none."""
         return None
 
     @abstractmethod
     def state(self) -> str:
-        """Return a mark of this state: two snapshots with the same mark hold the same.
-
-        It is read at next to no cost; what was computed from a snapshot holds while it lasts.
-        """
+        """Return a token of this state, cheaply: equal tokens mean equal content."""
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""
@@ -170,7 +163,7 @@ class ReadTransaction(ABC):
 
 
 class Transaction(ReadTransaction):
-    """Changes that are kept together, or not at all; its room adds documents and health."""
+    """Changes that are committed as a whole or not at all."""
 
     @property
     @abstractmethod
@@ -180,15 +173,15 @@ class Transaction(ReadTransaction):
     @property
     @abstractmethod
     def health(self) -> SQLHealth:
-        """Damage, and its repair."""
+        """Damage and its repair."""
 
     @cached_property
     def labels(self) -> SQLWritableLabels:
-        """Labels, to be written."""
+        """Labels, writable."""
         from lpisearch.storage.changes import SQLWritableLabels
 
         return SQLWritableLabels(self._connection)
 
     def rollback(self) -> None:
-        """Undo what was written so far; the transaction is over."""
+        """Undo all writes so far; the transaction is over."""
         self._connection.rollback()

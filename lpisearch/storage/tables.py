@@ -1,10 +1,8 @@
 """Tables, column types, migration history.
 
-What one database has and the other has not is made by the migrations and kept by its own room:
-`documents_fts` (FTS5 over `document_tokens`) with its trigger in SQLite; `document_terms`,
-`source_hosts` and the files of indexes in PostgreSQL.
-
-Alembic is imported only where a library has to be made or changed.
+Objects of one database only are made by the migrations: in SQLite `documents_fts` (FTS5 over
+`document_tokens`) with its trigger; in PostgreSQL `document_terms`, `source_hosts` and
+`index_files`. Alembic is imported only where a library is created or upgraded.
 """
 
 from __future__ import annotations
@@ -40,13 +38,13 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 
-# PostgreSQL orders strings as SQLite does, whatever language its server speaks.
+# Strings sort by code point, as in SQLite, whatever the locale of the server.
 TEXT = String(collation="C").with_variant(String(), "sqlite")
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")
 SHARE: TypeEngine[float] = Double().with_variant(Float(), "sqlite")
 
 
-# What damage in a page or in a cell may lead to; each is as well what a defect of a program may.
+# Exceptions that damage in a page or a cell may cause; a bug may cause them as well.
 UNREADABLE = (
     *(SQLAlchemyError, ArithmeticError, AttributeError, LookupError),
     *(MemoryError, RuntimeError, StopIteration, TypeError, ValueError),
@@ -54,22 +52,22 @@ UNREADABLE = (
 
 
 class DamagedCell(ValueError):
-    """A cell does not hold what its column holds."""
+    """A cell has a value of the wrong type."""
 
 
 class _Text(String):
-    """A string, and nothing else: SQLite keeps in a cell whatever a damaged page has there."""
+    """A string column that refuses other values: a damaged page may contain anything."""
 
     def result_processor(self, *_: object) -> Callable[[Any], str]:
-        """Return what looks at each cell that is read."""
+        """Return the check of each cell that is read."""
         return _text
 
 
 class _Number(Integer):
-    """A whole number, and nothing else."""
+    """An integer column that refuses other values."""
 
     def result_processor(self, *_: object) -> Callable[[Any], int]:
-        """Return what looks at each cell that is read."""
+        """Return the check of each cell that is read."""
         return _number
 
 
@@ -85,7 +83,7 @@ def _number(cell: Any) -> int:
     raise DamagedCell
 
 
-# PostgreSQL lets nothing into a column but what belongs there.
+# PostgreSQL checks the type of each value itself.
 Text = String(collation="C").with_variant(_Text(), "sqlite")
 Number = BigInteger().with_variant(_Number(), "sqlite")
 
@@ -101,7 +99,7 @@ METADATA = MetaData(
 
 
 def _table(name: str, *columns: Column[Any]) -> Table:
-    """Return a table; the last column is what `checksums` fills."""
+    """Return a table with a checksum column (see `integrity`)."""
     checksum = Column("checksum", LargeBinary, nullable=False, server_default=text("x''"))
     return Table(name, METADATA, *columns, checksum)
 
@@ -112,13 +110,12 @@ def _filled(kind: Any, *names: str) -> list[Column[Any]]:
 
 
 def _of_document() -> Column[Any]:
-    """Return the key of the document that a row belongs to, and goes with."""
+    """Return the key of the document that a row belongs to and is deleted with."""
     return Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True)
 
 
 # The files that documents came from. `size` and `mtime_ns` are those of the last run that read
-# the file to its end without a failure; they are -1 while a run is under way, so that an
-# interrupted file is read again.
+# the file completely; they are -1 during a run, so that an interrupted file is read again.
 SOURCES = _table(
     "sources",
     Column("id", NUMBER, primary_key=True, autoincrement=False),
@@ -128,8 +125,8 @@ SOURCES = _table(
     *_filled(Text, "read_options", "read_at"),
 )
 
-# Files that could not be read to their ends without a failure, with what failed, so that the next
-# run neither reads them again nor says it all again. Not all of them are sources.
+# Files that could not be read completely, with their problems, so that the next run neither reads
+# nor reports them again. Not all of them are sources.
 FAILURES = _table(
     "failures",
     Column("path", Text, primary_key=True),
@@ -139,9 +136,8 @@ FAILURES = _table(
     *_filled(JSON, "troubles"),
 )
 
-# `position` is the number of a document within its source, from 1; the negative of it once the
-# record is gone from the file. The text comes last but for the checksum, which is seldom read, so
-# that listing never pages through it.
+# `position` is the number of a document within its source, from 1; negated once the record is gone
+# from the file. The text comes last but for the rarely read checksum, so that listings skip it.
 DOCUMENTS = _table(
     "documents",
     Column("id", NUMBER, primary_key=True, autoincrement=False),
@@ -166,8 +162,8 @@ LABELS = _table(
     *_filled(Number, "position"),
 )
 
-# What people said of the labels of a document, so that it holds when the document is read again:
-# that it has a label, or has it not. `labels` is the outcome.
+# Manual edits of labels: that a document has a label, or lacks it. They are applied again when the
+# document changes; `labels` is the outcome.
 LABEL_EDITS = _table(
     "label_edits",
     _of_document(),
@@ -175,7 +171,7 @@ LABEL_EDITS = _table(
     *_filled(Boolean, "added"),
 )
 
-# What a classifier says of a document; it goes when the document changes.
+# Labels predicted by a classifier; deleted when the document changes.
 PREDICTED_LABELS = _table(
     "predicted_labels",
     _of_document(),
@@ -184,8 +180,8 @@ PREDICTED_LABELS = _table(
     *_filled(Text, "classifier", "predicted_at"),
 )
 
-# The tokens of each document, joined by spaces: what FTS5 indexes and the matrix counts. In a
-# table of its own, so that counting all tokens does not page through all texts.
+# The tokens of each document, joined by spaces, for FTS5 and for the index. In a separate table, so
+# that counting all tokens does not page through all texts.
 TOKENS = _table("document_tokens", _of_document(), *_filled(Text, "tokens"))
 
 # Stored settings, such as those of the tokeniser.
@@ -206,26 +202,26 @@ OWN_TABLES = frozenset({"documents", "document_tokens", "labels"})
 
 
 def revision(connection: Connection) -> str | None:
-    """Return the schema revision of a library, or None for an empty or foreign database."""
+    """Return the schema revision of a library; None for an empty or foreign database."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def differences(connection: Connection) -> list[str]:
-    """Return how the tables of a library differ from `tables`; nothing, where all is well."""
+    """Return how the tables of a library differ from `METADATA`."""
     from alembic import command
     from alembic.util.exc import AutogenerateDiffsDetected
 
     try:
         command.check(alembic_config(connection))
-    except AutogenerateDiffsDetected as found:
-        return [str(difference) for difference in found.diffs]
+    except AutogenerateDiffsDetected as detected:
+        return [str(difference) for difference in detected.diffs]
     return []
 
 
 def alembic_config(connection: Connection) -> Config:
-    """Return a configuration that runs our migrations over an open connection."""
+    """Return a configuration that runs the migrations over an open connection."""
     from alembic.config import Config
 
     config = Config()

@@ -97,7 +97,7 @@ _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
         Glob("*a" * 20 + "b").means,
         Glob("*?*?[ab]*" * 10).means,
         Glob("[" * 100).means,
-        lambda text: Glob(f"[{text}]").means("a"),
+        lambda text: Glob(f"[{text}]").matches("a"),
     ),
     "lpisearch.ingest.ignore._segment": (
         lambda text: _PATTERNS.verdict(f"/x/{text}", is_folder=False),

@@ -1,6 +1,6 @@
 """Create, upgrade, back up.
 
-A library fills one schema: that of `search_path`, "public" if the address names none.
+A library occupies one schema: that of `search_path`, by default "public".
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from lpisearch.errors import (
     LibraryError,
     LibraryNotFound,
     LibraryTooNew,
-    LibraryUnwritable,
     NotALibrary,
     ServerTooOld,
 )
-from lpisearch.files import partial_beside, sync_folder
+from lpisearch.files import FOR_ME_ALONE
 from lpisearch.storage import tables as storage_tables
 from lpisearch.storage.integrity import SCHEMA, seal
 from lpisearch.storage.postgres.database import (
@@ -45,7 +44,7 @@ _FACTS = text(
     "SELECT current_setting('server_version_num')::INT, current_setting('server_encoding'), "
     "current_setting('server_version'), current_schema()"
 )
-# Not those of extensions, of which some put tables into “public”.
+# Without the tables of extensions, some of which are in “public”.
 _OTHERS = text(
     "SELECT relname FROM pg_class c WHERE relnamespace = current_schema()::regnamespace "
     "AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS "
@@ -69,38 +68,38 @@ _TRIGGERS = text(
     "JOIN pg_class c ON c.oid = tgrelid WHERE tgname = :trigger "
     "AND relnamespace = current_schema()::regnamespace"
 )
-_OWN = ("document_terms", "source_hosts", "index_files")  # beside those of every store
+_OWN = ("document_terms", "source_hosts", "index_files")  # tables of PostgreSQL only
 EXPORTED = "lpisearch_vectors"
-"""The beginning of the names of tables that are for others to read."""
+"""Prefix of the names of tables for other programs."""
 
 
 def open_library(place: Address, *, writable: bool = False) -> Database:
-    """Open an existing library, first bringing it to the schema of this program."""
-    found = _revision_at(place)
-    if found is None:
+    """Open an existing library, upgrading an older schema first."""
+    current = _revision_at(place)
+    if current is None:
         raise LibraryNotFound(place)
-    if found != HEAD:
+    if current != HEAD:
         upgrade(place)
     return Database.connect(place, writable=writable)
 
 
 def create_library(place: Address) -> Database:
-    """Open a library for writing; make its tables first if there are none."""
+    """Open a library for writing; create its tables first if there are none."""
     if _revision_at(place) != HEAD:
         upgrade(place)
     return Database.connect(place, writable=True)
 
 
 def upgrade(place: Address) -> None:
-    """Bring a library, or an empty database, to the schema of this program in one transaction.
+    """Migrate a library or an empty schema in one transaction.
 
-    PostgreSQL undoes all of it if it fails; a copy is made by whoever looks after the server.
+    PostgreSQL rolls it back if it fails; backups are up to the server's administrator.
     """
     from alembic import command
 
     with translate_errors(place), single(place).begin() as connection:
         take_turn(connection)
-        if _own_revision(place, connection) == HEAD:  # another has done it meanwhile
+        if _own_revision(place, connection) == HEAD:  # upgraded by another process meanwhile
             return
         command.upgrade(alembic_config(connection), HEAD)
         _note_schema(connection)
@@ -112,18 +111,18 @@ def exists(place: Address) -> bool:
 
 
 def differences(place: Address) -> list[str]:
-    """Return how the tables of a library differ from what this program expects."""
+    """Return how the tables of a library differ from the expected schema."""
     with translate_errors(place), single(place).connect() as connection:
         return storage_tables.differences(connection)
 
 
 def schema_digest(connection: Connection) -> str:
-    """Return a digest of columns, keys, indexes and triggers, all of which a dump keeps."""
-    given = {"exported": f"{EXPORTED}%"}
+    """Return a digest of columns, keys, indexes and triggers, all of which survive a dump."""
+    exported = {"exported": f"{EXPORTED}%"}
     rows = [
-        *connection.execute(_COLUMNS, given),
+        *connection.execute(_COLUMNS, exported),
         *connection.execute(_KEYS),
-        *connection.execute(_INDEXES, given),
+        *connection.execute(_INDEXES, exported),
         *connection.execute(_TRIGGERS, {"trigger": TRIGGER}),
     ]
     lines = sorted(" ".join(map(str, row)) for row in rows if EXPORTED not in str(row[0]))
@@ -144,17 +143,19 @@ def _revision_at(place: Address) -> str | None:
 
 
 def _own_revision(place: Address, connection: Connection) -> str | None:
-    """Return the revision of a library, or None for an empty schema; refuse all else."""
+    """Return the revision of a library; None for an empty schema; refuse everything else."""
     number, encoding, version, schema = connection.execute(_FACTS).one()
     _check_server(place, number // 10_000, encoding, version)
     if schema is None:
-        raise _no_schema(place)
-    found = revision(connection)
+        error: LibraryError = LibraryNotFound(place)
+        error.next_step = "run CREATE SCHEMA for the name in its search_path, then try again"
+        raise error
+    current = revision(connection)
     tables = set(inspect(connection).get_table_names())
-    if found is not None and found.isdigit() and tables >= OWN_TABLES:
-        if found > HEAD:
-            raise LibraryTooNew(place, found)
-        return found
+    if current is not None and current.isdigit() and tables >= OWN_TABLES:
+        if current > HEAD:
+            raise LibraryTooNew(place, current)
+        return current
     if tables >= OWN_TABLES:
         raise LibraryDamaged(place, "its schema version is damaged")
     if connection.execute(_OTHERS).first() is not None:
@@ -167,14 +168,8 @@ def _own_revision(place: Address, connection: Connection) -> str | None:
     return None
 
 
-def _no_schema(place: Address) -> LibraryError:
-    error = LibraryNotFound(place)
-    error.next_step = "run CREATE SCHEMA for the name in its search_path, then try again"
-    return error
-
-
 def _check_server(place: Address, number: int, encoding: str, version: str) -> None:
-    """Refuse a server that lacks what is needed."""
+    """Refuse a server that is too old or does not use UTF-8."""
     if number < LEAST_VERSION:
         raise ServerTooOld(
             place,
@@ -189,28 +184,16 @@ def _check_server(place: Address, number: int, encoding: str, version: str) -> N
         )
 
 
-_FOR_ME_ALONE = 0o600
-
-
 def back_up(library: Address, target: Path) -> Path:
-    """Write one state of a library into a file of SQLite; it appears whole or not at all.
+    """Write one state of a library to an SQLite file, atomically and without its indexes."""
+    from lpisearch.storage.sqlite import schema as sqlite_schema
 
-    Indexes are not part of it: they are built from it anew.
-    """
-    from lpisearch.storage.sqlite.schema import copy_rows, create_library
-
-    try:
-        with partial_beside(target, _FOR_ME_ALONE) as partial:
-            with (
-                Database.connect(library, writable=False) as server,
-                server.reading() as source,
-                create_library(partial.path) as file,
-                file.writing(durable=True) as copy,
-            ):
-                copy_rows(source, copy)
-            partial.save()
-            partial.move_in()
-        sync_folder(target.parent)
-    except OSError as error:
-        raise LibraryUnwritable(target, error.strerror or str(error)) from error
+    with (
+        sqlite_schema.new_file(target, target, FOR_ME_ALONE) as partial,
+        Database.connect(library, writable=False) as server,
+        server.reading() as source,
+        sqlite_schema.create_library(partial) as file,
+        file.writing(durable=True) as copy,
+    ):
+        sqlite_schema.copy_rows(source, copy)
     return target

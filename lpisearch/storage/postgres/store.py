@@ -1,22 +1,22 @@
-"""PostgreSQL store, snapshot, changes, sources, index files, health.
+"""PostgreSQL store, transactions, changes, sources, index files and health.
 
-The server looks after its own pages; what is looked for here is what was changed past this program,
-and whether the index over the tokens is in step with them.
+The server checks its own pages. The checks here look for changes by other programs, and compare the
+full-text index with the tokens.
 """
 
 from __future__ import annotations
 
 import platform
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, text
 
 from lpisearch.model.documents import DocumentRow, Finding
 from lpisearch.storage.changes import SQLChanges
-from lpisearch.storage.health import PARTS, Origin, SQLHealth
-from lpisearch.storage.integrity import MEND, SCHEMA, columns_of, damaged, sealed, unfinished
-from lpisearch.storage.metadata import SQLSettings, SQLSources
+from lpisearch.storage.health import Origin, SQLHealth, full_text_finding
+from lpisearch.storage.integrity import columns_of, damaged, sealed
+from lpisearch.storage.metadata import SQLSources
 from lpisearch.storage.postgres import schema
 from lpisearch.storage.postgres.database import copy_rows, state_token
 from lpisearch.storage.postgres.fulltext import as_vector
@@ -69,7 +69,7 @@ class PostgreSQLReadTransaction(ReadTransaction):
 
 
 class PostgreSQLTransaction(Transaction, PostgreSQLReadTransaction):
-    """Changes that are kept together."""
+    """Changes that are committed as a whole or not at all."""
 
     @cached_property
     def changes(self) -> PostgreSQLChanges:
@@ -78,7 +78,7 @@ class PostgreSQLTransaction(Transaction, PostgreSQLReadTransaction):
 
     @cached_property
     def health(self) -> PostgreSQLHealth:
-        """Damage, and its repair."""
+        """Damage and its repair."""
         return PostgreSQLHealth(self._connection)
 
 
@@ -97,18 +97,8 @@ class PostgreSQLStore(Store):
         super().__init__(database, PostgreSQLReadTransaction, PostgreSQLTransaction)
         self.path = database.place
 
-    @classmethod
-    def open(cls, place: Address, *, writable: bool) -> Self:
-        """Open an existing library, first bringing it to the schema of this program."""
-        return cls(schema.open_library(place, writable=writable))
-
-    @classmethod
-    def create(cls, place: Address) -> Self:
-        """Open a library for writing; make its tables first if there are none."""
-        return cls(schema.create_library(place))
-
     def size_bytes(self) -> int:
-        """Return the bytes of its tables and indexes on the server."""
+        """Return the size of its tables and indexes on the server."""
         with self._database.reading() as connection:
             return int(connection.execute(_SIZE).scalar_one())
 
@@ -119,7 +109,7 @@ _FIND_PLACES = text(
     f"{_FOUND} JOIN unnest(CAST(:sources AS BIGINT[]), CAST(:positions AS BIGINT[])) "
     "AS w(source, place) ON d.source_id = w.source AND d.position IN (w.place, -w.place)"
 )
-_GONE = text("DELETE FROM document_terms WHERE document_id = ANY(CAST(:keys AS BIGINT[]))")
+_DELETE_TERMS = text("DELETE FROM document_terms WHERE document_id = ANY(CAST(:keys AS BIGINT[]))")
 
 
 class PostgreSQLChanges(SQLChanges):
@@ -128,19 +118,19 @@ class PostgreSQLChanges(SQLChanges):
     __slots__ = ()
 
     def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[DocumentRow]:
-        """Return the documents that have any of the ids or (source, position) places."""
-        wanted = list(places)
-        given = {"sources": [one[0] for one in wanted], "positions": [one[1] for one in wanted]}
-        found = [*self.connection.execute(_FIND_IDS, {"ids": list(ids)})]
-        found += self.connection.execute(_FIND_PLACES, given)
-        return [DocumentRow(*row) for row in found]
+        """Return the documents with any of the ids or (source, position) pairs."""
+        pairs = list(places)
+        values = {"sources": [pair[0] for pair in pairs], "positions": [pair[1] for pair in pairs]}
+        rows = [*self.connection.execute(_FIND_IDS, {"ids": list(ids)})]
+        rows += self.connection.execute(_FIND_PLACES, values)
+        return [DocumentRow(*row) for row in rows]
 
     def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
         cells = sealed(self.connection, table, rows)
         copy_rows(self.connection, table.name, columns_of(table), cells)
 
     def _index_tokens(self, tokens: Mapping[int, str]) -> None:
-        self.connection.execute(_GONE, {"keys": list(tokens)})
+        self.connection.execute(_DELETE_TERMS, {"keys": list(tokens)})
         index_tokens(self.connection, tokens)
 
 
@@ -150,37 +140,37 @@ def index_tokens(connection: Any, tokens: Mapping[int, str]) -> None:
     copy_rows(connection, "document_terms", ("document_id", "terms", "length"), rows)
 
 
-_NOTE = text(
+_SAVE_HOST = text(
     "INSERT INTO source_hosts (source_id, host) SELECT unnest(CAST(:ids AS BIGINT[])), :host "
     "ON CONFLICT (source_id) DO UPDATE SET host = excluded.host "
     "WHERE source_hosts.host <> excluded.host"
 )
 _ELSEWHERE = text("SELECT source_id FROM source_hosts WHERE host <> :host")
-# A sequence gives no number twice, whoever asks at the same time.
+# A sequence returns no number twice, even to concurrent callers.
 _RESERVED = text("SELECT setval('source_ids', greatest(nextval('source_ids'), :least) + :number)")
 
 
 class PostgreSQLSources(SQLSources):
-    """Files of documents."""
+    """Source files of documents, and the machines that read them."""
 
     __slots__ = ()
 
     def save(self, sources: Sequence[Source], now: str) -> None:
-        """Write sources, replacing what was known of them; they are files of this machine."""
+        """Write sources as files of this machine."""
         super().save(sources, now)
-        given = {"ids": [source.id for source in sources], "host": platform.node()}
         if sources:
-            self.connection.execute(_NOTE, given)
+            values = {"ids": [source.id for source in sources], "host": platform.node()}
+            self.connection.execute(_SAVE_HOST, values)
 
     def elsewhere(self) -> set[int]:
-        """Return the keys of sources that were read by another machine."""
+        """Return the keys of sources that another machine has read."""
         return set(self.connection.execute(_ELSEWHERE, {"host": platform.node()}).scalars())
 
     def reserve(self, number: int) -> int:
-        """Return the first of so many keys that no other source will get."""
+        """Reserve a number of keys for new sources; return the first."""
         others = max(number - 1, 0)
-        given = {"least": self.next_id(), "number": others}
-        return int(self.connection.execute(_RESERVED, given).scalar_one()) - others
+        values = {"least": self.next_id(), "number": others}
+        return int(self.connection.execute(_RESERVED, values).scalar_one()) - others
 
 
 _PIECE = 1 << 20
@@ -197,29 +187,29 @@ _COLUMNS = ("folder", "name", "number", "content")
 
 
 class IndexFiles:
-    """Files by folder and name."""
+    """Index files stored in the database, by folder and name."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def names(self, folder: str) -> list[str]:
-        """Return the names of the files of an index; none if it is not kept."""
+        """Return the names of the files of a stored index; none if it is not stored."""
         return list(self._connection.execute(_NAMES, {"folder": folder}).scalars())
 
     def read(self, folder: str, name: str) -> Iterator[bytes]:
-        """Yield a file, some at a time."""
-        given = {"folder": folder, "name": name}
-        for number in self._connection.execute(_NUMBERS, given).scalars().all():
-            yield self._connection.execute(_READ, given | {"number": number}).scalar_one()
+        """Yield the content of a file in pieces."""
+        file = {"folder": folder, "name": name}
+        for number in self._connection.execute(_NUMBERS, file).scalars().all():
+            yield self._connection.execute(_READ, file | {"number": number}).scalar_one()
 
     def write(self, folder: str, files: Iterable[Path]) -> None:
-        """Keep the files of an index."""
+        """Store the files of an index."""
         self._connection.execute(_REMOVE, {"folder": folder})
         for path in files:
             copy_rows(self._connection, "index_files", _COLUMNS, _pieces(folder, path))
 
     def sweep(self, keep: Iterable[str]) -> None:
-        """Remove the files of all indexes but those in these folders."""
+        """Delete the files of all other indexes."""
         self._connection.execute(_SWEEP, {"keep": list(keep)})
 
 
@@ -250,21 +240,8 @@ class PostgreSQLHealth(SQLHealth):
 
     __slots__ = ()
 
-    def findings(self) -> list[Finding]:
-        """Look at everything."""
-        first = [self._sources(), self._schema()]
-        if not all(finding.ok for finding in first):
-            return [next(finding for finding in first if not finding.ok)]
-        return [
-            *first,
-            *map(self._orphans, PARTS),
-            *self._cells(),
-            self._full_text(),
-            unfinished(SQLSources(self.connection).unfinished()),
-        ]
-
     def repair(self) -> dict[str, int]:
-        """Remove what belongs to no document, and build all indexes of the tables anew."""
+        """Remove orphans and rebuild all indexes; losses cannot be counted in PostgreSQL."""
         for table in METADATA.tables:
             self.connection.execute(text(f"REINDEX TABLE {table}"))
         self._delete_orphans()
@@ -274,31 +251,21 @@ class PostgreSQLHealth(SQLHealth):
         self.connection.execute(text("REINDEX TABLE document_terms"))
         return {}
 
-    def _sources(self) -> Finding:
+    def _integrity(self) -> Finding:
         if self.connection.execute(_UNSOURCED).scalar():
             return damaged("documents whose file record is missing", "database")
         return Finding("database", ok=True, detail="intact")
 
-    def _schema(self) -> Finding:
-        stated = (SQLSettings(self.connection).get(SCHEMA) or {}).get("digest")
-        if stated == schema.schema_digest(self.connection):
-            return Finding("tables", ok=True, detail="intact")
-        return damaged("its tables were altered", "tables")
+    def _schema_digest(self) -> str:
+        return schema.schema_digest(self.connection)
 
     def _full_text(self) -> Finding:
-        check = "full-text index"
         different = self.connection.execute(_STRAY).scalar_one()
         for tokens in self._tokens():
-            vectors = [as_vector(joined) for joined in tokens.values()]
-            given = {
-                "keys": list(tokens),
-                "terms": [vector for vector, _ in vectors],
-                "lengths": [length for _, length in vectors],
-            }
-            different += self.connection.execute(_DIFFERENT, given).scalar_one()
-        if different:
-            return Finding(check, ok=False, detail="out of sync with the documents", next_step=MEND)
-        return Finding(check, ok=True, detail="in sync with the documents")
+            terms, lengths = zip(*map(as_vector, tokens.values()), strict=True)
+            values = {"keys": list(tokens), "terms": list(terms), "lengths": list(lengths)}
+            different += self.connection.execute(_DIFFERENT, values).scalar_one()
+        return full_text_finding(in_sync=not different)
 
     def _tokens(self) -> Iterator[dict[int, str]]:
         """Yield all tokens by key, some at a time."""
@@ -317,13 +284,14 @@ class PostgreSQLHealth(SQLHealth):
         document = self.connection.execute(
             select(*columns, DOCUMENTS.c.split).where(DOCUMENTS.c.id == key)
         ).one()
-        found = None
+        source = None
         for how in (named,) if is_named else (by_path, named):
-            source = select(SOURCES.c.id, SOURCES.c.path, SOURCES.c.root, SOURCES.c.format)
-            of_it = source.select_from(DOCUMENTS).join(SOURCES, how).where(DOCUMENTS.c.id == key)
-            found = found or self.connection.execute(of_it).first()
-        source_id, path, root, kind = found or (0, "", "", "")
+            columns_of_source = (SOURCES.c.id, SOURCES.c.path, SOURCES.c.root, SOURCES.c.format)
+            joined = select(*columns_of_source).select_from(DOCUMENTS).join(SOURCES, how)
+            of_document = joined.where(DOCUMENTS.c.id == key)
+            source = source or self.connection.execute(of_document).first()
+        source_id, path, root, kind = source or (0, "", "", "")
         names = select(LABELS.c.name).where(LABELS.c.document_id == key).order_by(LABELS.c.position)
         labels = tuple(self.connection.execute(names).scalars())
-        name, position, stated, split = document
-        return Origin(name, source_id, position, stated, path, root, kind, split, labels)
+        name, position, stored_hash, split = document
+        return Origin(name, source_id, position, stored_hash, path, root, kind, split, labels)

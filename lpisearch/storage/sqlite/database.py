@@ -217,7 +217,7 @@ def _open(uri: str) -> sqlite3.Connection:
 
 
 def _lies_at(pattern: str, path: str) -> bool:
-    return glob_of(pattern).means(path)
+    return glob_of(pattern).matches(path)
 
 
 class _Connections:

@@ -1,26 +1,24 @@
 """FTS5 table and BM25 queries.
 
-Inserting is explicit, in the transaction that writes the tokens: a trigger would make FTS5
-flush its segment once a row and triple the time of an ingest. Deleting is a trigger, so that
-no path, not even a cascade, can leave a document in the lexical index.
+Inserting is explicit, in the transaction that writes the tokens: a trigger would make FTS5 flush
+its segment for each row and triple the time of an ingest. Deleting is a trigger, so that even a
+cascade keeps the index complete.
 
-Tokens and filters go in, keys come out. Text reaches FTS5 through `match_expression` and through
-nothing else.
-
-By its tokens, a phrase is found where they stand one directly after the other among the stored
-tokens of a document. Those are without stop words and stemmed, and begin with the title twice:
-"state of the art" is found in "state art", and a phrase may begin at the end of a title and end at
-the beginning of the text. Who wants it as it is written looks at the texts of the candidates.
+Tokens and filters go in, keys come out; text reaches FTS5 only through `match_expression`. Tokens
+are stemmed, without stop words, and start with the title twice: the phrase "state of the art"
+matches "state art", and a match may span title and text. Exact phrases need the texts of the
+candidates.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
+from lpisearch.storage.dialects import chunks
 from lpisearch.storage.filters import Prefix, SQLLexical
 
 if TYPE_CHECKING:
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
 
 TABLE = "documents_fts"
 _COUNT = "SELECT count(*) FROM temp.library_terms"
+_COUNT_COMMON = text(f"{_COUNT} WHERE doc >= :least")
+_BETWEEN = text("SELECT term, doc FROM temp.library_terms WHERE term >= :first AND term < :end")
 _LISTED = """SELECT term, doc FROM (
 SELECT term, doc, row_number() OVER () AS number FROM temp.library_terms)
 WHERE number % :step = 0"""
@@ -42,7 +42,7 @@ VALUES ('delete', old.document_id, old.tokens); END"""
 
 
 def add(connection: Connection, row_ids: Sequence[int]) -> None:
-    """Index the stored tokens of documents that are not in the table yet."""
+    """Index the stored tokens of new documents."""
     connection.execute(
         text(
             f"INSERT INTO {TABLE}(rowid, tokens) SELECT document_id, tokens "  # noqa: S608 (a constant name)
@@ -50,23 +50,6 @@ def add(connection: Connection, row_ids: Sequence[int]) -> None:
         ),
         {"ids": json.dumps(row_ids)},
     )
-
-
-def count_terms(connection: Connection, least_documents: int) -> int:
-    """Return how many terms occur in at least so many documents of the whole library."""
-    _open_terms(connection)
-    statement = text("SELECT count(*) FROM temp.library_terms WHERE doc >= :least")
-    return int(connection.execute(statement, {"least": least_documents}).scalar_one())
-
-
-def terms_between(connection: Connection, first: str, end: str) -> list[tuple[str, int]]:
-    """Return the terms from `first` on and before `end`, with the documents of each."""
-    _open_terms(connection)
-    statement = text(
-        "SELECT term, doc FROM temp.library_terms WHERE term >= :first AND term < :end"
-    )
-    rows = connection.execute(statement, {"first": first, "end": end})
-    return [(term, documents) for term, documents in rows]
 
 
 def _open_terms(connection: Connection) -> None:
@@ -79,24 +62,24 @@ def _open_terms(connection: Connection) -> None:
 
 
 def rebuild(connection: Connection) -> None:
-    """Build the whole table anew from the stored tokens."""
+    """Rebuild the whole table from the stored tokens."""
     connection.execute(text(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')"))  # noqa: S608 (a constant name)
 
 
 def check(connection: Connection) -> None:
-    """Compare the table with the stored tokens; raises DatabaseError where they differ."""
+    """Compare the table with the stored tokens; raise DatabaseError where they differ."""
     connection.execute(
         text(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (a constant name)
     )
 
 
 def finds_its_terms(connection: Connection, number: int) -> bool:
-    """Ask for so many of the terms, evenly spread: each is to be found as often as it is listed.
+    """Look up some terms, evenly spread, and compare their document frequencies.
 
-    The check of FTS5 itself passes over entries of its directory that are missing.
+    FTS5's own check ignores missing entries of its directory: it lists terms by its segments, but
+    finds them by the directory.
     """
     _open_terms(connection)
-    # FTS5 lists terms by its segments, and finds them by the directory.
     step = max(int(connection.execute(text(_COUNT)).scalar_one()) // number, 1)
     listed = connection.execute(text(_LISTED), {"step": step}).all()
     return all(
@@ -106,7 +89,7 @@ def finds_its_terms(connection: Connection, number: int) -> bool:
 
 
 def follows_deletions(connection: Connection) -> bool:
-    """Tell whether the trigger is there that removes what is deleted."""
+    """Tell whether the trigger exists that removes deleted documents."""
     statement = "SELECT 1 FROM sqlite_master WHERE name = 'document_tokens_deleted'"
     return connection.execute(text(statement)).first() is not None
 
@@ -114,19 +97,17 @@ def follows_deletions(connection: Connection) -> bool:
 # Measured on FTS5 of SQLite 3.40: an expression of 4,000 tokens takes three times as long as the
 # same tokens in expressions of 64, whose BM25 add up.
 _EXPRESSION_TOKENS = 64
-# Up to so many keys go to SQLite, which then weighs no others: up to ten times as fast. Beyond,
-# handing them over costs more than it saves.
-_KEYS_HANDED_OVER = 10_000
+# Up to this number, keys are passed to SQLite, which then scores no others: up to ten times as
+# fast. Beyond it, passing them costs more than it saves.
+_KEYS_IN_QUERY = 10_000
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _MATCHING = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH ?"  # noqa: S608 (a constant name)
-_WEIGHED = f"SELECT rowid, -bm25({TABLE}) FROM {TABLE} WHERE {TABLE} MATCH ?"  # noqa: S608 (a constant name)
-# FTS5 takes a phrase of a megabyte badly. Few documents have its first words: read those.
+_SCORED = f"SELECT rowid, -bm25({TABLE}) FROM {TABLE} WHERE {TABLE} MATCH ?"  # noqa: S608 (a constant name)
+# FTS5 is slow on very long phrases. Few documents contain their first words: those are read.
 _VERIFIED = (
     f"{_MATCHING} AND instr((SELECT ' ' || tokens || ' ' "  # noqa: S608 (a constant name)
     f"FROM document_tokens WHERE document_id = {TABLE}.rowid), ?)"
 )
-
-Item = TypeVar("Item")
 
 
 class SQLiteLexical(SQLLexical):
@@ -135,66 +116,64 @@ class SQLiteLexical(SQLLexical):
     __slots__ = ()
 
     def candidates(self, alternatives: Sequence[Sequence[str]]) -> set[int]:
-        """Return the documents that may have a phrase, each of whose tokens may be one of several.
-
-        Where each is one, they stand one directly after the other; else in any order. A long
-        phrase is looked for by its beginning.
-        """
-        some = [list(dict.fromkeys(each)) for each in alternatives[:_EXPRESSION_TOKENS]]
-        if all(len(each) == 1 for each in some):
+        """Return the documents that may contain a phrase with alternative tokens."""
+        some = [list(dict.fromkeys(tokens)) for tokens in alternatives[:_EXPRESSION_TOKENS]]
+        if all(len(tokens) == 1 for tokens in some):
             expression = match_expression([[token for (token,) in some]])
         else:
-            any_of = [match_expression([one] for one in each) for each in some]
-            expression = " AND ".join(f"({each})" for each in any_of)
+            any_of = [match_expression([token] for token in tokens) for tokens in some]
+            expression = " AND ".join(f"({part})" for part in any_of)
         return set(self.connection.exec_driver_sql(_MATCHING, (expression,)).scalars())
 
     def some_with(self, token: str, limit: int) -> list[int]:
-        """Return a few documents that have a token."""
-        found = f"{_MATCHING} LIMIT ?", (match_expression([[token]]), limit)
-        return list(self.connection.exec_driver_sql(*found).scalars())
+        """Return a few documents that contain a token."""
+        values = (match_expression([[token]]), limit)
+        return list(self.connection.exec_driver_sql(f"{_MATCHING} LIMIT ?", values).scalars())
 
     def bm25(
         self, tokens: Sequence[str], allowed: AbstractSet[int] | None = None
     ) -> list[tuple[int, float]]:
-        """Return (key, BM25) of each document that has any of the tokens, in the order of keys.
-
-        FTS5's own sign is turned.
-        """
+        """Return (key, BM25) of each document that contains any of the tokens, in order of keys."""
         if allowed is not None and not allowed:
             return []
-        handed_over = allowed is not None and len(allowed) <= _KEYS_HANDED_OVER
-        found = [self._weighed(some, allowed if handed_over else None) for some in _chunks(tokens)]
-        pairs = found[0] if len(found) == 1 else _added_up(found)
-        if allowed is None or handed_over:
+        few = allowed if allowed is not None and len(allowed) <= _KEYS_IN_QUERY else None
+        scores = [self._scores(some, few) for some in chunks(tokens, _EXPRESSION_TOKENS)]
+        pairs = scores[0] if len(scores) == 1 else _sum(scores)
+        if allowed is None or few is not None:
             return pairs
         return [pair for pair in pairs if pair[0] in allowed]
 
     def count_terms(self, least_documents: int) -> int:
-        """Return how many terms occur in at least so many documents of the whole library."""
-        return count_terms(self.connection, least_documents)
+        """Return how many terms occur in at least some number of documents."""
+        _open_terms(self.connection)
+        return int(self.connection.execute(_COUNT_COMMON, {"least": least_documents}).scalar_one())
 
     def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
-        """Return the terms from one word on and before another, with the documents of each."""
-        found = (terms_between(self.connection, *bounds) for bounds in ranges)
-        return [pair for pairs in found for pair in pairs]
+        """Return the terms in any of the half-open ranges, with their document frequencies."""
+        _open_terms(self.connection)
+        return [
+            (term, documents)
+            for first, end in ranges
+            for term, documents in self.connection.execute(_BETWEEN, {"first": first, "end": end})
+        ]
 
     def _keys_with_any(self, phrases: Sequence[Sequence[str]]) -> Iterator[int]:
         execute = self.connection.exec_driver_sql
         short = [phrase for phrase in phrases if len(phrase) <= _EXPRESSION_TOKENS]
-        for some in _chunks(short):
+        for some in chunks(short, _EXPRESSION_TOKENS):
             yield from execute(_MATCHING, (match_expression(some),)).scalars()
         for phrase in phrases:
             if len(phrase) > _EXPRESSION_TOKENS:
                 start = match_expression([phrase[:_EXPRESSION_TOKENS]])
                 yield from execute(_VERIFIED, (start, f" {' '.join(phrase)} ")).scalars()
 
-    def _weighed(
+    def _scores(
         self, tokens: Sequence[str], allowed: AbstractSet[int] | None
     ) -> list[tuple[int, float]]:
-        statement = _WEIGHED
+        statement = _SCORED
         parameters: tuple[str, ...] = (match_expression([token] for token in tokens),)
         if allowed is not None:
-            # The plus keeps SQLite from asking FTS5 anew for every row, a thousand times as slow.
+            # The plus keeps SQLite from querying FTS5 for every row, which is 1000 times slower.
             statement += " AND +rowid IN (SELECT value FROM json_each(?))"
             parameters += (json.dumps(list(allowed)),)
         pairs = self.connection.exec_driver_sql(statement, parameters)
@@ -202,11 +181,10 @@ class SQLiteLexical(SQLLexical):
 
 
 def match_expression(phrases: Iterable[Sequence[str]]) -> str:
-    """Return an FTS5 expression that matches where any of the phrases occurs.
+    """Return an FTS5 expression that matches any of the phrases.
 
-    Every token is quoted, so that none of its signs means anything to FTS5. What FTS5 cannot
-    be given (NUL, half of a surrogate pair) becomes a space. A phrase in which FTS5 finds nothing
-    to look for matches nothing. Without a phrase the expression is empty, which FTS5 refuses.
+    Every token is quoted, so that nothing in it is an operator. A phrase in which FTS5 finds no
+    token matches nothing. Without a phrase the expression is empty, which FTS5 refuses.
     """
     return " OR ".join(" + ".join(map(_quoted, phrase)) for phrase in phrases if phrase)
 
@@ -216,14 +194,9 @@ def _quoted(token: str) -> str:
     return f'"{doubled}"*' if isinstance(token, Prefix) else f'"{doubled}"'
 
 
-def _added_up(found: Iterable[list[tuple[int, float]]]) -> list[tuple[int, float]]:
+def _sum(scores: Iterable[list[tuple[int, float]]]) -> list[tuple[int, float]]:
     totals: dict[int, float] = {}
-    for pairs in found:
+    for pairs in scores:
         for key, score in pairs:
             totals[key] = totals.get(key, 0.0) + score
     return sorted(totals.items())
-
-
-def _chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    for start in range(0, len(items), _EXPRESSION_TOKENS):
-        yield items[start : start + _EXPRESSION_TOKENS]

@@ -1,7 +1,7 @@
 """Create, upgrade, back up, copy.
 
-Opening is cheap: the revision is read by plain SQL, and Alembic is imported only where a
-library has to be made or changed.
+Opening is cheap: the revision is read by plain SQL, and Alembic is imported only to create or
+upgrade a library.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lpisearch.errors import (
     LibraryUnwritable,
     NotALibrary,
 )
-from lpisearch.files import mode_of, partial_beside, sync_folder
+from lpisearch.files import ANYONE, mode_of, partial_beside, sync_folder
 from lpisearch.location import real_path
 from lpisearch.storage import tables as storage_tables
 from lpisearch.storage.integrity import SCHEMA, seal, with_checksum
@@ -31,7 +31,15 @@ from lpisearch.storage.sqlite.database import (
     connect_to_read,
     translate_errors,
 )
-from lpisearch.storage.tables import HEAD, INDEXES, METADATA, SETTINGS, alembic_config, revision
+from lpisearch.storage.tables import (
+    HEAD,
+    INDEXES,
+    METADATA,
+    OWN_TABLES,
+    SETTINGS,
+    alembic_config,
+    revision,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,24 +48,18 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-_OWN_TABLES = {"documents", "document_tokens", "labels"}
-
-
 def open_library(path: Path, *, writable: bool = False) -> Database:
-    """Open an existing library, first bringing it to the schema of this program.
-
-    A copy of an older library is kept beside it, as `NAME.before-REVISION`.
-    """
-    found = _revision_at(path)
-    if found is None:  # cut off, or killed at the first moment: an ingest begins anew
+    """Open an existing library, upgrading an older schema first."""
+    current = _revision_at(path)
+    if current is None:  # truncated, or a run was killed at its very start
         raise LibraryDamaged(path, "it is empty")
-    if found != HEAD:
+    if current != HEAD:
         upgrade(path)
     return Database.connect(path, writable=writable)
 
 
 def create_library(path: Path) -> Database:
-    """Open a library for writing; make it first if there is none."""
+    """Open a library for writing; create it first if it does not exist."""
     if not path.exists():
         if not path.parent.is_dir():
             raise LibraryUnwritable(path, f"the folder {path.parent} does not exist")
@@ -68,21 +70,30 @@ def create_library(path: Path) -> Database:
 
 
 def _make(path: Path) -> None:
-    """Make a library; it appears whole, so that no moment leaves an empty file in its place."""
-    place = real_path(path)
+    """Create a library atomically: no crash leaves an empty file in its place."""
+    with (
+        new_file(real_path(path), path) as partial,
+        Database.connect(path, writable=True, partial=partial) as database,
+    ):
+        _upgrade(database, HEAD)
+
+
+@contextmanager
+def new_file(target: Path, named: Path, mode: int = ANYONE) -> Iterator[Path]:
+    """Yield a temporary path that is moved to `target` when the block ends without an error."""
     try:
-        with partial_beside(place) as partial:
-            with Database.connect(path, writable=True, partial=partial.path) as database:
-                _upgrade(database, HEAD)
+        with partial_beside(target, mode) as partial:
+            yield partial.path
             partial.save()
             partial.move_in()
+        sync_folder(target.parent)
     except OSError as error:
-        raise LibraryUnwritable(path, error.strerror or str(error)) from error
+        raise LibraryUnwritable(named, error.strerror or str(error)) from error
 
 
 def upgrade(path: Path, target: str = HEAD) -> Path | None:
-    """Bring an existing library, or an empty file, to a revision in one transaction."""
-    # Looked at before it is opened for writing: another program's file must stay as it is.
+    """Migrate a library in one transaction; return the copy made before, None if it was empty."""
+    # Checked before the file is opened for writing: another program's file must not change.
     if _revision_at(path) == target:
         return None
     with Database.connect(path, writable=True) as database:
@@ -94,13 +105,13 @@ def _upgrade(database: Database, target: str) -> Path | None:
 
     path = database.path
     with database.writing() as connection:
-        # Looked at again: another process may have done it while this one waited.
+        # Checked again: another process may have upgraded it while this one waited.
         before = _own_revision(path, connection)
         if before == target:
             return None
 
-        kept = real_path(path)
-        copy = back_up(path, kept.with_name(f"{kept.name}.before-{before}")) if before else None
+        real = real_path(path)
+        copy = back_up(path, real.with_name(f"{real.name}.before-{before}")) if before else None
         command.upgrade(alembic_config(connection), target)
         if target == HEAD:
             _note_schema(connection)
@@ -108,7 +119,7 @@ def _upgrade(database: Database, target: str) -> Path | None:
 
 
 def _note_schema(connection: Connection) -> None:
-    """Give all rows their checksums, and note the schema, so that a change of it is found."""
+    """Fill in the checksums of all rows, and store the digest of the schema."""
     from lpisearch.storage.metadata import SQLSettings
 
     seal(connection)
@@ -127,23 +138,23 @@ def _revision_at(path: Path) -> str | None:
 
 
 def _own_revision(path: Path, connection: Connection) -> str | None:
-    """Return the revision of a library, or None for an empty file; refuse all else."""
+    """Return the revision of a library; None for an empty file; refuse other databases."""
     tables = set(inspect(connection).get_table_names())
     if not tables:
         return None
-    found = revision(connection)
+    current = revision(connection)
     application = connection.execute(text("PRAGMA application_id")).scalar()
-    if found is None or not found.isdigit() or application != APPLICATION_ID:
-        if tables >= _OWN_TABLES:
+    if current is None or not current.isdigit() or application != APPLICATION_ID:
+        if tables >= OWN_TABLES:
             raise LibraryDamaged(path, "its schema version is damaged")
         raise NotALibrary(path, "it contains another program's tables")
-    if found > HEAD:
-        raise LibraryTooNew(path, found)
-    return found
+    if current > HEAD:
+        raise LibraryTooNew(path, current)
+    return current
 
 
 def downgrade(path: Path, target: str) -> None:
-    """Take a library back to an earlier revision."""
+    """Migrate a library to an earlier revision."""
     from alembic import command
 
     with Database.connect(path, writable=True) as database, database.writing() as connection:
@@ -151,7 +162,7 @@ def downgrade(path: Path, target: str) -> None:
 
 
 def differences(path: Path) -> list[str]:
-    """Return how the tables of a library differ from `tables`; nothing, where all is well."""
+    """Return how the tables of a library differ from the expected schema."""
     with (
         Database.connect(path, writable=False) as database,
         translate_errors(path),
@@ -168,52 +179,35 @@ def schema_digest(connection: Connection) -> str:
 
 
 def back_up(library: Path, target: Path) -> Path:
-    """Write a consistent copy by SQLite's online backup; it appears whole or not at all."""
+    """Write a consistent copy by SQLite's online backup, atomically."""
     try:
-        with partial_beside(target, mode_of(library)) as partial:
-            _copy(library, target, partial.path)
-            partial.save()
-            partial.move_in()
-        sync_folder(target.parent)
-    except OSError as error:
-        raise LibraryUnwritable(target, error.strerror or str(error)) from error
-    return target
-
-
-def _copy(library: Path, target: Path, partial: Path) -> None:
-    with (
-        _translate_errors(library, target),
-        closing(connect_to_read(library.absolute())) as source,
-        closing(sqlite3.connect(partial)) as copy,
-    ):
-        source.backup(copy)
-        # The copy is one file: it needs no -wal beside it to be read.
-        copy.execute("PRAGMA journal_mode = DELETE")
-
-
-@contextmanager
-def _translate_errors(library: Path, target: Path) -> Iterator[None]:
-    """State an error under the name of the file that it is about."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
+        with (
+            new_file(target, target, mode_of(library)) as partial,
+            closing(connect_to_read(library.absolute())) as source,
+            closing(sqlite3.connect(partial)) as copy,
+        ):
+            source.backup(copy)
+            # Without a log, so that the copy is a single file.
+            copy.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.DatabaseError as error:  # reported for the file that it is about
         damage = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
         with translate_errors(library if damage else target):
             raise
+    return target
 
 
 _AT_ONCE = 500
 
 
 def copy_rows(source: Connection, copy: Connection) -> None:
-    """Copy the rows of all tables but that of the indexes, which lie elsewhere."""
+    """Copy the rows of all tables but the index register, whose files are elsewhere."""
     for table in METADATA.sorted_tables:
         if table is INDEXES:
             continue
-        every = select(*[column for column in table.columns if column.name != "checksum"])
+        statement = select(*[column for column in table.columns if column.name != "checksum"])
         if table is SETTINGS:
-            every = every.where(SETTINGS.c.name != SCHEMA)
-        result = source.execute(every, execution_options={"yield_per": _AT_ONCE})
+            statement = statement.where(SETTINGS.c.name != SCHEMA)
+        result = source.execute(statement, execution_options={"yield_per": _AT_ONCE})
         for rows in result.mappings().partitions():
             copy.execute(insert(table), [with_checksum(copy, table, dict(row)) for row in rows])
     fulltext.rebuild(copy)

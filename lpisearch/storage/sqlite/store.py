@@ -1,4 +1,4 @@
-"""SQLite store, snapshot, changes, health."""
+"""SQLite store, transactions, changes and health."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text, update
 from sqlalchemy.exc import DatabaseError
@@ -15,9 +15,8 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.model.documents import DocumentRow, Finding
 from lpisearch.storage import tables
 from lpisearch.storage.changes import SQLChanges
-from lpisearch.storage.health import PARTS, UNREAD, Origin, SQLHealth
-from lpisearch.storage.integrity import MEND, SCHEMA, columns_of, damaged, seal, sealed, unfinished
-from lpisearch.storage.metadata import SQLSettings, SQLSources
+from lpisearch.storage.health import FULL_TEXT, UNREAD, Origin, SQLHealth, full_text_finding
+from lpisearch.storage.integrity import MEND, columns_of, damaged, seal, sealed
 from lpisearch.storage.sqlite import fulltext, schema
 from lpisearch.storage.sqlite.database import UNREADABLE, Database, state_token
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
@@ -37,18 +36,18 @@ class SQLiteReadTransaction(ReadTransaction):
 
     @cached_property
     def lexical(self) -> SQLiteLexical:
-        """The full-text index over the tokens."""
+        """The FTS5 index over the tokens."""
         from lpisearch.storage.sqlite.fulltext import SQLiteLexical
 
         return SQLiteLexical(self._connection)
 
     def state(self) -> str:
-        """Return a mark of this state: two snapshots with the same mark hold the same."""
+        """Return a token of this state: equal tokens mean equal content."""
         return str(state_token(self._connection))
 
 
 class SQLiteTransaction(Transaction, SQLiteReadTransaction):
-    """Changes that are kept together."""
+    """Changes that are committed as a whole or not at all."""
 
     @cached_property
     def changes(self) -> SQLiteChanges:
@@ -57,7 +56,7 @@ class SQLiteTransaction(Transaction, SQLiteReadTransaction):
 
     @cached_property
     def health(self) -> SQLiteHealth:
-        """Damage, and its repair."""
+        """Damage and its repair."""
         return SQLiteHealth(self._connection)
 
 
@@ -70,18 +69,8 @@ class SQLiteStore(Store):
         super().__init__(database, SQLiteReadTransaction, SQLiteTransaction)
         self.path = database.path
 
-    @classmethod
-    def open(cls, path: Path, *, writable: bool) -> Self:
-        """Open an existing library, first bringing it to the schema of this program."""
-        return cls(schema.open_library(path, writable=writable))
-
-    @classmethod
-    def create(cls, path: Path) -> Self:
-        """Open a library for writing; make it first if there is none."""
-        return cls(schema.create_library(path))
-
     def size_bytes(self) -> int:
-        """Return the bytes of the database with its write-ahead log."""
+        """Return the size of the database and its write-ahead log."""
         parts = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(part.stat().st_size for part in parts if part.exists())
 
@@ -101,13 +90,13 @@ class SQLiteChanges(SQLChanges):
     __slots__ = ()
 
     def at(self, ids: Iterable[str], places: Iterable[tuple[int, int]]) -> list[DocumentRow]:
-        """Return the documents that have any of the ids or (source, position) places."""
+        """Return the documents with any of the ids or (source, position) pairs."""
         at_ids = self.connection.execute(_FIND_IDS, {"ids": json.dumps(list(ids))})
         at_places = self.connection.execute(_FIND_PLACES, {"places": json.dumps(list(places))})
         return [DocumentRow(*row) for result in (at_ids, at_places) for row in result]
 
     def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        # Not by SQLAlchemy's `insert`: working out its parameters takes longer than SQLite does.
+        # Not SQLAlchemy's `insert`: processing its parameters takes longer than SQLite's own work.
         columns = columns_of(table)
         named, marks = ", ".join(columns), ", ".join("?" * len(columns))
         statement = f"INSERT INTO {table.name} ({named}) VALUES ({marks})"  # noqa: S608 (constants)
@@ -118,7 +107,7 @@ class SQLiteChanges(SQLChanges):
         fulltext.add(self.connection, list(tokens))
 
 
-# Where a table is listed a second time.
+# An index that lists all rows of a table a second time.
 _LISTED_IN = {
     "documents": ("documents", "ix_documents_source_id_position"),
     "manual labels": ("label_edits", "sqlite_autoindex_label_edits_1"),
@@ -127,21 +116,21 @@ _LISTED_IN = {
     "failed files": ("failures", "sqlite_autoindex_failures_1"),
 }
 _SHOWN = 3  # names that fit in a line
-_TERMS_ASKED = 1000
+_TERMS = 1000  # that are looked up in the full-text index
 _CANNOT_WRITE = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
 }
-# As bytes: what is no UTF-8 any more is read as well as it can be.
+# As bytes, so that damaged UTF-8 can be decoded as far as possible.
 _PLACE = """SELECT CAST(d.external_id AS BLOB), s.id,
 CAST(d.position AS INTEGER), CAST(d.content_hash AS BLOB), CAST(s.path AS BLOB),
 CAST(s.root AS BLOB), CAST(s.format AS BLOB), CAST(d.split AS BLOB)
 FROM documents d LEFT JOIN sources s ON s.id = {source} WHERE d.id = :key"""
 _SOURCE = "d.source_id"
 _SOURCE_BY_PATH = "coalesce((SELECT id FROM sources WHERE path = d.path), d.source_id)"
-_LABELLED = "SELECT CAST(name AS BLOB) FROM labels WHERE document_id = :key ORDER BY position"
+_LABELS = "SELECT CAST(name AS BLOB) FROM labels WHERE document_id = :key ORDER BY position"
 
 
 class SQLiteHealth(SQLHealth):
@@ -149,30 +138,17 @@ class SQLiteHealth(SQLHealth):
 
     __slots__ = ()
 
-    def findings(self) -> list[Finding]:
-        """Look at everything."""
-        pages = list(self._pages())
-        if not all(finding.ok for finding in pages):
-            return [next(finding for finding in pages if not finding.ok)]
-        return [
-            *pages,
-            *map(self._orphans, PARTS),
-            *self._cells(),
-            self._full_text(),
-            unfinished(SQLSources(self.connection).unfinished()),
-        ]
-
     def differences(self) -> Iterator[Finding]:
-        """Yield what is looked at without writing, the quickest first."""
+        """Yield the findings that need no writing, the quickest first."""
         yield self._integrity()
         if tables.revision(self.connection) == tables.HEAD:
             yield self._schema()
             yield from self._cells()
 
     def repair(self) -> dict[str, int]:
-        """Remove what belongs to no document, and build all indexes of the database anew."""
+        """Remove orphans and rebuild all indexes; return how many rows only an index still has."""
         lost = {noun: self._missing(noun) for noun in _LISTED_IN}
-        # The trigger would tell FTS5 to delete rows that it may not have.
+        # The trigger would make FTS5 delete rows that it may not have.
         self.connection.execute(text("DROP TRIGGER IF EXISTS document_tokens_deleted"))
         self.connection.execute(text("REINDEX"))
         self._delete_orphans()
@@ -184,18 +160,13 @@ class SQLiteHealth(SQLHealth):
         return {noun: number for noun, number in lost.items() if number}
 
     def _missing(self, noun: str) -> int:
-        """Return how many rows are in an index of a table, and not in the table."""
+        """Return how many rows are in an index of a table but not in the table."""
         table, index = _LISTED_IN[noun]
-        counts = (
+        listed, stored = (
             self.connection.execute(text(f"SELECT count(*) FROM {table} {how}")).scalar_one()  # noqa: S608 (constant names)
             for how in (f"INDEXED BY {index}", "NOT INDEXED")
         )
-        listed, there = counts
-        return max(int(listed - there), 0)
-
-    def _pages(self) -> Iterator[Finding]:
-        yield self._integrity()
-        yield self._schema()
+        return max(int(listed - stored), 0)
 
     def _integrity(self) -> Finding:
         try:
@@ -210,63 +181,48 @@ class SQLiteHealth(SQLHealth):
         return Finding("database file", ok=True, detail="intact")
 
     def _schema(self) -> Finding:
-        trigger = "document_tokens_deleted"
-        stated = (SQLSettings(self.connection).get(SCHEMA) or {}).get("digest")
-        if stated == schema.schema_digest(self.connection) or not self._has(trigger):
-            return Finding("tables", ok=True, detail="intact")
-        return damaged("its tables were altered", "tables")
+        finding = super()._schema()
+        if not finding.ok and not fulltext.follows_deletions(self.connection):
+            return Finding("tables", ok=True, detail="intact")  # `_full_text` reports it
+        return finding
 
-    def _has(self, name: str) -> bool:
-        statement = text("SELECT 1 FROM sqlite_master WHERE name = :name")
-        return self.connection.execute(statement, {"name": name}).first() is not None
+    def _schema_digest(self) -> str:
+        return schema.schema_digest(self.connection)
 
     def _origin(self, key: int, *, is_named: bool) -> Origin:
         statement = _PLACE.format(source=_SOURCE if is_named else _SOURCE_BY_PATH)
-        facts = self.connection.execute(text(statement), {"key": key}).one()
-        name, source_id, position, stated, path, root, kind, split = facts
-        names = self.connection.execute(text(_LABELLED), {"key": key}).scalars()
+        row = self.connection.execute(text(statement), {"key": key}).one()
+        name, source_id, position, stored_hash, *texts = row
+        path, root, kind, split = map(_readable, texts)
+        names = self.connection.execute(text(_LABELS), {"key": key}).scalars()
+        labels = tuple(map(_readable, names))
         return Origin(
-            id=_readable(name),
-            source_id=source_id,
-            position=position,
-            content_hash=stated,
-            path=_readable(path),
-            root=_readable(root),
-            format=_readable(kind),
-            split=_readable(split),
-            labels=tuple(map(_readable, names)),
+            _readable(name), source_id, position, stored_hash, path, root, kind, split, labels
         )
 
     def _full_text(self) -> Finding:
-        check = "full-text index"
         if not fulltext.follows_deletions(self.connection):
-            return Finding(check, ok=False, detail="does not follow deletions", next_step=MEND)
+            return Finding(FULL_TEXT, ok=False, detail="does not follow deletions", next_step=MEND)
         try:
             fulltext.check(self.connection)
-            sound = fulltext.finds_its_terms(self.connection, _TERMS_ASKED)
+            return full_text_finding(in_sync=fulltext.finds_its_terms(self.connection, _TERMS))
         except DatabaseError as error:
-            if _code(error) in _CANNOT_WRITE:  # FTS5 compares in what it may write alone
-                return Finding(check, ok=True, detail=f"not compared: {error.orig}")
-            sound = False
-        if not sound:
-            return Finding(check, ok=False, detail="out of sync with the documents", next_step=MEND)
-        return Finding(check, ok=True, detail="in sync with the documents")
-
-
-def _code(error: DatabaseError) -> int:
-    return int(getattr(error.orig, "sqlite_errorcode", 0)) & 0xFF
+            code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+            if code in _CANNOT_WRITE:  # FTS5 can only compare a database that it may write
+                return Finding(FULL_TEXT, ok=True, detail=f"not compared: {error.orig}")
+            return full_text_finding(in_sync=False)
 
 
 def first_damage(path: Path, seconds: float) -> str:
-    """Return what is not as it was written, or "" if nothing is found within some time."""
+    """Return the first damage that is found within some time; "" if there is none."""
     deadline = time.monotonic() + seconds
     try:
         with (
             Database.connect(path, writable=False) as database,
             database.looking(lambda: time.monotonic() > deadline) as connection,
         ):
-            found = SQLiteHealth(connection).differences()
-            damage = next((finding.detail for finding in found if not finding.ok), "")
+            findings = SQLiteHealth(connection).differences()
+            damage = next((finding.detail for finding in findings if not finding.ok), "")
     except (LpiSearchError, *UNREADABLE) as error:
         damage = error.what if isinstance(error, LpiSearchError) else f"it cannot be read ({error})"
     return "" if time.monotonic() > deadline else damage

@@ -37,8 +37,8 @@ LONG = 100_000
 def test_what_a_pattern_means(pattern: str, meant: list[str], others: list[str]) -> None:
     """A folder means all below it; signs of a pattern mean what they do in SQLite."""
     glob = glob_of(pattern)
-    assert [path for path in meant if not glob.means(path)] == []
-    assert [path for path in others if glob.means(path)] == []
+    assert [path for path in meant if not glob.matches(path)] == []
+    assert [path for path in others if glob.matches(path)] == []
 
 
 @given(
@@ -52,7 +52,7 @@ def test_globs_are_those_of_sqlite(before: str, some: str, after: str, path: str
     pattern = before + some + after
     with closing(sqlite3.connect(":memory:")) as connection:
         wanted = connection.execute("SELECT ? GLOB ?", (path, pattern)).fetchone()[0]
-    assert glob_of(pattern).means(path) is bool(wanted)
+    assert glob_of(pattern).matches(path) is bool(wanted)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_globs_are_those_of_sqlite(before: str, some: str, after: str, path: str
 def test_hostile_patterns_end(pattern: str) -> None:
     """However a pattern is made, it is compared in time that does not explode."""
     paths = ["a" * 4000, "a" * 1000, "/home/ann/notes/a.txt", ""]
-    assert [glob_of(pattern).means(path) for path in paths] == [pattern == "*" * LONG] * 4
+    assert [glob_of(pattern).matches(path) for path in paths] == [pattern == "*" * LONG] * 4
