@@ -1,8 +1,8 @@
-"""Write the generated parts of the documentation, or check that they are in step.
+"""Write the generated parts of the documentation, or check that they are up to date.
 
-Run `make docs` to write, `make check` to check. Generated: docs/cli.md and the page of the manual
-from the help of every verb, the tables of formats, methods and settings from their lists. Checked
-too: that links lead somewhere.
+Run `make docs` to write, `make check` to check. Generated: docs/cli.md and the manual page from the
+help of every command; the tables of formats, methods and settings from their lists; the figures of
+the rooms in docs/architecture.md. Links are checked too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -31,6 +32,8 @@ def main() -> None:
     wanted[methods] = with_part(methods, "methods", methods_table())
     settings = ROOT / "docs/settings.md"
     wanted[settings] = with_part(settings, "settings", settings_table())
+    rooms = ROOT / "docs/architecture.md"
+    wanted[rooms] = with_part(rooms, "rooms", rooms_table(rooms), "figures written by make docs")
     stale = [path for path, text in wanted.items() if not same(path, text)]
     if not check:
         for path in stale:
@@ -40,26 +43,26 @@ def main() -> None:
     for line in broken:
         print(line)
     if check and stale:
-        print("Not in step: " + ", ".join(str(path.relative_to(ROOT)) for path in stale))
+        print("Out of date: " + ", ".join(str(path.relative_to(ROOT)) for path in stale))
         print("Next: make docs")
     if broken or (check and stale):
         sys.exit(1)
 
 
 def same(path: Path, text: str) -> bool:
-    """Tell whether a page says what it should."""
+    """Tell whether a page is up to date."""
     return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def cli_page(helps: dict[str, str]) -> str:
-    """Return the help of the program and of every verb, as a page."""
+    """Return the help of the program and of every command, as a page."""
     parts = ["# The command line\n\nWritten by `make docs` from the program itself.\n"]
     parts.extend(f"## {verb}\n\n```text\n{text}\n```\n" for verb, text in helps.items())
     return "\n".join(parts)
 
 
 def man_page(helps: dict[str, str]) -> str:
-    """Return the same as a page of the manual."""
+    """Return the same as a manual page."""
     name, purpose = "lpisearch", "search and classify documents by meaning, on an ordinary computer"
     lines = [
         f'.TH {name.upper()} 1 "" "{name}" "User Commands"',
@@ -79,20 +82,20 @@ def man_page(helps: dict[str, str]) -> str:
 
 
 def roff(line: str) -> str:
-    """Return a line that troff shows as it is."""
+    """Escape a line for troff."""
     shown = line.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{shown}" if shown.startswith((".", "'")) else shown
 
 
 def verbs(group: list[str]) -> list[list[str]]:
-    """Return every verb below a group, its own verbs behind it."""
+    """Return every command below a group, each followed by its own."""
     _, _, commands = help_of(group).partition("\nCommands:\n")
     names = [[*group, name] for name in VERBS.findall(commands)]
     return [verb for name in names for verb in (name, *verbs(name))]
 
 
 def help_of(verb: list[str]) -> str:
-    """Return what a verb prints for --help."""
+    """Return the --help of a command."""
     environment = os.environ | {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
     environment.pop("LPISEARCH_DB", None)
     command = [sys.executable, "-m", "lpisearch", *verb, "--help"]
@@ -125,7 +128,7 @@ def methods_table() -> str:
 
 
 def settings_table() -> str:
-    """Return what can be set as a table."""
+    """Return the table of settings."""
     from lpisearch.config import KEYS
 
     rows = ["| key | value | without it | what it is |", "|---|---|---|---|"]
@@ -138,10 +141,39 @@ def settings_table() -> str:
     return "\n".join(rows)
 
 
-def with_part(path: Path, name: str, text: str) -> str:
+def rooms_table(path: Path) -> str:
+    """Return the table of rooms with new figures where the old ones are a tenth or more away."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = contracts["tool"]["importlinter"]["contracts"][0]["layers"]
+    rooms = [room for layer in layers for room in re.split(r" *[|:] *", layer)]
+    page = path.read_text(encoding="utf-8")
+    table = re.findall(
+        r"^\| \w*[\w ]*\| `(\w+)` \|.*\| ([\d,]+) \| ([\d,]+) \|$", page, re.MULTILINE
+    )
+    if [room for room, *_ in table] != rooms:
+        sys.exit(f"{path.name}: list the rooms in the order of the layers: {', '.join(rooms)}")
+    for room, *shown in table:
+        modules = [
+            *(ROOT / "lpisearch").glob(f"{room}.py"),
+            *(ROOT / "lpisearch" / room).rglob("*.py"),
+        ]
+        lines = sum(module.read_text(encoding="utf-8").count("\n") for module in modules)
+        figures = [int(figure.replace(",", "")) for figure in shown]
+        if not close(figures[0], len(modules), 1) or not close(figures[1], lines, 100):
+            ends = [f"| {figures[0]} | {shown[1]} |", f"| {len(modules)} | {round(lines, -2):,} |"]
+            page = re.sub(rf"(\| `{room}` \|.*){re.escape(ends[0])}", rf"\g<1>{ends[1]}", page)
+    return page.partition(" make docs -->\n")[2].partition("\n<!-- end of rooms")[0]
+
+
+def close(shown: int, measured: int, step: int) -> bool:
+    """Tell whether a figure in a table is near enough, so that small changes leave it."""
+    return abs(shown - measured) <= max(step, measured // 10)
+
+
+def with_part(path: Path, name: str, text: str, note: str = "written by make docs") -> str:
     """Return a page with the part between its two marks replaced."""
     page = path.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name}: written by make docs -->", f"<!-- end of {name} -->"
+    begin, end = f"<!-- {name}: {note} -->", f"<!-- end of {name} -->"
     before, mark, rest = page.partition(begin)
     _, other, after = rest.partition(end)
     if not (mark and other):
@@ -150,7 +182,7 @@ def with_part(path: Path, name: str, text: str) -> str:
 
 
 def broken_links() -> list[str]:
-    """Return the links in our pages that lead to no file."""
+    """Return the links in our pages that have no target file."""
     return [
         f"{page.relative_to(ROOT)}: nothing at {target}"
         for page in PAGES

@@ -116,10 +116,9 @@ def test_a_reader_is_what_its_guide_says(tmp_path: Path) -> None:
     (package / "readers" / "recipe.py").write_text(code, encoding="utf-8")
     registry = package / "readers" / "registry.py"
     lines = registry.read_text(encoding="utf-8")
-    lines = lines.replace("    text,\n", "    recipe,\n    text,\n", 1)
-    lines = lines.replace(
-        "        text.READER,\n", "        recipe.READER,\n        text.READER,\n"
-    )
+    lines = lines.replace("    rtf,\n", "    recipe,\n    rtf,\n", 1)
+    first = "        plaintext.YAML_READER,\n"
+    lines = lines.replace(first, f"        recipe.READER,\n{first}")
     registry.write_text(lines, encoding="utf-8")
     (tmp_path / "bread.rcp").write_text("Rye bread\n---\nLeaven and flour.\n", encoding="utf-8")
     for words in (("ingest", "bread.rcp"), ("docs", "list")):
