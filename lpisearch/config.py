@@ -18,7 +18,8 @@ from lpisearch.errors import BadOption, BadPreference, LpiSearchError, Preferenc
 from lpisearch.files import whole_file
 from lpisearch.location import FILE_BESIDE, Address, parse_location
 from lpisearch.messages import nearest, system_reason
-from lpisearch.options import IndexOptions, SearchOptions
+from lpisearch.model.fields import fields_of
+from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,29 +65,32 @@ class Key:
     own: bool = False
 
 
-_SEARCH, _INDEX = SearchOptions(), IndexOptions()
+_TYPES = {"int": _WHOLE, "float": _NUMBER, "Path": _PATH}
+
+
+def keys_of(options: type, table: str = "") -> dict[str, Key]:
+    """Return the keys of the options of a dataclass that a settings file may set."""
+    return {
+        table + one.public_name: Key(
+            _LIST if one.many else _TYPES.get(one.kind, _TEXT),
+            _AUTO if one.info.form == _AUTO else list(one.default) if one.many else one.default,
+            one.summary,
+            auto=one.info.form == _AUTO,
+            choices=one.info.choices,
+        )
+        for one in fields_of(options)
+        if one.info.setting
+    }
+
+
 KEYS: Mapping[str, Key] = {
     "library": Key(_PATH, "lpisearch.db", "Default library.", own=True),
     "opener": Key(
         _TEXT, "", "Command that opens a result; {file} and {page} are filled in.", own=True
     ),
-    "k": Key(_WHOLE, _SEARCH.k, "Number of results."),
-    "by": Key(_TEXT, _SEARCH.by, "Ranking mode.", choices=("hybrid", "semantic", "lexical")),
-    "exclude": Key(_LIST, [], "Files never to ingest, in .gitignore syntax."),
-    "index.method": Key(_TEXT, _INDEX.method, "Index method."),
-    "index.dims": Key(_WHOLE, _AUTO, "Number of dimensions.", auto=True),
-    "index.alpha": Key(_NUMBER, _AUTO, "Ridge regularisation strength.", auto=True),
-    "index.weighting": Key(_TEXT, _INDEX.weighting, "Term weighting."),
-    "index.neighbours": Key(
-        _WHOLE, _INDEX.neighbours, "Number of nearest neighbours per document."
-    ),
-    "index.graph": Key(_TEXT, _INDEX.graph, "How neighbours are chosen."),
-    "index.radius": Key(_NUMBER, None, "Maximum distance between neighbours."),
-    "index.labels": Key(
-        _TEXT, _INDEX.labels, "Whether documents with the same label are neighbours."
-    ),
-    "index.train": Key(_TEXT, _INDEX.train, "Documents to train `classify` on."),
-    "index.seed": Key(_WHOLE, _INDEX.seed, "Random seed."),
+    **keys_of(SearchOptions),
+    **keys_of(IngestOptions),
+    **keys_of(IndexOptions, "index."),
 }
 
 

@@ -1,4 +1,9 @@
-"""Every option once: ingest, index, search, evaluate, serve."""
+"""All options of the program, each a field with its help and range.
+
+The command line, the parameters of the HTTP API and the keys of the settings files derive from
+these fields (`lpisearch.model.fields`): to add an option, add a field here, and the code that
+obeys it. Each class lists its fields in its docstring, which is completed at the end.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypedDict
 
 from lpisearch.model.documents import Filter
+from lpisearch.model.fields import described, document, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,79 +23,183 @@ if TYPE_CHECKING:
 
 # A value that one parameter of a method takes, or its text.
 Setting: TypeAlias = int | float | bool | str | None
+MEBIBYTE = 1024 * 1024
+RANKING_MODES = ("hybrid", "semantic", "lexical")
+RELEVANCE = "relevance"
+SORTS = (RELEVANCE, "date", "oldest", "title", "path")
+"""The sort orders of results."""
+ENTRY_SORTS = ("added", "date", "oldest", "title", "path", "id")
+"""The sort orders of a listing of documents."""
+CLASSIFIERS = ("auto", "centroid", "knn", "map-svm", "svm", "svm+centroid", "svm+map-svm")
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8077
+# Headings of the help.
+_MODEL, _GRAPH, _TRAINING, _WORK, _RANKING = (
+    *("Model", "Neighbour graph", "Documents", "Parallelism", "Ranking"),
+)
+
+
+def _index(help: str = "Index to use.", **info: Any) -> Any:  # noqa: A002 (the field's term)
+    return option("default", help, metavar="NAME", names="indexes", **info)
+
+
+def _seed(**info: Any) -> Any:
+    return option(0, "Random seed.", metavar="N", **info)
+
+
+def _wait() -> Any:
+    return option(
+        30.0,
+        "How long to wait while another process writes.",
+        name="wait",
+        metavar="SECONDS",
+        minimum=0,
+    )
+
+
+def _alpha(**info: Any) -> Any:
+    text = "Ridge regularisation strength, for methods that use it."
+    summary = "Ridge regularisation strength."
+    return option(None, text, summary=summary, metavar="auto|X", form="auto", **info)
+
+
+def _neighbours(**info: Any) -> Any:
+    return option(15, "Number of nearest neighbours per document.", metavar="N", **info)
+
+
+def _graph(**info: Any) -> Any:
+    return option(
+        "auto",
+        "How neighbours are chosen: {names}.",
+        summary="How neighbours are chosen.",
+        metavar="auto|NAME",
+        names="graphs",
+        panel=_GRAPH,
+        **info,
+    )
+
+
+def _radius(**info: Any) -> Any:
+    return option(
+        None,
+        "Maximum distance between neighbours, with --graph ball.",
+        summary="Maximum distance between neighbours.",
+        metavar="X",
+        panel=_GRAPH,
+        **info,
+    )
+
+
+def _edge_weights() -> Any:
+    text = "Edge weights: cosine, binary or heat."
+    return option("cosine", text, metavar="NAME", panel=_GRAPH)
+
+
+def _settings(**info: Any) -> Any:
+    return option(
+        dict,
+        "Set a method-specific parameter, such as cardinality=50 (repeatable).",
+        name="set",
+        metavar="NAME=VALUE",
+        form="settings",
+        panel=_MODEL,
+        **info,
+    )
+
+
+def _semantic_weight(**info: Any) -> Any:
+    return option(
+        None,
+        "Weight of meaning against words in hybrid ranking (default: learned by index).",
+        metavar="X",
+        **info,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """All that an index was asked for: built again from the same documents, it is the same.
+    """What defines an index: built again from the same documents, it is the same."""
 
-    Attributes
-    ----------
-    name
-        Several indexes can lie beside each other; `default` is the one that queries use.
-    method
-        The projection.
-    dims, alpha
-        None leaves the choice to the method, by a stated rule.
-    neighbours
-        How many neighbours each document names in the graph.
-    graph
-        Who is a neighbour of whom, by the name of a graph; "auto": the nearest, and those of a
-        common label where labels are used.
-    radius
-        Within which distance of unit rows, where the graph is a ball; None leaves it to the graph.
-    edge_weights
-        How much an edge of neighbours counts: "cosine", "binary" (all alike) or "heat".
-    settings
-        What the method alone has, by the name of its parameter: {"cardinality": 50}. Values may be
-        texts, as they are typed.
-    pairs
-        What is known of documents by their ids: ("must", one, other) belong together, ("cannot",
-        one, other) do not.
-    labels
-        "ignore", or "use": documents with a common label are neighbours too.
-    weighting
-        How counts become weights.
-    train
-        Which documents `classify` learns from: "auto" (those of the split "train" if any is
-        labelled, else all), "all", "none", or the name of a split.
-    where
-        Which documents; all, if not given.
-    seed
-        Of every random choice.
-    learn_predicted
-        Whether predicted labels count as given where a document has no other.
-    """
-
-    name: str = "default"
-    method: str = "rlpi"
-    dims: int | None = None
-    alpha: float | None = None
-    neighbours: int = 15
-    graph: str = "auto"
-    radius: float | None = None
-    edge_weights: str = "cosine"
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    pairs: tuple[tuple[str, str, str], ...] = ()
-    labels: str = "ignore"
-    weighting: str = "log-tfidf"
-    train: str = "auto"
-    where: Filter = field(default_factory=Filter)
-    seed: int = 0
-    learn_predicted: bool = False
+    name: str = option("default", "Name of the index; a library can have several.", metavar="NAME")
+    method: str = option(
+        "rlpi",
+        "Method: {alternatives}.",
+        summary="Index method.",
+        metavar="NAME",
+        names="methods",
+        panel=_MODEL,
+        setting=True,
+    )
+    dims: int | None = option(
+        None,
+        "Number of dimensions; auto chooses it from the data.",
+        summary="Number of dimensions.",
+        metavar="auto|N",
+        form="auto",
+        panel=_MODEL,
+        setting=True,
+    )
+    alpha: float | None = _alpha(panel=_MODEL, setting=True)
+    neighbours: int = _neighbours(panel=_GRAPH, setting=True)
+    graph: str = _graph(setting=True)
+    radius: float | None = _radius(setting=True)
+    edge_weights: str = _edge_weights()
+    settings: Mapping[str, Setting] = _settings(after="alpha")
+    # ("must", one id, other id): they belong together; ("cannot", …): they do not.
+    pairs: tuple[tuple[str, str, str], ...] = option(
+        (),
+        "Pairs known to belong together (must ID ID) or apart (cannot ID ID).",
+        metavar="FILE",
+        form="pairs",
+        panel=_GRAPH,
+    )
+    labels: str = option(
+        "ignore",
+        "Whether documents with the same label also count as neighbours.",
+        summary="Whether documents with the same label are neighbours.",
+        metavar="use|ignore",
+        panel=_GRAPH,
+        setting=True,
+    )
+    weighting: str = option(
+        "log-tfidf",
+        "Term weighting: tf, tfidf, log-tfidf or bm25.",
+        summary="Term weighting.",
+        metavar="NAME",
+        panel=_MODEL,
+        after="settings",
+        setting=True,
+    )
+    train: str = option(
+        "auto",
+        "Documents to train `classify` on; auto uses the split “train” if there is one.",
+        summary="Documents to train `classify` on.",
+        metavar="auto|all|none|SPLIT",
+        panel=_TRAINING,
+        setting=True,
+    )
+    where: Filter = option(
+        Filter,
+        "Index only documents with this label, path, split, since, until or metadata.",
+        metavar="KEY=VALUE",
+        form="conditions",
+        panel=_TRAINING,
+    )
+    seed: int = _seed(setting=True)
+    learn_predicted: bool = option(
+        False,
+        "Also train on predicted labels, for documents that have no others.",
+        panel=_TRAINING,
+    )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a JSON value, as it is stored with the index."""
-        values = {each.name: getattr(self, each.name) for each in fields(IndexSpec)}
+        """Return the JSON value that is stored with the index."""
+        values = {one.name: getattr(self, one.name) for one in fields(IndexSpec)}
         return values | {"where": self.where.as_dict(), "settings": dict(self.settings)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read it from a JSON value of this program, of an earlier or of a later one.
-
-        What is missing is as it is without being asked for; what is not known is passed over.
-        """
-        known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        """Read a JSON value of this, an earlier or a later version; unknown fields are ignored."""
+        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
         pairs = tuple((kind, one, other) for kind, one, other in known.get("pairs") or ())
         where = Filter.from_dict(known.get("where") or {})
         return cls(**known | {"where": where, "pairs": pairs})
@@ -97,40 +207,42 @@ class IndexSpec:
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions(IndexSpec):
-    """What `lpisearch index` was asked to do: what to build, and how to go about it.
+    """What `lpisearch index` builds, and how."""
 
-    Attributes
-    ----------
-    wait_seconds
-        How long to wait for another process that is writing.
-    memory
-        How many bytes of memory the build may take; None leaves that to the size of the library.
-    index_store
-        Where the indexes of a library in a database are kept, from now on: a folder that its users
-        share, or "db"; "" leaves it as it is.
-    export_pgvector
-        Write the vectors of documents to a table too, for other programs that speak SQL.
-    cluster
-        The address of the scheduler of a Dask cluster that does the work: "tcp://HOST:8786".
-    workers
-        How many processes of this machine do the work; 0 leaves it to the threads of this one.
-    """
-
-    wait_seconds: float = 30.0
-    memory: int | None = None
-    index_store: str = ""
-    export_pgvector: bool = False
-    cluster: str = ""
-    workers: int = 0
+    wait_seconds: float = _wait()
+    memory: int | None = option(
+        None,
+        "Memory limit, such as 4G; uses temporary files or a sample to stay within it.",
+        metavar="SIZE",
+        form="size",
+    )
+    # "" leaves the store as it is.
+    index_store: str = option(
+        "",
+        "Where a PostgreSQL library keeps its indexes: in the database (db) or a shared folder.",
+        metavar="DIR|db",
+    )
+    export_pgvector: bool = option(False, "Also write the vectors to a database table (pgvector).")
+    cluster: str = option(
+        "",
+        "Use a Dask cluster, given its scheduler address (tcp://HOST:8786).",
+        metavar="ADDRESS",
+        panel=_WORK,
+        after="workers",
+    )
+    # 0 uses the threads of this process.
+    workers: int = option(
+        0, "Use N worker processes on this machine.", metavar="N", minimum=0, panel=_WORK
+    )
 
     @property
     def spec(self) -> IndexSpec:
         """What to build."""
-        return IndexSpec(**{each.name: getattr(self, each.name) for each in fields(IndexSpec)})
+        return IndexSpec(**{one.name: getattr(self, one.name) for one in fields(IndexSpec)})
 
 
 class IndexFields(TypedDict, total=False):
-    """What `Library.index` takes by name: the fields of `IndexOptions` but the method."""
+    """The fields of `IndexOptions`, but for the method: what `Library.index` takes by name."""
 
     name: str
     dims: int | None
@@ -151,275 +263,225 @@ class IndexFields(TypedDict, total=False):
     memory: int | None
     index_store: str
     export_pgvector: bool
-    cluster: str
     workers: int
-
-
-RELEVANCE = "relevance"
-SORTS = (RELEVANCE, "date", "oldest", "title", "path")
-"""The orders that hits may have."""
-ENTRY_SORTS = ("added", "date", "oldest", "title", "path", "id")
-"""The orders that a listing of documents may have."""
+    cluster: str
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How `lpisearch query` is to answer.
+    """How `lpisearch query` ranks and shows documents."""
 
-    Attributes
-    ----------
-    by
-        "hybrid", "semantic" (cosine in the subspace alone) or "lexical" (BM25 alone).
-    k, offset
-        How many hits, and how many of the best to pass over first.
-    where
-        Which documents may be found: applied before ranking.
-    min_score
-        Leave out hits below it; None keeps all.
-    collapse
-        Show one of several documents that are nearly the same.
-    index
-        The name of the index.
-    explain
-        Say of each hit which words make it near.
-    semantic_weight
-        How much the subspace counts beside the words in hybrid; None leaves it to the index.
-    sort
-        "relevance"; or the best hits by "date" (newest first), "oldest", "title" or "path".
-    facets
-        Count by label, split, folder, format and date all that may be found.
-    """
-
-    by: str = "hybrid"
-    k: int = 10
-    offset: int = 0
+    by: str = option(
+        "hybrid",
+        "How to rank results.",
+        summary="Ranking mode.",
+        after="k",
+        choices=RANKING_MODES,
+        panel=_RANKING,
+        setting=True,
+    )
+    k: int = option(10, "Number of results.", flags=("-k",), metavar="N", minimum=0, setting=True)
+    offset: int = option(0, "Skip the first N results.", metavar="N", minimum=0, after="collapse")
     where: Filter = field(default_factory=Filter)
-    min_score: float | None = None
-    collapse: bool = False
-    index: str = "default"
-    explain: bool = False
-    semantic_weight: float | None = None
-    sort: str = RELEVANCE
-    facets: bool = False
+    min_score: float | None = option(
+        None,
+        "Hide results that score below X.",
+        summary="Minimum score.",
+        metavar="X",
+        panel=_RANKING,
+    )
+    collapse: bool = option(False, "Show only one of several near-duplicates.")
+    index: str = _index(panel=_RANKING)
+    explain: bool = option(False, "Show which words make each result similar.")
+    semantic_weight: float | None = _semantic_weight(panel=_RANKING, after="min_score")
+    sort: str = option(
+        RELEVANCE,
+        "Sort order of the results (date: newest first).",
+        after="by",
+        choices=SORTS,
+        panel=_RANKING,
+    )
+    facets: bool = option(
+        False, "Include counts by label, date, folder, split and format.", typed=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifyOptions:
-    """How `lpisearch classify` is to judge.
+    """How `lpisearch classify` predicts labels."""
 
-    Attributes
-    ----------
-    classifier
-        "auto", the best on what was held out while indexing, or "centroid", "knn", "map-svm",
-        "svm", "svm+centroid" or "svm+map-svm".
-    k
-        How many labels to give, best first.
-    index
-        The name of the index.
-    confidence
-        Where the best label has a smaller share, the answer is “none of these”.
-    """
-
-    classifier: str = "auto"
-    k: int = 5
-    index: str = "default"
-    confidence: float = 0.5
+    classifier: str = option(
+        "auto",
+        "auto (the one with the best held-out accuracy), centroid, knn, map-svm, svm, "
+        "svm+centroid or svm+map-svm.",
+        summary="Classifier.",
+        metavar="NAME",
+        choices=CLASSIFIERS,
+    )
+    k: int = option(5, "Number of labels to show.", flags=("-k",), metavar="N")
+    index: str = _index()
+    confidence: float = option(
+        0.5, "Answer “none of these” if no label is at least this probable.", metavar="SHARE"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TopicOptions:
-    """What `lpisearch topics` is to find.
+    """Which topics `lpisearch topics` shows."""
 
-    Attributes
-    ----------
-    number
-        Of topics; None reads it off the spectrum of the index.
-    terms, documents
-        How many of each to show for a topic.
-    seed
-        Of every random choice.
-    index
-        The name of the index.
-    """
-
-    number: int | None = None
-    terms: int = 8
-    documents: int = 3
-    seed: int = 0
-    index: str = "default"
+    number: int | None = option(
+        None,
+        "Number of topics; auto chooses it from the index.",
+        summary="Number of topics (default: chosen from the index).",
+        flags=("-n",),
+        metavar="auto|N",
+        form="auto",
+    )
+    terms: int = option(
+        8, "Terms to show per topic.", flags=("--terms", "--words"), metavar="N", minimum=0
+    )
+    documents: int = option(3, "Typical documents to show per topic.", metavar="N", minimum=0)
+    seed: int = _seed(minimum=0)
+    index: str = _index()
 
 
 @dataclass(frozen=True, slots=True)
 class DimensionOptions:
-    """Which dimensions `lpisearch topics --method` is to show.
+    """Which dimensions `lpisearch topics --method` shows.
 
-    Attributes
-    ----------
-    method
-        One whose dimensions have few words each.
-    dims
-        How many dimensions.
-    terms, documents
-        How many of each to show at each end of a dimension.
-    seed
-        Of every random choice, if the map is learned for this alone.
-    index
-        The name of an index that is used as it is, if it is of this method.
+    `terms` and `documents` are numbers for each end of a dimension. The index is used if it is of
+    the method; otherwise a model is trained, with `seed`.
     """
 
-    method: str
-    dims: int = 10
+    method: str = field(
+        metadata=described(
+            "Show the dimensions of a sparse method (few words each) instead of clusters.",
+            metavar="NAME",
+        )
+    )
+    dims: int = option(10, "Number of dimensions, with --method.  [default: 10]", metavar="N")
     terms: int = 8
     documents: int = 3
     seed: int = 0
     index: str = "default"
 
 
-MEBIBYTE = 1024 * 1024
-
-
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How files become documents.
+    """How files become documents."""
 
-    Attributes
-    ----------
-    format
-        "auto" or the name of a reader.
-    labels
-        "auto" (a field of the document, else the top folder), "folder", "none", the name of
-        a field or column, or the path of a CSV file with labels.
-    split
-        "auto" (a field, else a folder called train, test, …), "folder", "none" or a field name.
-    id_field, title_field, text_field
-        Names of fields or columns; "" looks for the usual names.
-    label_separators
-        Characters that part the labels in a cell of a CSV, TSV or label file.
-    ocr
-        Languages of tesseract, such as "eng" or "deu+eng", in which pages of PDF files that are
-        images are read; "" does not read them.
-    max_document_bytes
-        A document larger than this is refused, so that one file cannot take all memory. Of a
-        page or a mail, of which the text is a part, twice as much is read.
-    """
-
-    format: str = "auto"
-    labels: str = "auto"
-    split: str = "auto"
-    id_field: str = ""
-    title_field: str = ""
-    text_field: str = ""
-    label_separators: str = ";|"
-    ocr: str = ""
-    max_document_bytes: int = 32 * MEBIBYTE
+    format: str = option("auto", "File format, if it cannot be detected.", metavar="NAME")
+    labels: str = option(
+        "auto",
+        "Where labels come from: a field or column, the top-level folder, or a CSV file.",
+        metavar="auto|folder|none|FIELD|FILE.csv",
+    )
+    split: str = option(
+        "auto",
+        "Where the split into train and test sets comes from.",
+        metavar="auto|folder|none|FIELD",
+    )
+    # "" looks for the usual names.
+    id_field: str = option("", "Field or column with the id.", metavar="FIELD")
+    title_field: str = option("", "Field or column with the title.", metavar="FIELD")
+    text_field: str = option("", "Field or column with the text.", metavar="FIELD")
+    label_separators: str = option(
+        ";|", "Characters that separate labels in a table cell.", metavar="CHARS"
+    )
+    ocr: str = option(
+        "",
+        "Read scanned pages with Tesseract in these languages, such as deu+eng.",
+        metavar="LANG",
+    )
+    max_document_bytes: int = option(
+        32 * MEBIBYTE,
+        "Largest document to accept.",
+        name="max_size",
+        metavar="MIB",
+        minimum=1,
+        form="mebibytes",
+    )
 
     @property
     def max_page_bytes(self) -> int:
-        """How much is read of a file or a message that has markup or attachments."""
+        """How much is read of a file whose text is only a part of it: markup, attachments."""
         return 2 * self.max_document_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class FindOptions:
-    """Which files of a folder are meant.
+    """Which files of a folder are ingested."""
 
-    Attributes
-    ----------
-    exclude
-        Globs of files and folders to leave out, as a line of a `.gitignore` would.
-    no_ignore
-        Take in what `.gitignore` and `.lpisearchignore` leave out, and packages and caches.
-    hidden
-        Take in files and folders whose names begin with a dot.
-    follow_links
-        Follow symbolic links that are found in folders; one that is named is followed always.
-    """
-
-    exclude: tuple[str, ...] = ()
-    no_ignore: bool = False
-    hidden: bool = False
-    follow_links: bool = False
+    exclude: tuple[str, ...] = option(
+        (),
+        "Exclude matching files, in .gitignore syntax (repeatable).",
+        summary="Files never to ingest, in .gitignore syntax.",
+        metavar="GLOB",
+        setting=True,
+    )
+    no_ignore: bool = option(
+        False, "Include files excluded by .gitignore, .lpisearchignore or built-in rules."
+    )
+    hidden: bool = option(False, "Include hidden files and folders (names starting with a dot).")
+    # A link that is named is always followed.
+    follow_links: bool = option(False, "Follow symbolic links found in folders.")
 
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    """What `lpisearch ingest` was asked to do.
-
-    Attributes
-    ----------
-    read
-        How files become documents.
-    find
-        Which files of a folder are meant.
-    prune
-        Remove documents whose source file, or whose record within it, is gone.
-    language
-        Of the stemmer and the stop words; "auto" keeps what the library has, and finds it in the
-        documents of the first ingest.
-    wait_seconds
-        How long to wait for another process that is writing.
-    batch_documents
-        How many documents one transaction may hold: what a kill can cost.
-    ids
-        "file": ids that files state are kept apart by file; "global": one id is one document.
-    retry
-        Read files again that failed before and have not changed.
-    """
+    """What `lpisearch ingest` adds, and how."""
 
     read: ReadOptions = field(default_factory=ReadOptions)
     find: FindOptions = field(default_factory=FindOptions)
-    prune: bool = False
-    language: str = "auto"
-    wait_seconds: float = 30.0
-    batch_documents: int = 1000
-    ids: str = "file"
-    retry: bool = False
+    prune: bool = option(False, "Remove documents whose file or record no longer exists.")
+    language: str = option(
+        "auto",
+        "Language of the documents; auto detects it at the first ingest.",
+        metavar="auto|NAME",
+    )
+    wait_seconds: float = _wait()
+    batch_documents: int = 1000  # in one transaction: all that an interruption can cost
+    ids: str = option(
+        "file",
+        "Whether ids are unique within each file (file) or across all files (global).",
+        metavar="file|global",
+    )
+    retry: bool = option(False, "Retry files that failed before, even if unchanged.")
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluateOptions:
-    """What every evaluation is told.
+    """What every evaluation compares, and on which documents."""
 
-    Attributes
-    ----------
-    methods
-        Representations to compare; () leaves the choice to the evaluation.
-    dims, alpha
-        None leaves the choice to the method, or to what the evaluation is used to.
-    neighbours
-        How many neighbours each document names in a graph.
-    graph, radius, edge_weights
-        Who is a neighbour of whom, and how much an edge counts, as `IndexSpec` has them.
-    settings
-        What some of the methods alone have, by the names of their parameters.
-    weighting
-        How counts become weights; "" is log-tfidf for a library, tf for a matrix.
-    scale
-        Where documents are compared by cosine, a dimension counts by its eigenvalue to this power.
-    largest
-        Keep only so many of the largest classes.
-    matrix
-        A file with counts and labels, in place of the library.
-    index
-        The name of the index that is compared with the baselines.
-    seed
-        Of every random choice.
-    """
-
-    methods: tuple[str, ...] = ()
-    dims: int | None = None
-    alpha: float | None = None
-    neighbours: int = 15
-    graph: str = "auto"
-    radius: float | None = None
-    edge_weights: str = "cosine"
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    weighting: str = ""
-    scale: float = 1.5
-    largest: int | None = None
-    matrix: Path | None = None
-    index: str = "default"
-    seed: int = 0
+    # () and None leave the choice to the evaluation or to the method.
+    methods: tuple[str, ...] = option(
+        (), "Methods to compare: terms, lsi, rlpi, …", metavar="NAME,…|all", form="names"
+    )
+    dims: int | None = option(None, "Number of dimensions.", metavar="auto|N", form="auto")
+    alpha: float | None = _alpha()
+    neighbours: int = _neighbours()
+    graph: str = _graph()
+    radius: float | None = _radius()
+    edge_weights: str = _edge_weights()
+    settings: Mapping[str, Setting] = _settings()
+    weighting: str = option(
+        "",
+        "Term weighting: tf, tfidf, log-tfidf or bm25 (default: log-tfidf, or tf with --matrix).",
+        metavar="NAME",
+    )
+    scale: float = option(
+        1.5,
+        "Scale dimensions by their eigenvalue to this power before taking cosines.",
+        metavar="X",
+    )
+    largest: int | None = option(None, "Use only the N largest classes.", metavar="N")
+    matrix: Path | None = option(
+        None,
+        "Evaluate a labelled count matrix (.npz or svmlight) instead of the library.",
+        metavar="FILE",
+    )
+    index: str = _index("Index to evaluate.")
+    seed: int = _seed(minimum=0)
 
     @property
     def of_methods(self) -> tuple[object, ...]:
@@ -430,103 +492,84 @@ class EvaluateOptions:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityOptions:
-    """Which documents are compared pair by pair.
+    """Which pairs of documents `evaluate similarity` compares."""
 
-    Attributes
-    ----------
-    words
-        A subset of the documents for each of these words (column numbers for a matrix).
-    most_frequent
-        Take so many of the most frequent words instead.
-    subset_size
-        How many documents such a subset may have.
-    """
-
-    words: tuple[str, ...] = ()
+    # Column numbers for a matrix; `most_frequent` takes their place.
+    words: tuple[str, ...] = option(
+        (),
+        "Average over subsets: the documents containing each WORD, or each of the N most frequent.",
+        metavar="WORD,…|N",
+        form="words",
+    )
     most_frequent: int | None = None
-    subset_size: tuple[int, int] = (250, 800)
+    subset_size: tuple[int, int] = option(
+        (250, 800), "Size range of the subsets, with --words N.", metavar="A..B", form="range"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CategoriesOptions:
-    """How `evaluate classify` parts the documents into those to learn from and those to judge.
+    """How `evaluate classify` splits the documents, and which classifiers it compares."""
 
-    Attributes
-    ----------
-    split
-        "field" takes the split that the documents state; "auto" does where they state one.
-    train
-        Shares to learn from, drawn at random in each class.
-    repeats
-        How many draws of each share.
-    classifiers
-        Which of centroid, knn and svm.
-    single
-        Leave out documents with several labels, as the papers do.
-    """
-
-    split: str = "auto"
-    train: tuple[float, ...] = ()
-    repeats: int = 10
-    classifiers: tuple[str, ...] = ("centroid", "knn", "svm")
-    single: bool = False
+    # "auto" uses the stored split where there is one.
+    split: str = option(
+        "auto", "Use the train and test sets stored with the documents.", metavar="field|auto"
+    )
+    train: tuple[float, ...] = option(
+        (), "Train on random samples of these sizes.", metavar="5%,10%,…", form="shares"
+    )
+    repeats: int = option(10, "Number of random samples of each size.", metavar="N")
+    classifiers: tuple[str, ...] = option(
+        ("centroid", "knn", "svm"),
+        "Classifiers to compare: centroid, knn, svm.",
+        metavar="NAME,…",
+        form="names",
+    )
+    single: bool = option(
+        False, "Skip documents with several labels, as the papers do.", name="single_label"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Which classes `evaluate cluster` tries to find.
+    """Which classes `evaluate cluster` tries to find."""
 
-    Attributes
-    ----------
-    classes
-        Numbers of classes drawn at random; 0 stands for all of them at once.
-    draws
-        How many draws of each number.
-    """
-
-    classes: tuple[int, ...] = (0,)
-    draws: int = 50
+    # 0 stands for all classes at once.
+    classes: tuple[int, ...] = option(
+        (0,),
+        "Number of random classes to cluster; all clusters every class.",
+        metavar="2..10|all",
+        form="numbers",
+    )
+    draws: int = option(50, "Random draws for each number of classes.", metavar="N")
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """What `evaluate retrieval` asks, and how it judges.
+    """Which queries `evaluate retrieval` runs, and how it judges the results."""
 
-    Attributes
-    ----------
-    queries, qrels
-        Files of queries and of judgements.
-    by
-        Ways to rank; () is all that the library allows.
-    measures
-        Such as AP, nDCG@10, P@10, R@100, RR.
-    depth
-        How many documents a query may find.
-    semantic_weight
-        How much the subspace counts beside the words in hybrid; None leaves it to the index.
-    """
-
-    queries: Path
-    qrels: Path
-    by: tuple[str, ...] = ()
-    measures: tuple[str, ...] = ("AP", "nDCG@10", "P@10", "R@100", "RR")
-    depth: int = 10_000
-    semantic_weight: float | None = None
+    queries: Path = field(metadata=described("Query file (JSON Lines or TSV).", metavar="FILE"))
+    qrels: Path = field(metadata=described("Relevance judgements (TREC qrels).", metavar="FILE"))
+    # () compares all that the library allows.
+    by: tuple[str, ...] = option(
+        (),
+        "Ranking modes to compare: hybrid, semantic, lexical.",
+        metavar="NAME,…",
+        form="names",
+    )
+    measures: tuple[str, ...] = option(
+        ("AP", "nDCG@10", "P@10", "R@100", "RR"),
+        "Measures to report: AP, nDCG@K, P@K, R@K, RR, AP@K, RR@K.",
+        metavar="NAME,…",
+        form="names",
+    )
+    depth: int = option(10_000, "Maximum number of results per query.", metavar="N")
+    semantic_weight: float | None = _semantic_weight()
 
 
 @dataclass(frozen=True, slots=True)
 class SweepOptions:
-    """What `evaluate sweep` varies.
-
-    Attributes
-    ----------
-    measure
-        "similarity", "classify", "cluster" or "retrieval".
-    over
-        "dims", "neighbours", "alpha" or "train", or a parameter that only some methods have.
-    values
-        What it takes in turn.
-    """
+    """What `evaluate sweep` measures, and the parameter that it varies."""
 
     measure: str
     over: str
@@ -537,33 +580,30 @@ Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptio
 """What one evaluation measures."""
 
 
-DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8077
-
-
 @dataclass(frozen=True, slots=True)
 class ServeLimits:
-    """How much one request, and one address, may ask for.
+    """What one request, and one address, may ask for.
 
     Attributes
     ----------
     body_bytes
-        Of a request that is no upload.
+        Of a request that is not an upload.
     upload_bytes, upload_files
-        Of files that are brought in by one request.
+        Of the files that one request uploads.
     query_characters
-        Of a question.
+        Of a query.
     text_characters
-        Of a text to be classified.
+        Of a text to classify.
     hits
-        The most hits or lines of one page.
+        The most results of one page.
     depth
-        How far down a list of hits or documents the last page may reach.
+        The position that the last page of a list may reach.
     requests_per_second, burst
-        Of one address that is not this machine; 0 for no limit.
+        Of one address that is not this machine; 0 sets no limit.
     at_once
-        Requests that are answered at the same time; others are told to come again.
+        Requests that are answered at the same time; others are told to try again.
     jobs_kept
-        How many jobs that have ended are still told of.
+        The number of ended jobs that stay listed.
     """
 
     body_bytes: int = MEBIBYTE
@@ -581,40 +621,57 @@ class ServeLimits:
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """What `lpisearch serve` was asked to do.
+    """What `lpisearch serve` serves, and to whom."""
 
-    Attributes
-    ----------
-    host, port
-        Where it listens; port 0 is any that is free.
-    read_only
-        Whether nothing of the library may be changed.
-    roots
-        Folders below which files may be brought in by name and given out.
-    token
-        What a request must show; "" where none is needed, on this machine alone.
-    names
-        Names by which it may be called, beside those of this machine and plain addresses.
-    uploads
-        Where files that are brought in from a browser are kept; None for a folder beside the
-        library.
-    limits
-        How much may be asked for.
-    """
-
-    host: str = DEFAULT_HOST
-    port: int = DEFAULT_PORT
-    read_only: bool = False
-    roots: tuple[Path, ...] = ()
-    token: str = field(default="", repr=False)
-    names: tuple[str, ...] = ()
-    uploads: Path | None = None
+    host: str = option(
+        DEFAULT_HOST,
+        "Address to listen on; 0.0.0.0 accepts other machines.",
+        metavar="ADDRESS",
+        after="port",
+    )
+    # Port 0 is any free one.
+    port: int = option(DEFAULT_PORT, "Port to listen on.", metavar="N", minimum=0, maximum=65535)
+    read_only: bool = option(False, "Refuse all changes.")
+    roots: tuple[Path, ...] = option(
+        (),
+        "Allow files under this folder to be added and downloaded (repeatable).",
+        name="root",
+        metavar="DIR",
+    )
+    # "" requires no token, and listens on this machine alone.
+    token: str = field(
+        default="",
+        repr=False,
+        metadata=described(
+            "Token that clients must send; LPISEARCH_TOKEN is safer, as other users cannot see it.",
+            metavar="TEXT",
+            envvar="LPISEARCH_TOKEN",
+            after="names",
+        ),
+    )
+    names: tuple[str, ...] = option(
+        (),
+        "Extra host name to accept, besides localhost and IP addresses (repeatable).",
+        name="name",
+        metavar="NAME",
+    )
+    uploads: Path | None = None  # where uploaded files go; None for a folder next to the library
     limits: ServeLimits = field(default_factory=ServeLimits)
 
     @property
     def is_local(self) -> bool:
-        """Whether it can be reached from this machine alone."""
+        """Whether only this machine can reach the server."""
         return is_loopback(self.host)
+
+
+OPTION_CLASSES: tuple[type, ...] = (
+    *(IndexOptions, SearchOptions, ClassifyOptions, TopicOptions, DimensionOptions),
+    *(ReadOptions, FindOptions, IngestOptions, EvaluateOptions, SimilarityOptions),
+    *(CategoriesOptions, ClusterOptions, RetrievalOptions, ServeSettings),
+)
+for _options in (IndexSpec, *OPTION_CLASSES):
+    document(_options)
+del _options
 
 
 def is_loopback(host: str) -> bool:

@@ -238,7 +238,7 @@ def filter_of(
     metadata = tuple(read_condition(each) for each in where or ())
     here = _current_folder() if path else ""
     either = tuple(labels or ()), tuple(predicted or ())
-    return Filter(either[0], path, split, since, until, metadata, here, either[1])
+    return Filter(either[0], path, split, since, until, metadata, here, predicted=either[1])
 
 
 def _current_folder() -> str:
@@ -338,5 +338,14 @@ def search_options(
 
     wanted = filter_of(labels, path, split, since, until, where, predicted)
     return SearchOptions(
-        by, k, offset, wanted, min_score, collapse, index, explain, semantic_weight, sort
+        by=by,
+        k=k,
+        offset=offset,
+        where=wanted,
+        min_score=min_score,
+        collapse=collapse,
+        index=index,
+        explain=explain,
+        semantic_weight=semantic_weight,
+        sort=sort,
     )

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import BadOption
+from lpisearch.model.fields import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
+_FILTERS = "Filters"  # heading of the help
 SECTION_KINDS = ("page", "chapter", "heading", "slide", "sheet")
 
 
@@ -118,37 +120,85 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which documents are meant: those that pass every condition given.
+    """Which documents match: those that meet every condition.
 
     Attributes
     ----------
     labels, predicted
         Any of these labels, given by people or predicted by a classifier.
     path
-        A folder or a glob over the path or the id, such as "code docs" or "*/letters/*": what it
-        means, and all that is below.
+        A folder or a glob over the path or the id, such as "code docs" or "*/letters/*": the
+        documents that it matches and all below it.
     split
         This split.
     since, until
         Dated on or after, on or before: ISO dates, or the beginning of one ("2024", "2024-05").
-        A document without a date of its own passes neither.
+        A document without a date matches neither.
     metadata
-        (key, value) pairs, all of which its metadata must have.
+        (key, value) pairs, all of which its metadata must contain.
+    here
+        The folder that a relative `path` may also start from; "" for none.
     media_type
         This media type, such as "application/pdf".
-    here
-        The folder from which `path` is seen too, if it is a relative one; "" for none.
     """
 
-    labels: tuple[str, ...] = ()
-    path: str = ""
-    split: str = ""
-    since: str = ""
-    until: str = ""
-    metadata: tuple[tuple[str, str], ...] = ()
+    labels: tuple[str, ...] = option(
+        (),
+        "Only documents with this label (repeatable).",
+        summary="Documents with any of these labels.",
+        name="label",
+        metavar="LABEL",
+        names="labels",
+        panel=_FILTERS,
+    )
+    path: str = option(
+        "",
+        "Only documents under this folder or matching this glob (path or id).",
+        summary="Folder, or glob matched against path or id.",
+        metavar="FOLDER|GLOB",
+        form="path",
+        panel=_FILTERS,
+    )
+    split: str = option(
+        "",
+        "Only documents in this split (train or test set).",
+        summary="Documents in this split.",
+        metavar="NAME",
+        panel=_FILTERS,
+    )
+    since: str = option(
+        "",
+        "Only documents dated on or after DATE, such as 2024-05.",
+        summary="Dated on or after: 2024, 2024-05 or 2024-05-31.",
+        metavar="DATE",
+        panel=_FILTERS,
+    )
+    until: str = option(
+        "",
+        "Only documents dated on or before DATE.",
+        summary="Dated on or before.",
+        metavar="DATE",
+        panel=_FILTERS,
+    )
+    metadata: tuple[tuple[str, str], ...] = option(
+        (),
+        "Only documents with this metadata (repeatable).",
+        summary="Metadata as KEY=VALUE; all must match.",
+        name="where",
+        metavar="KEY=VALUE",
+        form="metadata",
+        panel=_FILTERS,
+    )
     here: str = ""
-    predicted: tuple[str, ...] = ()
-    media_type: str = ""
+    predicted: tuple[str, ...] = option(
+        (),
+        "Only documents with this predicted label; with --label, either may match (repeatable).",
+        summary="Documents with any of these predicted labels.",
+        metavar="LABEL",
+        panel=_FILTERS,
+        after="labels",
+    )
+    media_type: str = option("", "Documents of this media type.", typed=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as a JSON value."""

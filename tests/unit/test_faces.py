@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, get_type_hints
@@ -14,7 +14,7 @@ from lpisearch.cli.commands import VERBS
 from lpisearch.cli.output import flag
 from lpisearch.library import Library
 from lpisearch.model.documents import Filter
-from lpisearch.options import IndexFields, IndexOptions
+from lpisearch.options import OPTION_CLASSES, IndexFields, IndexOptions, SweepOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,17 +25,18 @@ _OF_THE_SHELL = re.compile(rf"\blpisearch ({'|'.join(VERBS)}|\{{)|--\w|^-\w$")
 
 # What looks like the command line's words below it, and why it is none.
 _ALLOWED = {
-    ("errors/libraries.py", "pip install --upgrade lpisearch"): "a program that is not ours",
-    ("errors/indexes.py", "pip install --upgrade lpisearch"): "a program that is not ours",
-    ("readers/process.py", "-m"): "Python's own",
-    ("readers/process.py", "-P"): "Python's own",
+    ("errors.py", "pip install --upgrade lpisearch"): "a program that is not ours",
+    ("readers/isolation.py", "-m"): "Python's own",
+    ("readers/isolation.py", "-P"): "Python's own",
     ("storage/sqlite/lock.py", "lpisearch {purpose}"): "the name of the program that holds a lock",
-    ("reports/page.py", "--ink"): "variables of CSS",
-    ("readers/ocr.py", "-l"): "an option of tesseract",
-    ("readers/doc.py", "-m"): "an option of antiword",
-    ("readers/doc.py", "-w"): "an option of antiword and of catdoc",
-    ("readers/doc.py", "-d"): "an option of catdoc",
+    ("evaluation/page.py", "--ink"): "variables of CSS",
+    ("readers/pdf.py", "-l"): "an option of tesseract",
+    ("readers/rtf.py", "-m"): "an option of antiword",
+    ("readers/rtf.py", "-w"): "an option of antiword and of catdoc",
+    ("readers/rtf.py", "-d"): "an option of catdoc",
 }
+
+_FACES = ("cli/", "web/", "options.py", "model/documents.py")  # options declare the help of a face
 
 # Fields that Python alone has.
 _PYTHON_ONLY = {
@@ -54,7 +55,7 @@ _OTHER_CALLS = {"open", "help", "settings"}
 def _trees() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(_PACKAGE.rglob("*.py")):
         name = path.relative_to(_PACKAGE).as_posix()
-        if not name.startswith(("cli/", "web/")):  # the faces
+        if not name.startswith(_FACES):
             yield name, ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -150,8 +151,7 @@ def test_an_index_takes_all_its_options_by_name() -> None:
 
 def test_every_field_is_named_so_in_python() -> None:
     """What an error calls a field is a parameter of the library or a field of its options."""
-    options = [each for each in vars().values() if is_dataclass(each)]
-    known = {field.name for each in (*options, Filter) for field in fields(each)}
+    known = {one.name for kind in (*OPTION_CLASSES, SweepOptions, Filter) for one in fields(kind)}
     methods = [getattr(Library, name) for name in dir(Library) if name[0] != "_"]
     methods = [each for each in methods if callable(each)]
     known |= {name for method in methods for name in signature(method).parameters}

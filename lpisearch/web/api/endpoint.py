@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.model.codec import LARGEST
-from lpisearch.model.documents import read_conditions
-from lpisearch.options import ENTRY_SORTS, SORTS, SearchOptions, ServeLimits
+from lpisearch.model.documents import Filter, read_conditions
+from lpisearch.model.fields import fields_of
+from lpisearch.options import ENTRY_SORTS, SearchOptions, ServeLimits
 from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
     from lpisearch.library import Library
-    from lpisearch.model.documents import Filter
     from lpisearch.web.state import WebState
 
 
@@ -255,49 +255,39 @@ def _bounded(param: Param, number: float) -> float:
 
 
 _LIMITS = ServeLimits()
-_WAYS = ("hybrid", "semantic", "lexical")
+_KINDS = {"int": "integer", "float": "number", "bool": "boolean"}
 
-FILTER = (
-    Param("label", "Documents with any of these labels", many=True),
-    Param("predicted", "Documents with any of these predicted labels", many=True),
-    Param("path", "Folder, or glob matched against path or id", default=""),
-    Param("split", "Documents in this split", default=""),
-    Param("since", "Dated on or after: 2024, 2024-05 or 2024-05-31", default=""),
-    Param("until", "Dated on or before", default=""),
-    Param("media_type", "Documents of this media type", default=""),
-    Param("where", "Metadata as KEY=VALUE; all must match", many=True),
-)
-INDEX = Param("index", "Name of the index", default="default")
-_RANKING = (
-    Param("by", "Ranking mode", default="hybrid", choices=_WAYS),
-    Param("sort", "Sort order of the results", default="relevance", choices=SORTS),
-    Param("k", "Number of results", "integer", 10, least=0, most=_LIMITS.hits),
-    Param("offset", "Number to skip", "integer", 0, least=0, most=_LIMITS.depth),
-    Param("min_score", "Minimum score", "number"),
-    Param(
-        "semantic_weight",
-        "Weight of meaning against words in hybrid ranking",
-        "number",
-        least=0,
-        most=1e6,
-    ),
-    Param("collapse", "Show only one of several near-duplicates", "boolean", default=False),
-    Param("explain", "Explain which words make each result similar", "boolean", default=False),
-    Param(
-        "facets",
-        "Include counts by label, date, folder, split and format",
-        "boolean",
-        default=False,
-    ),
-    INDEX,
-)
+
+def params_of(
+    options: type, bounds: Mapping[str, tuple[float | None, float | None]] | None = None
+) -> tuple[Param, ...]:
+    """Return the options of a dataclass as parameters; `bounds` are ranges of the API alone."""
+    bounds = bounds or {}
+    return tuple(
+        Param(
+            name=one.public_name,
+            means=one.summary.removesuffix("."),
+            kind=_KINDS.get(one.kind, "string"),
+            default=None if one.many else one.default,
+            many=one.many,
+            choices=one.info.choices,
+            least=bounds.get(one.name, (one.info.minimum,))[0],
+            most=bounds.get(one.name, (None, one.info.maximum))[1],
+        )
+        for one in fields_of(options)
+    )
+
+
+FILTER = params_of(Filter)
+_BOUNDS = {"k": (0, _LIMITS.hits), "offset": (0, _LIMITS.depth), "semantic_weight": (0, 1e6)}
+SIMILAR = params_of(SearchOptions, _BOUNDS)
+INDEX = next(param for param in SIMILAR if param.name == "index")
 QUESTION = Param("q", "The query", default="", longest=_LIMITS.query_characters)
 FEEDBACK = (
     Param("like", "Prefer documents like this one", many=True),
     Param("unlike", "Avoid documents like this one", many=True),
 )
-SEARCH = (QUESTION, *FEEDBACK, *_RANKING, *FILTER)
-SIMILAR = (*_RANKING, *FILTER)
+SEARCH = (QUESTION, *FEEDBACK, *SIMILAR)
 LISTING = (
     Param("limit", "Number of documents", "integer", 50, least=0, most=1000),
     Param("offset", "Number to skip", "integer", 0, least=0),
@@ -314,11 +304,11 @@ def filter_of(values: Mapping[str, Any]) -> Filter:
     BadOption
     """
     once = ("path", "split", "since", "until", "media_type")
-    wanted = read_conditions(values["where"])
-    fields = {name: values[name] for name in once if values[name]}
-    labels = (*wanted.labels, *values["label"])
-    predicted = (*wanted.predicted, *values["predicted"])
-    return replace(wanted, labels=labels, predicted=predicted, **fields)
+    where = read_conditions(values["where"])
+    typed = {name: values[name] for name in once if values[name]}
+    labels = (*where.labels, *values["label"])
+    predicted = (*where.predicted, *values["predicted"])
+    return replace(where, labels=labels, predicted=predicted, **typed)
 
 
 def options_of(values: Mapping[str, Any]) -> SearchOptions:
@@ -328,5 +318,5 @@ def options_of(values: Mapping[str, Any]) -> SearchOptions:
     ------
     BadOption
     """
-    plain = {param.name: values[param.name] for param in _RANKING}
+    plain = {one.name: values[one.name] for one in fields(SearchOptions) if one.name != "where"}
     return SearchOptions(where=filter_of(values), **plain)

@@ -15,16 +15,16 @@ from lpisearch.model.codec import (
     topics_record,
 )
 from lpisearch.model.documents import Document
-from lpisearch.options import SearchOptions, ServeLimits
+from lpisearch.options import ClassifyOptions, SearchOptions, ServeLimits, TopicOptions
 from lpisearch.web.api.endpoint import (
     FILTER,
-    INDEX,
     SEARCH,
     SIMILAR,
     Endpoint,
     Param,
     filter_of,
     options_of,
+    params_of,
 )
 from lpisearch.web.problems import Refusal
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _LIMITS = ServeLimits()
 _MOST_TEXT, _MOST_QUERIES = _LIMITS.text_characters, 1000
-_CLASSIFIERS = ("auto", "centroid", "knn", "map-svm", "svm", "svm+centroid", "svm+map-svm")
 _ID = Param("id", "Document id or path", required=True)
 
 
@@ -189,28 +188,15 @@ def _check_length(text: str) -> None:
 
 
 _NAME = Param("name", "File name; its extension sets the format", required=True)
-_JUDGING = (
-    _NAME,
-    Param("k", "Number of labels", "integer", 5, least=0, most=1000),
-    Param("classifier", "Classifier", default="auto", choices=_CLASSIFIERS),
-    INDEX,
-    Param(
-        "confidence",
-        "Answer “none of these” below this probability",
-        "number",
-        0.5,
-        least=0,
-        most=1,
-    ),
-)
-_TOPICS = (
-    Param(
-        "number", "Number of topics (default: chosen from the index)", "integer", least=1, most=1000
-    ),
-    Param("terms", "Words per topic", "integer", 8, least=0, most=100),
-    Param("documents", "Documents per topic", "integer", 3, least=0, most=100),
-    Param("seed", "Random seed", "integer", 0, least=0, most=2**32 - 1),
-    INDEX,
+_JUDGING = (_NAME, *params_of(ClassifyOptions, {"k": (0, 1000), "confidence": (0, 1)}))
+_TOPICS = params_of(
+    TopicOptions,
+    {
+        "number": (1, 1000),
+        "terms": (0, 100),
+        "documents": (0, 100),
+        "seed": (0, 2**32 - 1),
+    },
 )
 _MAP = (
     Param("projection", "Map layout", default="plane", choices=("plane", "neighbours")),
