@@ -229,13 +229,15 @@ _HOMES = {
         SubspaceError
     """,
     "lpisearch.library": "Library",
-    "lpisearch.model": """
-        Answer Classification Dimension DimensionReport Document Entry Explanation
-        FacetValue Facets Filter Finding Hit IndexPlan IndexReport IngestReport
-        LabelReport LabelShare
-        Passage PredictedLabel PredictionReport Report Section Suggestion Table
-        Topic TopicReport
+    "lpisearch.model.answers": """
+        Answer Classification Dimension DimensionReport Explanation FacetValue Facets Hit
+        LabelShare Passage Suggestion Topic TopicReport
     """,
+    "lpisearch.model.documents": """
+        Document Entry Filter Finding IngestReport LabelReport PredictedLabel
+        PredictionReport Section
+    """,
+    "lpisearch.model.reports": "IndexPlan IndexReport Report Table",
     "lpisearch.options": """
         CategoriesOptions ClassifyOptions ClusterOptions DimensionOptions
         EvaluateOptions IndexOptions IndexSpec IngestOptions ReadOptions
