@@ -20,15 +20,15 @@ import numpy as np
 from benchmarks import arguments
 from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
 from lpisearch.index.build import build_index
-from lpisearch.index.session import Session
 from lpisearch.index.subspace import SubspaceIndex, place_arrays
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.options import IndexOptions, IngestOptions
 from lpisearch.search import hybrid
 from lpisearch.search.engine import Engine
-from lpisearch.search.expansion import IndexWords, asked_of, expand
+from lpisearch.search.expansion import IndexWords, expand
 from lpisearch.search.parser import parse_plain
+from lpisearch.search.session import Session
 from tests.indexing import open_index
 
 if TYPE_CHECKING:
@@ -94,16 +94,16 @@ def _ask(library: Path, index: SubspaceIndex, name: str, by: str) -> Asked:
     with Session(library) as session, session.store.reading() as snapshot:
         names = snapshot.documents.ids()
         tokeniser = session.tokeniser_of(index)
-    places = {names[row]: at for at, row in enumerate(engine.rows.tolist())}
+    places = {names[row]: at for at, row in enumerate(engine.index.document_rows.tolist())}
     words = IndexWords(engine, tokeniser)
     questions = [
-        asked_of(engine, expand(parse_plain(texts[query], tokeniser), words)) for query in judged
+        expand(parse_plain(texts[query], tokeniser), words).look_up(engine) for query in judged
     ]
     relevant = [
         np.array([places[each] for each in told if each in places], np.int64)
         for told in judged.values()
     ]
-    return Asked([engine.scores(each, by).by for each in questions], relevant)
+    return Asked([engine.scores(each, by).total for each in questions], relevant)
 
 
 @contextmanager

@@ -30,11 +30,11 @@ from lpisearch.evaluation.categorisation import judge
 from lpisearch.evaluation.collection import library_collection
 from lpisearch.evaluation.representations import TermWeights, represent
 from lpisearch.index.build import build_index
-from lpisearch.index.session import Session
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.model.documents import Document
 from lpisearch.options import ClassifyOptions, EvaluateOptions, IndexOptions, IngestOptions
 from lpisearch.search.classification import TextClassifier
+from lpisearch.search.session import Session
 from lpisearch.text.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from benchmarks import arguments
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier
 from lpisearch.classifiers.trainer import learn_classifier
 from lpisearch.index.build import build_index
-from lpisearch.index.session import Session
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.location import shipped_folder
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions, TopicOptions
+from lpisearch.search.session import Session
 from lpisearch.search.topics import find_topics
 from lpisearch.storage import open_store
 from lpisearch.text.weighting import Weighting, normalise_rows

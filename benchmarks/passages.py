@@ -24,12 +24,12 @@ import numpy as np
 from benchmarks import arguments
 from benchmarks.passages_sets import answers, books, manual, mixed
 from lpisearch.index.build import build_index
-from lpisearch.index.session import Session
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IndexOptions, IngestOptions
 from lpisearch.search.engine import Engine
-from lpisearch.search.expansion import IndexWords, asked_of, expand
+from lpisearch.search.expansion import IndexWords, expand
 from lpisearch.search.parser import parse_plain
+from lpisearch.search.session import Session
 from tests.indexing import open_index
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from benchmarks.passages_sets import Asked, LongSet
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.search.query import Question
+    from lpisearch.search.query import Query
 
     Floats = NDArray[np.float32]
     Table = dict[str, dict[str, list[float]]]
@@ -100,7 +100,7 @@ def _measure(asked: LongSet, library: Path) -> Table:
     ids = [names[row] for row in index.document_rows.tolist()]
     judge = _Judge(index, {name: at for at, name in enumerate(ids)})
     for query in asked.queries.values():
-        question = asked_of(engine, expand(parse_plain(query.text, tokeniser), words))
+        question = expand(parse_plain(query.text, tokeniser), words).look_up(engine)
         judge.ask(query, question)
     judge.report()
     return judge.found
@@ -120,20 +120,20 @@ class _Judge:
         self._seconds = [0.0, 0.0]
         self.found: Table = {}
 
-    def ask(self, query: Asked, question: Question) -> None:
+    def ask(self, query: Asked, question: Query) -> None:
         """Answer a query, and keep how good the answers are."""
         relevant = {self._places[name]: spans for name, spans in query.relevant.items()}
         for by in ("lexical", "semantic", "hybrid"):
             begun = time.perf_counter()
-            whole = self._whole.scores(question, by).by
+            whole = self._whole.scores(question, by).total
             middle = time.perf_counter()
             scored = self._engine.scores(question, by)
             if by == "hybrid":
                 self._seconds[0] += middle - begun
                 self._seconds[1] += time.perf_counter() - middle
             self._keep(f"{WHOLE}, {by}", query, whole, relevant)
-            every = self._engine.unit_scores(question, by).scores.by
-            self._keep(f"{IN_USE}, {by}", query, scored.by, relevant)
+            every = self._engine.unit_scores(question, by).total
+            self._keep(f"{IN_USE}, {by}", query, scored.total, relevant)
         documents = len(self._places)
         best = self._best(every[documents:])
         for way, combined in WAYS.items():

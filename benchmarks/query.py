@@ -80,7 +80,7 @@ def warm(library: Path) -> None:
     queries = _queries(200)
     engine = Engine(open_index(library))
     vectors = np.array(engine.index.vectors)
-    questions = [engine.ask(Tokeniser().tokens(text)) for text in queries]
+    questions = [engine.look_up(Tokeniser().tokens(text)) for text in queries]
     bare = sqlite3.connect(library)
     statement = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ? ORDER BY rank LIMIT 10"
 

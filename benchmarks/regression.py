@@ -22,8 +22,8 @@ from lpisearch.evaluation.categorisation import judge
 from lpisearch.evaluation.collection import library_collection, single_labelled
 from lpisearch.evaluation.label_measures import accuracy
 from lpisearch.evaluation.representations import TermWeights
-from lpisearch.index.session import Session
 from lpisearch.methods.rlpi import RLPI
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,14 +27,14 @@ from benchmarks import arguments
 from lpisearch.evaluation.retrieval import parse_measures, score_run
 from lpisearch.index import fusion
 from lpisearch.index.build import build_index
-from lpisearch.index.session import Session
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.readers.judgements import read_queries
+from lpisearch.search.batch import answer_batch
 from lpisearch.search.engine import Engine
-from lpisearch.search.expansion import IndexWords, asked_of, expand
+from lpisearch.search.expansion import IndexWords, expand
 from lpisearch.search.parser import parse_plain
-from lpisearch.search.searcher import Searcher
+from lpisearch.search.session import Session
 from tests.indexing import open_index
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _precision(library: Path, name: str, judged: Judged, options: SearchOptions)
     queries = [pair for pair in questions_of(name) if pair[0] in judged]
     wanted = SearchOptions(by=options.by, k=1_000_000, semantic_weight=options.semantic_weight)
     with Session(library) as session:
-        return mean_precision(dict(Searcher(session).batch(queries, wanted)), judged)
+        return mean_precision(dict(answer_batch(session, queries, wanted)), judged)
 
 
 def mean_precision(run: Mapping[str, Any], judged: Judged) -> float:
@@ -111,8 +111,8 @@ def _variants(library: Path, name: str) -> list[float]:
         tokeniser = session.tokeniser_of(index)
     words = IndexWords(engine, tokeniser)
     asked = [expand(parse_plain(texts[query], tokeniser), words) for query in judged]
-    ids = {names[row]: at for at, row in enumerate(engine.rows.tolist())}
-    questions = [asked_of(engine, each) for each in asked]
+    ids = {names[row]: at for at, row in enumerate(engine.index.document_rows.tolist())}
+    questions = [each.look_up(engine) for each in asked]
     relevant = [
         np.array([ids[each] for each in told if each in ids], np.int64) for told in judged.values()
     ]
@@ -183,7 +183,7 @@ def _mixed(folder: Path) -> None:
         with Session(library) as session:
             ways = [
                 mean_precision(
-                    dict(Searcher(session).batch(queries, SearchOptions(by=by, k=MIXED_DEPTH))),
+                    dict(answer_batch(session, queries, SearchOptions(by=by, k=MIXED_DEPTH))),
                     judged,
                 )
                 for by in WAYS

@@ -30,11 +30,11 @@ from benchmarks.retrieval import ENGLISH, MIXED_DEPTH, judged_of, mean_precision
 from lpisearch.index import projection
 from lpisearch.index.build import build_index
 from lpisearch.index.plan import plan_index
-from lpisearch.index.session import Session
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
-from lpisearch.search.searcher import Searcher
+from lpisearch.search.batch import answer_batch
+from lpisearch.search.session import Session
 from lpisearch.storage import open_store
 from tests.indexing import open_index
 
@@ -126,7 +126,7 @@ def _ap(library: Path) -> tuple[float, ...]:
                     for query, told in judged_of(name).items()
                 }
                 queries = [pair for pair in questions_of(name) if pair[0] in judged]
-                answers = dict(Searcher(session).batch(queries, options))
+                answers = dict(answer_batch(session, queries, options))
                 found.append(mean_precision(answers, judged))
             means.append(fmean(found))
     return tuple(means)

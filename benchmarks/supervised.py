@@ -23,9 +23,9 @@ from lpisearch.evaluation.collection import library_collection, single_labelled
 from lpisearch.evaluation.label_measures import accuracy
 from lpisearch.evaluation.representations import TermWeights, represent
 from lpisearch.evaluation.splits import split_by_share
-from lpisearch.index.session import Session
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import EvaluateOptions, IngestOptions
+from lpisearch.search.session import Session
 from lpisearch.text.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
-from lpisearch.errors import DocumentNotFound
+from lpisearch.errors import DocumentNotFound, SubspaceError
 from lpisearch.location import parse_location
 from lpisearch.model.documents import Document, Entry, Filter
 from lpisearch.options import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.index.session import Session
     from lpisearch.location import Address, Location
     from lpisearch.model.answers import (
         Answer,
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     )
     from lpisearch.model.reports import IndexPlan, IndexReport, Report
     from lpisearch.options import DimensionOptions, IndexFields, IngestOptions, Setting, Wanted
-    from lpisearch.search.searcher import Searcher
+    from lpisearch.search.session import Session
+    from lpisearch.search.snapshot import Snapshot
 
 
 class Library:
@@ -78,7 +79,6 @@ class Library:
         self.path = path
         self._lock = RLock()
         self._opened: Session | None = None
-        self._asked: Searcher | None = None
 
     def __repr__(self) -> str:
         return f"Library({str(self.path)!r})"
@@ -94,24 +94,15 @@ class Library:
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
-            self._asked = None
 
     @property
     def _session(self) -> Session:
-        from lpisearch.index.session import Session
+        from lpisearch.search.session import Session
 
         with self._lock:
             if self._opened is None:
                 self._opened = Session(self.path)
             return self._opened
-
-    def _searcher(self) -> Searcher:
-        from lpisearch.search.searcher import Searcher
-
-        with self._lock:
-            if self._asked is None:
-                self._asked = Searcher(self._session)
-            return self._asked
 
     # Search and similar documents.
 
@@ -166,9 +157,19 @@ class Library:
         >>> [hit.id for hit in library.search("letter", by="lexical")]
         ['first.txt']
         """
-        wanted = search_options(options, k, by, label, index, sort=sort, explain=explain)
-        wanted = replace(wanted, facets=facets or wanted.facets)
-        return self._searcher().search(text, wanted, like=like, unlike=unlike)
+        from lpisearch.search.feedback import moved_by_documents
+        from lpisearch.search.presentation import present
+        from lpisearch.search.query import parse_query
+        from lpisearch.search.ranking import score
+
+        options = search_options(options, k, by, label, index, sort=sort, explain=explain)
+        options = replace(options, facets=facets or options.facets)
+        with self._snapshot(options) as snapshot:
+            query = parse_query(text, snapshot, options.where)
+            if like or unlike:
+                query = moved_by_documents(query, snapshot, like, unlike)
+            scores = score(query, snapshot, options)
+            return present(scores, query, snapshot, options)
 
     query = search
 
@@ -201,15 +202,35 @@ class Library:
         """
         wanted = search_options(options, k, by, label, index)
         like = document if isinstance(document, Document) else os.fspath(document)
-        searcher = self._searcher()
         try:
-            return searcher.similar(like, wanted)
+            return self._similar(like, wanted)
         except DocumentNotFound:
             if isinstance(like, Document) or not files:
                 raise
         from lpisearch.ingest.inputs import first_document
 
-        return searcher.similar(first_document(like), wanted)
+        return self._similar(first_document(like), wanted)
+
+    def _similar(self, document: str | Document, options: SearchOptions) -> Answer:
+        from lpisearch.search.feedback import like_document
+        from lpisearch.search.presentation import present
+        from lpisearch.search.ranking import score
+
+        with self._snapshot(options) as snapshot:
+            if options.by == "semantic":
+                snapshot.require_engine()
+            query = like_document(document, snapshot, options.where)
+            return present(score(query, snapshot, options), query, snapshot, options)
+
+    @contextmanager
+    def _snapshot(self, options: SearchOptions) -> Iterator[Snapshot]:
+        from lpisearch.numeric.threads import limited_numpy_blas
+        from lpisearch.search.notes import check_options
+
+        check_options(options)
+        # The products of one question are small: a second thread of BLAS would only spin.
+        with limited_numpy_blas(), self._session.snapshot(options.index) as snapshot:
+            yield snapshot
 
     def batch(
         self,
@@ -236,9 +257,10 @@ class Library:
             The query's id, and the ids of documents with their scores.
         """
         from lpisearch.readers.judgements import read_queries
+        from lpisearch.search.batch import answer_batch
 
         asked = read_queries(queries) if isinstance(queries, Path) else queries
-        return self._searcher().batch(asked, options or SearchOptions(), on_note=on_note)
+        return answer_batch(self._session, asked, options or SearchOptions(), on_note=on_note)
 
     def reason(
         self,
@@ -257,8 +279,16 @@ class Library:
         >>> [leg.name for leg in reason.legs]
         ['words']
         """
-        chosen = options or SearchOptions()
-        return self._searcher().reason(text, document, chosen, like=like, unlike=unlike)
+        from lpisearch.search.explanation import explain_score
+        from lpisearch.search.feedback import moved_by_documents
+        from lpisearch.search.query import parse_query
+
+        options = options or SearchOptions()
+        with self._snapshot(options) as snapshot:
+            query = parse_query(text, snapshot, options.where)
+            if like or unlike:
+                query = moved_by_documents(query, snapshot, like, unlike)
+            return explain_score(query, snapshot, document, options)
 
     def marks(
         self, text: str, *parts: str, options: SearchOptions | None = None
@@ -270,7 +300,12 @@ class Library:
         >>> [(mark.start, mark.end) for mark in library.marks("letters", "a letter")[0]]
         [(2, 8)]
         """
-        return self._searcher().marks(text, parts, options or SearchOptions())
+        from lpisearch.search.passages import marks
+        from lpisearch.search.query import parse_words
+
+        with self._snapshot(options or SearchOptions()) as snapshot:
+            query = parse_words(text, snapshot)
+            return [marks(query, snapshot, part) for part in parts]
 
     def facets(self, where: Filter | None = None) -> Facets:
         """Count documents by label, split, folder, format and date.
@@ -285,7 +320,13 @@ class Library:
         >>> [(each.name, each.count) for each in library.facets().formats]
         [('text/plain', 2)]
         """
-        return self._searcher().facets(where or Filter())
+        from lpisearch.search.notes import check_labels
+
+        where = where or Filter()
+        with self._session.snapshot(None) as snapshot:
+            check_labels(where, snapshot)
+            keys = snapshot.matching(where)
+            return snapshot.facets(None if keys is None else keys.ascending)
 
     def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
         """Return the documents of an index: their ids, and their vectors as rows at unit length.
@@ -296,7 +337,12 @@ class Library:
         >>> len(ids) == len(vectors)
         True
         """
-        return self._searcher().vectors(index)
+        with self._session.snapshot(index) as snapshot:
+            rows = snapshot.require_engine().index.document_rows.tolist()
+            names = snapshot.transaction.documents.ids()
+            there = [number for number, row in enumerate(rows) if row in names]
+            vectors = snapshot.require_engine().index.places.at(there)
+            return [names[rows[number]] for number in there], vectors
 
     def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:
         """Return the vector of a question, at unit length, to be compared with those of documents.
@@ -308,7 +354,12 @@ class Library:
         >>> library.vector("letter").shape == (library.vectors()[1].shape[1],)
         True
         """
-        return self._searcher().vector(text, index)
+        with self._snapshot(SearchOptions(index=index)) as snapshot:
+            engine = snapshot.require_engine()
+            vector = engine.look_up(snapshot.index_tokeniser.tokens(text)).vector
+            if not vector.any():
+                raise SubspaceError("None of the words is in the index.", "use other words")
+            return vector
 
     # Classes and topics.
 
@@ -807,7 +858,8 @@ class Library:
 
     def state(self) -> str:
         """Return a mark of the library as it is: while it is the same, so are all answers."""
-        return self._searcher().state()
+        with self._session.reading() as transaction:
+            return transaction.state()
 
     def is_source(self, path: str) -> bool:
         """Tell whether a file is one that was brought in, by the path that it had."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.index.session import Session
+from lpisearch.search.session import Session
 from lpisearch.text.vocabulary import Counts, Vocabulary, count_all_terms, narrow
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpisearch.index.session import Session
-from lpisearch.options import ClassifyOptions, TopicOptions
+from lpisearch.library import Library
+from lpisearch.options import ClassifyOptions, SearchOptions, TopicOptions
+from lpisearch.search.batch import answer_batch
 from lpisearch.search.classification import TextClassifier
-from lpisearch.search.searcher import DEFAULTS, Searcher
+from lpisearch.search.session import Session
 from lpisearch.search.topics import find_topics as topics_of
 
 if TYPE_CHECKING:
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 
     from lpisearch.model.answers import Answer, Run, TopicReport
     from lpisearch.model.documents import Document
-    from lpisearch.options import SearchOptions
+
+DEFAULTS = SearchOptions()
 
 
 def run_search(library: Path, text: str, options: SearchOptions = DEFAULTS) -> Answer:
     """Answer one query."""
-    with Session(library) as session:
-        return Searcher(session).search(text, options)
+    with Library(library) as opened:
+        return opened.search(text, options=options)
 
 
 def run_feedback(
@@ -33,16 +35,16 @@ def run_feedback(
     options: SearchOptions = DEFAULTS,
 ) -> Answer:
     """Answer a query moved by documents."""
-    with Session(library) as session:
-        return Searcher(session).search(text, options, like=like, unlike=unlike)
+    with Library(library) as opened:
+        return opened.search(text, options=options, like=like, unlike=unlike)
 
 
 def run_similar(
     library: Path, document: str | Document, options: SearchOptions = DEFAULTS
 ) -> Answer:
     """Find what is like a document."""
-    with Session(library) as session:
-        return Searcher(session).similar(document, options)
+    with Library(library) as opened:
+        return opened.similar(document, options=options, files=False)
 
 
 def run_batch(
@@ -50,7 +52,7 @@ def run_batch(
 ) -> Iterator[Run]:
     """Answer many queries."""
     with Session(library) as session:
-        yield from Searcher(session).batch(queries, options)
+        yield from answer_batch(session, queries, options)
 
 
 def find_topics(library: Path, options: TopicOptions | None = None) -> TopicReport:

@@ -16,10 +16,10 @@ from lpisearch.storage.metadata import TOKENISER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lpisearch.index.session import Session
     from lpisearch.location import Location
     from lpisearch.model.answers import Classification, LabelShare
     from lpisearch.options import ClassifyOptions
+    from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction, Transaction
 
 

@@ -22,6 +22,7 @@ from lpisearch.cli.output import Json, note, print_json, print_table, say
 from lpisearch.cli.progress import cell_line
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
+from lpisearch.model.codec import classification_record, prediction_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +119,7 @@ def classify(
         raise typer.BadParameter("give a text or a file to classify", param_hint="TEXT|FILE")
     found = list(context.obj.library.classify_each(what, options))
     if json:
-        print_json(found)
+        print_json([classification_record(each) for each in found])
     elif len(found) == 1:
         _render_one(found[0], confidence)
     else:
@@ -147,7 +148,7 @@ class _Kept:
                 on_progress=lambda done, total: show("documents", done, total),
             )
         if self.json:
-            print_json(report)
+            print_json(prediction_record(report))
             return
         print_table(("predicted", "documents"), list(report.labels.items()))
         judged = f"{report.predicted:,} of {counted(report.documents, 'document')}"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.errors import NothingToEvaluate
+from lpisearch.index.directory import entry_named
 from lpisearch.index.projection import AUTO
-from lpisearch.index.snapshot import entry_named
 from lpisearch.index.status import rebuild_command
 from lpisearch.messages import Message, are, call, have, quoted
 from lpisearch.model.documents import Filter
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.index.session import Session
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.options import EvaluateOptions
+    from lpisearch.search.session import Session
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
 
@@ -374,13 +374,13 @@ def index_in_use(session: Session, name: str) -> InUse | None:
     ------
     IndexNotFound, IndexDamaged, IndexTooNew
     """
-    with session.indexes.reading(name) as reading:
-        if reading.trouble is not None:
-            raise reading.trouble
-        if reading.opened is None:
+    with session.snapshot(name) as snapshot:
+        if snapshot.trouble is not None:
+            raise snapshot.trouble
+        if snapshot.engine is None or snapshot.entry is None:
             return None
-        index, entry = reading.opened.index, reading.opened.entry
-        hashes = reading.snapshot.corpus.content_hashes(entry.spec.where)
+        index, entry = snapshot.engine.index, snapshot.entry
+        hashes = snapshot.transaction.corpus.content_hashes(entry.spec.where)
     notes: tuple[str, ...] = ()
     if fingerprint(hashes) != entry.fingerprint:
         command = rebuild_command(entry.spec)

@@ -25,7 +25,7 @@ from lpisearch.evaluation.representations import (
 from lpisearch.graphs.base import GRAPHS
 from lpisearch.index.build import fit_index
 from lpisearch.index.checkpoint import Stages
-from lpisearch.index.snapshot import entry_named
+from lpisearch.index.directory import entry_named
 from lpisearch.messages import Message, call
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.model.answers import Dimension, DimensionDocument, DimensionReport, DimensionWord
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
     from lpisearch.evaluation.cache import Cells
     from lpisearch.evaluation.collection import Collection, EvaluationInput
-    from lpisearch.index.session import Session
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details
     from lpisearch.model.reports import Cell, Report
     from lpisearch.options import DimensionOptions, EvaluateOptions
+    from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
 
 

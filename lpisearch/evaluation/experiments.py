@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lpisearch.evaluation.cache import OnCell
-    from lpisearch.index.session import Session
     from lpisearch.model.reports import Cell, Report
     from lpisearch.options import Setting
+    from lpisearch.search.session import Session
 
 
 ALL, RETRIEVAL, SPECTRUM = "all", "retrieval", "spectrum"

@@ -28,10 +28,10 @@ from lpisearch.evaluation.significance import Measured, with_differences
 from lpisearch.messages import Message, Option, are, call, counted, quoted, some
 from lpisearch.methods.parameters import typed
 from lpisearch.model.reports import Table, named
-from lpisearch.options import IndexOptions, SearchOptions
+from lpisearch.options import RANKING_MODES, IndexOptions, SearchOptions
 from lpisearch.readers.judgements import Judgements, read_judgements, read_queries
-from lpisearch.search.engine import WAYS, Engine
-from lpisearch.search.searcher import Searcher
+from lpisearch.search.batch import answer_batch
+from lpisearch.search.engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.evaluation.cache import Cells
-    from lpisearch.index.session import Session
     from lpisearch.model.reports import Cell, Report
     from lpisearch.options import EvaluateOptions, RetrievalOptions
+    from lpisearch.search.session import Session
 
 
 LEXICAL = "lexical"
@@ -110,7 +110,6 @@ class _Scorer:
         """Score the ways to rank by the index of the library, or by one made for the method."""
         engine = _engine(self.session, self.options, method)
         found = {}
-        searcher = Searcher(self.session)
         for by in self.ways:
             search = SearchOptions(
                 by=by,
@@ -118,7 +117,8 @@ class _Scorer:
                 index=self.options.index,
                 semantic_weight=self.wanted.semantic_weight,
             )
-            run = dict(searcher.batch(self.questions.queries, search, engine=engine))
+            queries = self.questions.queries
+            run = dict(answer_batch(self.session, queries, search, engine=engine))
             found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
         return found
 
@@ -202,12 +202,12 @@ def _methods(options: EvaluateOptions) -> Sequence[str | None]:
 
 
 def _ways(wanted: RetrievalOptions) -> tuple[str, ...]:
-    unknown = [way for way in wanted.by if way not in WAYS]
+    unknown = [way for way in wanted.by if way not in RANKING_MODES]
     if unknown:
-        raise BadOption("by", f"unknown ranking mode {quoted(unknown)}", WAYS)
+        raise BadOption("by", f"unknown ranking mode {quoted(unknown)}", RANKING_MODES)
     if wanted.depth < 1:
         raise BadOption("depth", f"must be at least 1, not {wanted.depth}")
-    return tuple(dict.fromkeys(wanted.by)) or WAYS
+    return tuple(dict.fromkeys(wanted.by)) or RANKING_MODES
 
 
 def _title(questions: Questions) -> str:

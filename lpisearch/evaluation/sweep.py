@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lpisearch.evaluation.cache import Cells
-    from lpisearch.index.session import Session
     from lpisearch.model.reports import Cell, Figure, Report
     from lpisearch.options import (
         CategoriesOptions,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         SimilarityOptions,
         SweepOptions,
     )
+    from lpisearch.search.session import Session
 
     Rows = Sequence[Mapping[str, Cell]]
 

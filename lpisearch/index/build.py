@@ -13,14 +13,13 @@ import numpy as np
 
 from lpisearch.errors import BadOption, VectorsUnavailable
 from lpisearch.index.checkpoint import MemoryWorkspace, Stages, StepResult, in_files, peak_megabytes
-from lpisearch.index.directory import IndexLocation, choose_location
+from lpisearch.index.directory import IndexLocation, choose_location, entry_named
 from lpisearch.index.inversion import HASH_BYTES
 from lpisearch.index.partitions import Partitions
 from lpisearch.index.pipeline import Corpus, fit_subspace, library_versions
 from lpisearch.index.plan import check_spread, plan_index, spread_of
 from lpisearch.index.projection import Samples, with_typed_settings
-from lpisearch.index.snapshot import OpenIndexes
-from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex
+from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, open_index
 from lpisearch.messages import quoted
 from lpisearch.model.reports import BuiltIndex, IndexReport
 from lpisearch.storage import open_store, writer_lock
@@ -383,13 +382,14 @@ def export_vectors(library: Location, name: str, wait_seconds: float) -> str:
     with (
         writer_lock(library, "index", wait_seconds),
         open_store(library, writable=True) as store,
+        store.writing(durable=True) as transaction,
     ):
-        opened = OpenIndexes(library, store).get(name)
-        with store.writing(durable=True) as transaction:
-            if opened is None or transaction.vectors is None:
-                raise VectorsUnavailable(f"{library} has no index “{name}”", "")
-            rows = _rows(opened.index, transaction.documents.ids())
-            return transaction.vectors.replace(name, opened.index.places.shape[1], rows)
+        entry = entry_named(transaction, name)
+        if entry is None or transaction.vectors is None:
+            raise VectorsUnavailable(f"{library} has no index “{name}”", "")
+        index = open_index(IndexLocation.of(library, transaction), transaction, entry)
+        rows = _rows(index, transaction.documents.ids())
+        return transaction.vectors.replace(name, index.places.shape[1], rows)
 
 
 def _rows(index: SubspaceIndex, ids: dict[int, str]) -> Iterator[tuple[int, str, list[float]]]:

@@ -16,9 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import BadOption, IndexDamaged, IndexUnwritable, SubspaceError
+from lpisearch.errors import (
+    BadOption,
+    IndexDamaged,
+    IndexNotFound,
+    IndexUnwritable,
+    SubspaceError,
+)
 from lpisearch.files import FOR_ME_ALONE, create, folder_mode, mode_of, sync_folder
 from lpisearch.location import Address, index_folder
+from lpisearch.options import IndexSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -150,6 +157,17 @@ class IndexLocation:
             sync_folder(self.folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def entry_named(transaction: ReadTransaction, name: str) -> IndexEntry | None:
+    """Return the register's entry of an index; None if the library has no default index.
+
+    Any other name that is not in the register is `IndexNotFound`.
+    """
+    entries = {entry.name: entry for entry in transaction.indexes.entries()}
+    if name not in entries and name != IndexSpec().name:
+        raise IndexNotFound(name, entries)
+    return entries.get(name)
 
 
 def choose_location(library: Location, store: Store, choice: str) -> None:

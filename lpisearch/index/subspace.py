@@ -20,9 +20,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from lpisearch.errors import IndexOutdated, IndexUnreadable, SubspaceError
+from lpisearch.index import format as index_format
 from lpisearch.index.format import PLACEMENT
 from lpisearch.index.fusion import Moments
 from lpisearch.index.postings import LEXICON, NO_COLUMN, DocumentTerms, Postings
+from lpisearch.index.status import rebuild_command
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import SparseRows
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from lpisearch.index.directory import IndexLocation
     from lpisearch.index.format import Manifest
+    from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.spans import Span
     from lpisearch.text.tokeniser import Tokeniser
@@ -218,6 +223,23 @@ class SubspaceIndex:
     def _placement(self) -> dict[str, NDArray[Any]]:
         own = [name for name in self.arrays if name.startswith(PLACEMENT)]
         return {name.removeprefix(PLACEMENT): self.arrays[name] for name in own}
+
+
+def open_index(
+    location: IndexLocation, transaction: ReadTransaction, entry: IndexEntry
+) -> SubspaceIndex:
+    """Open and verify an index of the register; a `SubspaceError` names how to rebuild it."""
+    try:
+        folder = location.fetched(transaction, entry)
+        index = SubspaceIndex(*index_format.open_verified(folder))
+        if missing := index.missing():
+            raise IndexOutdated(entry.name, missing)
+    except SubspaceError as error:
+        # An index that the system refuses to let us read may be intact: a rebuild would not help.
+        if not isinstance(error, IndexUnreadable):
+            error.next_step = rebuild_command(entry.spec)
+        raise
+    return index
 
 
 def scaled_rows(

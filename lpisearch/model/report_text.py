@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeGuard
 
 from lpisearch.messages import printable
-from lpisearch.model.codec import json_text, to_json
+from lpisearch.model.codec import full_report_record, json_text
 from lpisearch.model.reports import plain
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def _escaped(text: str) -> str:
 
 def as_json(report: Report) -> str:
     """Give all of a report: values in full precision, null for what is not a finite number."""
-    return json_text(to_json(report), indent=2) + "\n"
+    return json_text(full_report_record(report), indent=2) + "\n"
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -331,7 +331,7 @@ def as_bars(figure: Figure, width: int = 80, *, ascii_only: bool = False) -> str
 
     Examples
     --------
-    >>> from lpisearch.model.reports import Figure, Series
+    >>> from lpisearch.model import Figure, Series
     >>> from lpisearch.model.report_text import as_bars
     >>> lines = Series("rlpi", (10, 20), (0.4, 0.8)), Series("terms", (10,), (0.6,))
     >>> print(as_bars(Figure("sweep", "By size", "dims", "AP", lines), 30, ascii_only=True))

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.index.session import Session
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Document
+    from lpisearch.search.session import Session
 
 
 NONE = "none"

@@ -23,8 +23,8 @@ from lpisearch.search.topics import cluster_index, report_topics
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lpisearch.index.session import Session
     from lpisearch.options import TopicOptions
+    from lpisearch.search.session import Session
     from lpisearch.search.topics import Clusters
     from lpisearch.storage.store import ReadTransaction
 

@@ -1,26 +1,34 @@
-"""Engine, scored units, Scores.
+"""Engine: scores of documents and of the passages of long ones.
 
-A long document is found by the best of its passages: each is scored as a short document would be,
-among whole documents. So one page that answers a question is found in a book of any length, and a
-book has no more of a say than the best page in it, but for a tenth of its own score. Where no
-passage has a word of the question, but the whole document has (in a table of contents, at the foot
-of a page), the whole stands for itself.
+A long document is found by the best of its passages, each scored as a short document would be among
+whole documents. So one page that answers a question is found in a book of any length, and a book
+counts no more than its best page, but for a tenth of its own score. If no passage has a word of the
+query but the whole document has (in a table of contents, or at the foot of a page), the whole
+stands for itself.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lpisearch.index.fusion import Calibration, above_all, place_certainty, standard_of
+from lpisearch.index.fusion import (
+    Calibration,
+    above_all,
+    known_part,
+    place_certainty,
+    standard_of,
+)
 from lpisearch.index.postings import NO_TERM, Bm25
 from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.numeric.rows import SparseRows
 from lpisearch.numeric.threads import map_chunks
 from lpisearch.search.hybrid import Hybrid
-from lpisearch.search.query import ask
+from lpisearch.search.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,170 +38,246 @@ if TYPE_CHECKING:
     from lpisearch.index.fusion import Standard
     from lpisearch.index.postings import DocumentTerms, WeightedWords
     from lpisearch.index.subspace import Passages, SubspaceIndex
-    from lpisearch.search.query import Question
 
     Span = tuple[int, int]
     Floats = NDArray[np.float32]
-    Places = NDArray[np.int64]
+    Numbers = NDArray[np.int64]
 
 
-WAYS = ("hybrid", "semantic", "lexical")
-# So many scores are held at once while a batch is answered: 64 queries of 60,000 documents.
+# The most scores of a batch in memory at once: 64 queries of 60,000 documents.
 _BATCH_SCORES = 4_000_000
 _BATCH_QUERIES = 64
 
 
-class Engine:
-    """Answers questions from an open index.
+@dataclass(frozen=True, eq=False, slots=True)
+class Scores:
+    """Documents and what ranks them; a long document has the scores of its best passage.
 
-    Parameters
+    Attributes
     ----------
-    index
-        Its arrays may be memory-mapped.
-    whole
-        Whether long documents are scored as wholes alone, not by their passages.
+    by
+        The mode: "hybrid", "semantic" or "lexical".
+    rows
+        The key of each document.
+    total
+        The score of each document.
+    bm25, cosines
+        The legs that were computed. The cosines are those of the query before feedback.
+    found
+        Whether any leg found anything.
+    evidence
+        Whether a document has a word of the query, or a cosine that stands out: others are not
+        worth showing. None in "lexical".
+    candidates
+        The numbers (positions in `rows`) of the documents that may be found; None for all.
+    hashes, vectors
+        The content and the vector of each document in the index; None without an index.
+    units, passages
+        The unit of the engine that stands for each document, and the score of each passage, below
+        all others if there is no evidence for it; None without passages.
     """
+
+    by: str
+    rows: Numbers
+    total: Floats
+    bm25: Floats | None
+    cosines: Floats | None = None
+    found: bool = True
+    evidence: NDArray[np.bool_] | None = None
+    candidates: Numbers | None = None
+    hashes: NDArray[np.uint8] | None = None
+    vectors: PackedRows | None = None
+    units: Numbers | None = None
+    passages: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnitScores:
+    """The scores of all units, documents first; see `Scores`.
+
+    `hybrid` says how a hybrid score is composed, and `moved` is that score before term feedback.
+    """
+
+    total: Floats
+    bm25: Floats | None
+    cosines: Floats | None
+    evidence: NDArray[np.bool_]
+    hybrid: Hybrid | None = None
+    moved: Floats | None = None
+
+
+class Engine:
+    """Scores queries by an open index; with `whole`, long documents as wholes alone."""
 
     def __init__(self, index: SubspaceIndex, *, whole: bool = False) -> None:
         self.index = index
         self.postings = index.postings
-        self.places = index.places
-        self.rows: NDArray[np.int64] = index.document_rows
-        self.hashes: NDArray[np.uint8] = index.content_hashes
         self.calibration = Calibration.of_manifest(index.manifest.calibration)
         self.units = Units.of_index(index, None if whole else index.passages)
 
-    def ask(self, tokens: Iterable[str] | Mapping[str, float]) -> Question:
-        """Return a query as this index sees it."""
-        return ask(self.index, self.postings, tokens)
+    def look_up(self, tokens: Iterable[str] | Mapping[str, float]) -> Query:
+        """Find the terms of a query, and its vector as those of documents were made.
 
-    def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return how rare words are."""
-        return self.units.idf(words)
-
-    def rarity(self, question: Question) -> dict[str, float]:
-        """Return how rare each word of a question is."""
-        words = question.words
-        names = map(self.postings.term, words.tolist())
-        return dict(zip(names, self.idf(words).tolist(), strict=True))
-
-    def scores(
-        self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None
-    ) -> Scores:
-        """Score all documents.
-
-        Parameters
-        ----------
-        question
-            From `ask`.
-        by
-            One of `WAYS`.
-        feedback
-            In hybrid, whether the documents that are found first move the question.
-        weight
-            Of the subspace in hybrid; None for that of the calibration.
+        Tokens may be counted already, and count in parts.
         """
-        scored = self.unit_scores(question, by, feedback=feedback, weight=weight)
-        return scored.scores.of_documents(self.units)
+        counted = Counter(tokens)
+        numbers = {token: self.postings.find(token) for token in counted}
+        known = {numbers[token]: count for token, count in counted.items() if numbers[token] >= 0}
+        words = np.array(sorted(known), np.int64)
+        counts = np.array([known[number] for number in words.tolist()], np.float32)
+        unknown = [counted[token] for token in counted if numbers[token] < 0]
+        return Query(
+            words=words,
+            weights=counts,
+            vector=self._vector(words, counts),
+            length=round(sum(counted.values())),
+            known=self._known(words, counts, unknown),
+        )
 
-    def unit_scores(
-        self, question: Question, by: str, *, feedback: bool = True, weight: float | None = None
-    ) -> UnitScores:
-        """Score all documents as wholes, and after them all passages; else as `scores`."""
+    def _vector(self, words: Numbers, counts: Floats) -> Floats:
+        """Return the vector that a document with these terms would have."""
+        columns = self.postings.lexicon_columns[words]
+        has_column = columns >= 0
+        columns, counts = columns[has_column], counts[has_column]
+        weights = self.index.weighting.weigh_query(columns, counts)
+        rows = SparseRows.of_query(columns, weights, self.index.n_terms)
+        return np.asarray(self.index.place(rows)[0])
+
+    def _known(self, words: Numbers, counts: Floats, unknown: Sequence[int]) -> float:
+        none = np.zeros(len(unknown), np.int64)
+        return known_part(
+            np.concatenate([counts, np.array(unknown, np.float32)]),
+            np.concatenate([self.postings.frequencies(words), none]),
+            np.concatenate([self.postings.lexicon_columns[words] >= 0, none.astype(np.bool_)]),
+            self.postings.n_documents,
+        )
+
+    def rarity(self, query: Query) -> dict[str, float]:
+        """Return the idf of each term of a query."""
+        names = map(self.postings.term, query.words.tolist())
+        return dict(zip(names, self.units.idf(query.words).tolist(), strict=True))
+
+    def scores(self, query: Query, by: str, weight: float | None = None) -> Scores:
+        """Score all documents; `weight` of the subspace in hybrid, None for the calibration's."""
+        return self.of_documents(self.unit_scores(query, by, weight), query, by)
+
+    def unit_scores(self, query: Query, by: str, weight: float | None = None) -> UnitScores:
+        """Score all documents as wholes, and after them all passages."""
         units = self.units
-        bm25 = units.bm25(question)
-        found = question.is_known(by)
+        bm25 = units.bm25(query)
         if by == "lexical":
-            return UnitScores(Scores(bm25, bm25, None, found, bm25 > 0))
-        cosines = units.cosines(question.vector)
+            return UnitScores(bm25, bm25, None, bm25 > 0)
+        cosines = units.cosines(query.vector)
         standard = standard_of(cosines, units.documents)
         evidence = _evidence(bm25, cosines, standard, units.documents)
         if by == "semantic":
-            return UnitScores(Scores(cosines, None, cosines, found, evidence))
-        hybrid = self._hybrid(question, bm25, weight, units)
+            return UnitScores(cosines, None, cosines, evidence)
+        hybrid = self._hybrid(query, bm25, weight, units)
         fused = moved = hybrid.fused(cosines, standard)
-        if feedback:
+        if query.feedback:
             moved = hybrid.moved(fused, self.index.moments)
             fused = hybrid.with_feedback(moved)
-        return UnitScores(Scores(fused, bm25, cosines, found, evidence), hybrid, moved)
+        return UnitScores(fused, bm25, cosines, evidence, hybrid, moved)
 
-    def best_passages(self, scores: Scores, place: int, most: int) -> list[tuple[int, int]]:
-        """Return where the best passages of a document are in its text, best first.
+    def of_documents(self, scores: UnitScores, query: Query, by: str) -> Scores:
+        """Turn scores of units into those of documents: long ones have their best passage's."""
+        units, index = self.units, self.index
+        total, bm25, cosines = scores.total, scores.bm25, scores.cosines
+        evidence, best, passages = scores.evidence, None, None
+        if units.passages is not None:
+            best = units.best(total, bm25)
+            n = units.documents
+            passages = np.where(evidence[n:], total[n:], np.float32(-np.inf))
+            total = units.of_documents(total, best, fused=by == "hybrid")
+            bm25 = None if bm25 is None else units.chosen(bm25, best)
+            cosines = None if cosines is None else units.chosen(cosines, best)
+            evidence = units.chosen(evidence, best)
+        return Scores(
+            by,
+            index.document_rows,
+            total,
+            bm25,
+            cosines,
+            query.is_known(by),
+            evidence,
+            None,
+            index.content_hashes,
+            index.places,
+            best,
+            passages,
+        )
 
-        None are returned of a document that stands for itself: it is short, or the words of the
-        question are outside all of its passages.
+    def best_passages(self, scores: Scores, document: int, most: int) -> list[Span]:
+        """Return the spans of the best passages of a document in its text, best first.
+
+        There are none if the document stands for itself: it is short, or the words of the query
+        are outside all of its passages.
         """
         if scores.units is None or scores.passages is None:
             return []
-        if scores.units[place] < self.units.documents:
+        if scores.units[document] < self.units.documents:
             return []
-        return self.units.best_passages(place, scores.passages, most)
+        return self.units.best_passages(document, scores.passages, most)
 
     def batch(
-        self, questions: Sequence[Question], by: str, weight: float | None = None
-    ) -> Iterator[NDArray[np.float32]]:
-        """Yield the scores of one question after the other, by which it is to be ranked.
+        self, queries: Sequence[Query], by: str, weight: float | None = None
+    ) -> Iterator[Floats]:
+        """Yield the total scores of each query, as `scores` has them.
 
-        They are those of `scores`; the matrix products of many questions are done at once.
+        The matrix products of many queries are computed together.
         """
-        scored = len(self.units.certainty)
-        size = max(1, min(_BATCH_QUERIES, _BATCH_SCORES // max(scored, 1)))
+        n_units = len(self.units.certainty)
+        size = max(1, min(_BATCH_QUERIES, _BATCH_SCORES // max(n_units, 1)))
         units = self.units.weighed() if by != "semantic" else self.units
-        for start in range(0, len(questions), size):
-            some = questions[start : start + size]
-            found: Iterator[tuple[NDArray[np.float32], NDArray[np.float32] | None]]
+        for start in range(0, len(queries), size):
+            some = queries[start : start + size]
+            scored: Iterator[tuple[Floats, Floats | None]]
             if by == "hybrid":
-                found = self._fused(some, units, weight)
+                scored = self._fused(some, units, weight)
             elif by == "lexical":
-                found = ((bm25, bm25) for bm25 in map(units.bm25, some))
+                scored = ((bm25, bm25) for bm25 in map(units.bm25, some))
             else:
-                places = np.stack([question.vector for question in some])
-                found = ((cosines, None) for cosines in units.cosines(places))
-            for scores, bm25 in found:
+                vectors = np.stack([query.vector for query in some])
+                scored = ((cosines, None) for cosines in units.cosines(vectors))
+            for total, bm25 in scored:
                 if units.passages is None:
-                    yield scores
-                    continue
-                best = units.best(scores, bm25)
-                yield units.of_documents(scores, best, fused=by == "hybrid")
+                    yield total
+                else:
+                    best = units.best(total, bm25)
+                    yield units.of_documents(total, best, fused=by == "hybrid")
 
     def _fused(
-        self, questions: Sequence[Question], units: Units, weight: float | None
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32] | None]]:
-        """Yield the hybrid score and the BM25 of each unit, for each question."""
-        cosines = units.cosines(np.stack([question.vector for question in questions]))
-        words = [units.bm25(question) for question in questions]
-        hybrids = [
-            self._hybrid(question, bm25, weight, units)
-            for question, bm25 in zip(questions, words, strict=True)
-        ]
+        self, queries: Sequence[Query], units: Units, weight: float | None
+    ) -> Iterator[tuple[Floats, Floats | None]]:
+        """Yield the hybrid score and the BM25 of each unit, for each query."""
+        cosines = units.cosines(np.stack([query.vector for query in queries]))
+        hybrids = [self._hybrid(query, units.bm25(query), weight, units) for query in queries]
         moved = [
-            hybrid.moved_place(hybrid.fused(each))
-            for hybrid, each in zip(hybrids, cosines, strict=True)
+            hybrid.moved_vector(hybrid.fused(own))
+            for hybrid, own in zip(hybrids, cosines, strict=True)
         ]
         again = units.cosines(np.stack(moved))
-        for hybrid, bm25, each in zip(hybrids, words, again, strict=True):
-            yield hybrid.with_feedback(hybrid.fused(each)), bm25
+        for hybrid, own in zip(hybrids, again, strict=True):
+            yield hybrid.with_feedback(hybrid.fused(own)), hybrid.bm25
 
-    def _hybrid(
-        self, question: Question, bm25: NDArray[np.float32], weight: float | None, units: Units
-    ) -> Hybrid:
+    def _hybrid(self, query: Query, bm25: Floats, weight: float | None, units: Units) -> Hybrid:
         if weight is None:
-            weight = self.calibration.weight(question.length)
+            weight = self.calibration.weight(query.length)
         standard = standard_of(bm25, units.documents)
-        return Hybrid(question, bm25, standard, np.float32(weight * question.known), units)
+        return Hybrid(query, bm25, standard, np.float32(weight * query.known), units)
 
 
 def _evidence(
-    bm25: NDArray[np.float32], cosines: NDArray[np.float32], standard: Standard, documents: int
+    bm25: Floats, cosines: Floats, standard: Standard, documents: int
 ) -> NDArray[np.bool_]:
-    """Tell which units have a word of the question, or a cosine that is special."""
+    """Tell which units have a word of the query, or a cosine that stands out."""
     evidence = np.empty(len(cosines), np.bool_)
 
-    def tell(part: slice) -> None:
+    def compare(part: slice) -> None:
         special = above_all(cosines[part], standard, documents)
         evidence[part] = (bm25[part] > 0) | special
 
-    map_chunks(len(evidence), tell)
+    map_chunks(len(evidence), compare)
     return evidence
 
 
@@ -203,16 +287,9 @@ _WORTH_SHOWING = 0.5  # of the score of the best passage
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Documents, and the passages of long ones, in one row of numbers: passages come last.
+    """What is scored: all documents, then the passages of long ones (None if there are none).
 
-    Attributes
-    ----------
-    passages
-        Of the index; None where documents are whole.
-    documents
-        How many there are.
-    vectors, terms, words
-        Of the documents, and of the passages if there are any.
+    `vectors`, `terms` and `words` are those of the documents, and of the passages if there are any.
     """
 
     passages: Passages | None
@@ -237,82 +314,74 @@ class Units:
         )
 
     def weighed(self) -> Units:
-        """Return the same with the weight of every word worked out, for many queries."""
-        return replace(self, words=tuple(each.weighed() for each in self.words))
+        """Return the same with the weights of all postings computed, for many queries."""
+        return replace(self, words=tuple(words.weighed() for words in self.words))
 
-    def idf(self, words: Places) -> Floats:
-        """Return how rare words are among the documents."""
+    def idf(self, words: Numbers) -> Floats:
+        """Return the idf of words among the documents."""
         return self.words[0].idf(words)
 
-    def bm25(self, question: WeightedWords) -> Floats:
-        """Return the score of each unit; 0 where no word of the query is."""
-        return _joined([each.scores(question) for each in self.words])
+    def bm25(self, query: WeightedWords) -> Floats:
+        """Return the BM25 of each unit; 0 if it has no word of the query."""
+        return _joined([words.scores(query) for words in self.words])
 
-    def cosines(self, places: Floats) -> Floats:
-        """Return the cosine of each unit with a place, or with each of several (rows)."""
-        if places.ndim == 1:
-            return _joined([vectors.times(places) for vectors in self.vectors])
-        return _joined([vectors.times_each(places) for vectors in self.vectors])
+    def cosines(self, vectors: Floats) -> Floats:
+        """Return the cosine of each unit with a vector, or with each of several (rows)."""
+        if vectors.ndim == 1:
+            return _joined([own.times(vectors) for own in self.vectors])
+        return _joined([own.times_each(vectors) for own in self.vectors])
 
     @cached_property
     def certainty(self) -> Floats:
-        """How sure the place of each unit is."""
-        return place_certainty(_joined([each.distinct_terms for each in self.terms]))
+        """How certain the vector of each unit is."""
+        return place_certainty(_joined([terms.distinct_terms for terms in self.terms]))
 
-    def cosines_at(self, units: Places, place: Floats) -> Floats:
-        """Return the cosines of some units with a place."""
-        found = np.empty(len(units), np.float32)
-        for part, own, places in self._parts(units):
-            found[own] = self.vectors[part].times_at(places, place)
-        return found
+    def cosines_at(self, units: Numbers, vector: Floats) -> Floats:
+        """Return the cosines of some units with a vector."""
+        cosines = np.empty(len(units), np.float32)
+        for part, own, numbers in self._parts(units):
+            cosines[own] = self.vectors[part].times_at(numbers, vector)
+        return cosines
 
-    def vectors_at(self, units: Places) -> Floats:
+    def vectors_at(self, units: Numbers) -> Floats:
         """Return the vectors of some units, as rows."""
-        found = np.empty((len(units), self.vectors[0].shape[1]), np.float32)
-        for part, own, places in self._parts(units):
-            found[own] = self.vectors[part].at(places)
-        return found
+        vectors = np.empty((len(units), self.vectors[0].shape[1]), np.float32)
+        for part, own, numbers in self._parts(units):
+            vectors[own] = self.vectors[part].at(numbers)
+        return vectors
 
-    def telling_words(self, units: Places) -> tuple[Places, Floats]:
-        """Return the words that some units say most (rows), `NO_TERM` where there are fewer.
+    def telling_words(self, units: Numbers) -> tuple[Numbers, Floats]:
+        """Return the strongest words of some units (rows), padded with `NO_TERM`, and their BM25.
 
-        Returns
-        -------
-        tuple
-            The numbers of the words, and what they are worth without idf.
+        The BM25 is without idf.
         """
         width = self.terms[0].strongest_terms.shape[1]
         words = np.full((len(units), width), NO_TERM, np.int64)
         worth = np.zeros((len(units), width), np.float32)
-        for part, own, places in self._parts(units):
+        for part, own, numbers in self._parts(units):
             terms, bm25 = self.terms[part], self.words[part]
-            words[own] = terms.strongest_terms[places]
-            counts = terms.strongest_counts[places]
-            every = np.broadcast_to(places[:, np.newaxis], counts.shape)
+            words[own] = terms.strongest_terms[numbers]
+            counts = terms.strongest_counts[numbers]
+            every = np.broadcast_to(numbers[:, np.newaxis], counts.shape)
             worth[own] = bm25.saturated(counts, every)
         return words, worth
 
     @cached_property
-    def long(self) -> Places:
-        """Long documents: the best of all else, passages too, move a question."""
+    def long(self) -> Numbers:
+        """The long documents, which do not move a query: their passages do."""
         if self.passages is None:
             return np.empty(0, np.int64)
         return np.unique(self.passages.owners).astype(np.int64)
 
     @property
     def movers(self) -> int:
-        """How many units may move a question."""
+        """The number of units that may move a query."""
         return len(self.certainty) - len(self.long)
 
-    def best(self, scores: Floats, bm25: Floats | None) -> Places:
+    def best(self, scores: Floats, bm25: Floats | None) -> Numbers:
         """Return the unit that stands for each document: itself, or the best of its passages.
 
-        Parameters
-        ----------
-        scores
-            Of each unit.
-        bm25
-            Of each unit, where words were asked for.
+        `bm25` is None if the words of the query do not count.
         """
         units = np.arange(self.documents)
         if self.passages is None:
@@ -326,59 +395,52 @@ class Units:
         units[owners] = self.documents + at[where]
         if bm25 is not None:
             wordless = np.maximum.reduceat(bm25[self.documents :], starts) == 0
-            kept = first[wordless & (bm25[first] > 0)]
-            units[kept] = kept
+            wholes = first[wordless & (bm25[first] > 0)]
+            units[wholes] = wholes
         return units
 
-    def best_passages(self, place: int, scores: Floats, most: int) -> list[Span]:
-        """Return where the best passages of a document are in its text, best first.
+    def best_passages(self, document: int, scores: Floats, most: int) -> list[Span]:
+        """Return the spans of the best passages of a document in its text, best first.
 
-        Parameters
-        ----------
-        place
-            Of the document.
-        scores
-            Of all passages; those without any evidence are below all others.
-        most
-            Of passages; less than half as good as the best are left out.
+        Passages without evidence, or half as good as the best or less, are left out.
         """
         if self.passages is None:
             return []
-        part = self.passages.of_document(place)
+        part = self.passages.of_document(document)
         own = scores[part]
         best = np.argsort(-own, kind="stable")[:most]
-        kept = best[(own[best] >= own[best[:1]] * _WORTH_SHOWING) & np.isfinite(own[best])]
-        spans = self.passages.spans[part][kept].tolist()
+        shown = best[(own[best] >= own[best[:1]] * _WORTH_SHOWING) & np.isfinite(own[best])]
+        spans = self.passages.spans[part][shown].tolist()
         return [(start, end) for start, end in spans]
 
-    def of_documents(self, scores: Floats, best: Places, *, fused: bool) -> Floats:
+    def of_documents(self, scores: Floats, best: Numbers, *, fused: bool) -> Floats:
         """Return the scores of documents, given the unit that stands for each.
 
-        In the fused score of a long document the whole has a small say: of two whose best pages
-        are alike, the one that is about the matter comes first.
+        The whole adds a little to the hybrid score of a long document: of two whose best pages are
+        alike, the one that is about the topic comes first.
         """
-        found = self.chosen(scores, best)
+        totals = self.chosen(scores, best)
         if fused:
             late = np.flatnonzero(best >= self.documents)
-            found[late] += np.float32(WHOLE_SHARE) * scores[late]
-        return found
+            totals[late] += np.float32(WHOLE_SHARE) * scores[late]
+        return totals
 
-    def chosen(self, values: NDArray[Any], best: Places) -> NDArray[Any]:
+    def chosen(self, values: NDArray[Any], best: Numbers) -> NDArray[Any]:
         """Return the values of the units that stand for documents: mostly themselves."""
-        found = values[: self.documents].copy()
+        chosen = values[: self.documents].copy()
         late = np.flatnonzero(best >= self.documents)
-        found[late] = values[best[late]]
-        return found
+        chosen[late] = values[best[late]]
+        return chosen
 
     @cached_property
-    def _first_passages(self) -> tuple[Places, Places]:
+    def _first_passages(self) -> tuple[Numbers, Numbers]:
         """Where the passages of each long document begin, and which document that is."""
         assert self.passages is not None  # noqa: S101
         owners, starts = np.unique(self.passages.owners, return_index=True)
         return starts, owners.astype(np.int64)
 
-    def _parts(self, units: Places) -> list[tuple[int, NDArray[np.bool_], Places]]:
-        """Part units into documents and passages, each numbered from 0."""
+    def _parts(self, units: Numbers) -> list[tuple[int, NDArray[np.bool_], Numbers]]:
+        """Split units into documents and passages, each numbered from 0."""
         late = units >= self.documents
         parts = [(0, ~late, units[~late])]
         if late.any():
@@ -388,93 +450,3 @@ class Units:
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Scores:
-    """What the legs give each document; a long one has the scores of its best passage.
-
-    Attributes
-    ----------
-    by
-        What the ranking is by.
-    bm25, cosines
-        Of the legs that were asked. The cosines are those of the question as it was put.
-    found
-        Whether the leg or legs found anything at all.
-    evidence
-        Whether a document has a word of the question, or a cosine that is special among all:
-        others are not worth showing. None if that was not asked.
-    units
-        What stands for each document, as a number in the engine's units; None where each document
-        stands for itself.
-    passages
-        The score of each passage, below all others where there is no evidence for it; None where
-        there are no passages.
-    """
-
-    by: NDArray[np.float32]
-    bm25: NDArray[np.float32] | None
-    cosines: NDArray[np.float32] | None
-    found: bool
-    evidence: NDArray[np.bool_] | None = None
-    units: NDArray[np.int64] | None = None
-    passages: NDArray[np.float32] | None = None
-
-    def of_documents(self, units: Units) -> Scores:
-        """Turn scores of all units into those of documents: long ones have their best passage's."""
-        if units.passages is None:
-            return self
-        best = units.best(self.by, self.bm25)
-        fused = self.bm25 is not None and self.cosines is not None
-        return Scores(
-            units.of_documents(self.by, best, fused=fused),
-            None if self.bm25 is None else units.chosen(self.bm25, best),
-            None if self.cosines is None else units.chosen(self.cosines, best),
-            self.found,
-            None if self.evidence is None else units.chosen(self.evidence, best),
-            best,
-            self._worth_showing(units.documents),
-        )
-
-    def _worth_showing(self, documents: int) -> NDArray[np.float32]:
-        own = self.by[documents:]
-        if self.evidence is None:
-            return own
-        return np.where(self.evidence[documents:], own, np.float32(-np.inf))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class HybridParts:
-    """What the hybrid score of each unit is the sum of, and the weight that is in `places`."""
-
-    words: NDArray[np.float32]
-    weight: np.float32
-    places: NDArray[np.float32]
-    feedback: NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class UnitScores:
-    """What the legs give documents as wholes and passages.
-
-    Attributes
-    ----------
-    scores
-        Of each unit, documents first.
-    hybrid, moved
-        How they came about, and what they were before the feedback; None but in hybrid.
-    """
-
-    scores: Scores
-    hybrid: Hybrid | None = None
-    moved: NDArray[np.float32] | None = None
-
-    @property
-    def parts(self) -> HybridParts | None:
-        """What each hybrid score is the sum of."""
-        if self.hybrid is None or self.moved is None:
-            return None
-        words = self.hybrid.standard.of(self.hybrid.bm25)
-        feedback = self.scores.by - self.moved
-        return HybridParts(words, self.hybrid.weight, self.moved - words, feedback)

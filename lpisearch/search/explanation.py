@@ -24,20 +24,21 @@ from lpisearch.index.fusion import FEEDBACK_WEIGHT
 from lpisearch.messages import call
 from lpisearch.model.answers import Explanation, Leg, Pair, Reason, SharedTopic
 from lpisearch.search.engine import WHOLE_SHARE
-from lpisearch.search.passages import Passages
-from lpisearch.search.ranking import Ranking, by_scores, by_table
+from lpisearch.search.passages import Passages, written_forms
+from lpisearch.search.ranking import by_index, by_words
 from lpisearch.text.tokeniser import MOST_CHARACTERS, surface_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.model.documents import Details
     from lpisearch.options import SearchOptions
     from lpisearch.search.engine import Engine, UnitScores
-    from lpisearch.search.query import Question, Request
-    from lpisearch.search.searcher import View
+    from lpisearch.search.query import Query
+    from lpisearch.search.snapshot import Snapshot
     from lpisearch.text.vocabulary import TermCounts
 
     Floats = NDArray[np.float64]
@@ -99,44 +100,33 @@ def explain(
     )
 
 
-class Explainer:
-    """Takes the cosines of one query and any documents apart, exactly.
+class HitExplainer:
+    """Breaks the cosines of one query and its hits down, exactly; the map must be linear."""
 
-    Parameters
-    ----------
-    index
-        The subspace.
-    tokens
-        Of the query; they may be counted already.
+    def __init__(self, snapshot: Snapshot, query: Query, passages: Passages) -> None:
+        self._snapshot, self._passages = snapshot, passages
+        self._index = snapshot.require_engine().index
+        check_linear(self._index)
+        self._query = self._index.vocabulary.count(query.counts)
+        self._query_forms = surface_forms(query.text, snapshot.tokeniser)
+        self._other_forms: dict[str, str] = {}
 
-    Raises
-    ------
-    SubspaceError
-        The map is not linear, so that a cosine is no sum over words.
-    """
+    def explain(self, number: int, details: Details, *, others: bool = True) -> Explanation:
+        """Explain the cosine of a hit; `others` words terms that neither side contains, too."""
+        tokens, text = self._passages.explained(number, details)
+        forms = surface_forms(text, self._snapshot.tokeniser)
+        why = explain(self._index, self._query, self._index.vocabulary.count(tokens))
+        if others:
+            named = {term for topic in why.topics for term in topic.terms}
+            self._look_up(named.difference(self._query_forms, forms))
+        return why.worded(self._query_forms, {**self._other_forms, **forms})
 
-    def __init__(self, index: SubspaceIndex, tokens: Iterable[str] | Mapping[str, float]) -> None:
-        check_linear(index)
-        self._index = index
-        self._query = index.vocabulary.count(tokens)
-
-    def of(
-        self,
-        tokens: Iterable[str],
-        query_forms: Mapping[str, str],
-        document_forms: Mapping[str, str],
-        other_forms: Callable[[Iterable[str]], Mapping[str, str]] = lambda _stems: {},
-    ) -> Explanation:
-        """Explain the cosine of the query and a document with these tokens.
-
-        The forms say how the query and the document write their tokens, and how others write
-        those that neither has.
-        """
-        counts = self._index.vocabulary.count(tokens)
-        why = explain(self._index, self._query, counts)
-        named = {term for topic in why.topics for term in topic.terms}
-        others = other_forms(named.difference(query_forms, document_forms))
-        return why.worded(query_forms, {**others, **document_forms})
+    def _look_up(self, stems: Iterable[str]) -> None:
+        """Find how other documents write stems."""
+        unknown = [stem for stem in sorted(stems) if stem not in self._other_forms]
+        if unknown:
+            forms = written_forms(self._index, self._snapshot.transaction, unknown)
+            self._other_forms |= {stem: forms.get(stem, stem) for stem in unknown}
 
 
 def check_linear(index: SubspaceIndex) -> None:
@@ -233,106 +223,58 @@ def _strongest_pairs(
     return total, best
 
 
-def legs_of(
-    engine: Engine,
-    question: Question,
-    scored: UnitScores,
-    place: int,
-    *,
-    feedback: bool = True,
-) -> tuple[Leg, ...]:
-    """Take the score of a document apart.
-
-    Parameters
-    ----------
-    engine, question
-        What ranked, and for what.
-    scored
-        From `engine.unit_scores` of the question.
-    place
-        Of the document in the index.
-    feedback
-        As it was given to `engine.unit_scores`.
-    """
-    scores, parts = scored.scores.of_documents(engine.units), scored.parts
-    if parts is None or scores.bm25 is None or scores.cosines is None:
-        value = float(scores.by[place])
+def legs_of(engine: Engine, query: Query, units: UnitScores, number: int) -> tuple[Leg, ...]:
+    """Break the score of a document down, from the scores of all units."""
+    by = "lexical" if units.cosines is None else "semantic" if units.bm25 is None else "hybrid"
+    scores, hybrid = engine.of_documents(units, query, by), units.hybrid
+    if hybrid is None or units.moved is None or scores.bm25 is None or scores.cosines is None:
+        value = float(scores.total[number])
         return (Leg("words" if scores.cosines is None else "place", value, value, 1.0, value),)
-    unit = place if scores.units is None else int(scores.units[place])
-    words, near = float(parts.words[unit]), float(parts.places[unit])
-    said, heavy = float(parts.feedback[unit]), float(parts.weight)
-    share = FEEDBACK_WEIGHT * question.known
+    unit = number if scores.units is None else int(scores.units[number])
+    words_of = hybrid.words
+    meaning_of, feedback_of = units.moved - words_of, units.total - units.moved
+    words, meaning = float(words_of[unit]), float(meaning_of[unit])
+    feedback, weight = float(feedback_of[unit]), float(hybrid.weight)
+    share = FEEDBACK_WEIGHT * query.known
     legs = [
-        Leg("words", float(scores.bm25[place]), words, 1.0, words),
-        Leg("place", float(scores.cosines[place]), near / heavy if heavy else 0.0, heavy, near),
+        Leg("words", float(scores.bm25[number]), words, 1.0, words),
+        Leg(
+            "place",
+            float(scores.cosines[number]),
+            meaning / weight if weight else 0.0,
+            weight,
+            meaning,
+        ),
     ]
-    if feedback:
-        legs.append(Leg("feedback", None, said / share if share else 0.0, share, said))
+    if query.feedback:
+        legs.append(Leg("feedback", None, feedback / share if share else 0.0, share, feedback))
     if unit >= engine.units.documents:
-        whole = float(parts.words[place] + parts.places[place] + parts.feedback[place])
+        whole = float(words_of[number] + meaning_of[number] + feedback_of[number])
         legs.append(Leg("whole", None, whole, WHOLE_SHARE, WHOLE_SHARE * whole))
     return tuple(legs)
 
 
-def reason_of(
-    view: View, request: Request, name: str, options: SearchOptions, text: str = ""
-) -> Reason:
-    """Say why a document was found, or would have been.
-
-    Parameters
-    ----------
-    view
-        Of the library.
-    request
-        What was looked for.
-    name
-        The id or path of the document.
-    options
-        As the question was answered with.
-    text
-        The question as it was typed.
-
-    Raises
-    ------
-    DocumentNotFound, SeveralDocuments
-    """
-    row = view.snapshot.documents.only(name)
-    engine, question = view.engine, request.question
-    if engine is None or question is None:
-        return _by_words(view, request, row)
-    place = int(np.searchsorted(engine.rows, row))
-    if place == len(engine.rows) or engine.rows[place] != row:
+def explain_score(query: Query, snapshot: Snapshot, name: str, options: SearchOptions) -> Reason:
+    """Break the score of a document down, whether the search finds it or not."""
+    documents = snapshot.transaction.documents
+    row = documents.only(name)
+    identity = documents.details([row], 0)[row].id
+    engine = snapshot.engine
+    if engine is None:
+        scores = by_words(query, snapshot)
+        at = np.flatnonzero(scores.rows == row)
+        value = float(scores.total[at[0]]) if len(at) else 0.0
+        return Reason(identity, "lexical", value, (Leg("words", value, value, 1.0, value),))
+    rows = engine.index.document_rows
+    number = int(np.searchsorted(rows, row))
+    if number == len(rows) or rows[number] != row:
         raise DocumentNotFound(name)
-    weight = options.semantic_weight
-    scored = engine.unit_scores(question, options.by, feedback=request.feedback, weight=weight)
-    ranking = by_scores(engine, scored.scores, request, options.by)
-    return Reason(
-        view.snapshot.documents.details([row], 0)[row].id,
-        options.by,
-        float(ranking.scores.by[place]),
-        legs_of(engine, question, scored, place, feedback=request.feedback),
-        _explanation(view, request, ranking, place, text),
-    )
-
-
-def _by_words(view: View, request: Request, row: int) -> Reason:
-    ranking = by_table(view.snapshot, request)
-    at = np.flatnonzero(ranking.rows == row)
-    score = float(ranking.scores.by[at[0]]) if len(at) else 0.0
-    identity = view.snapshot.documents.details([row], 0)[row].id
-    return Reason(identity, "lexical", score, (Leg("words", score, score, 1.0, score),))
-
-
-def _explanation(
-    view: View, request: Request, ranking: Ranking, place: int, text: str
-) -> Explanation | None:
-    assert view.engine is not None  # noqa: S101
-    if not view.engine.index.is_linear:
-        return None
-    row = int(ranking.rows[place])
-    details = view.snapshot.documents.details([row], MOST_CHARACTERS)[row]
-    passages = Passages(view, request, ranking, {})
-    tokens, said = passages.explained(place, details)
-    forms = surface_forms(text, view.tokeniser)
-    explainer = Explainer(view.engine.index, request.counts)
-    return explainer.of(tokens, forms, surface_forms(said, view.tokeniser))
+    units = engine.unit_scores(query, options.by, options.semantic_weight)
+    scores = by_index(units, query, engine, options.by)
+    explanation = None
+    if engine.index.is_linear:
+        details = documents.details([row], MOST_CHARACTERS)[row]
+        explainer = HitExplainer(snapshot, query, Passages(snapshot, query, scores, {}))
+        explanation = explainer.explain(number, details, others=False)
+    value, legs = float(scores.total[number]), legs_of(engine, query, units, number)
+    return Reason(identity, options.by, value, legs, explanation)

@@ -1,7 +1,7 @@
-"""Facet counts, date histogram.
+"""Facets: documents counted by label, split, folder, format and date.
 
-What is counted is turned into numbers once for each state of the library; then a count of any set
-of documents is a few sums over arrays.
+Values become numbers once for each state of the library; a count of any set of documents is then a
+few sums over arrays.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,15 +57,8 @@ class _Coded:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FacetColumns:
-    """All documents of one state of a library, ready to be counted.
+    """The facets of all documents of one state of a library, as numbers."""
 
-    Attributes
-    ----------
-    state
-        The mark of that state.
-    """
-
-    state: str
     keys: NDArray[np.int64]
     labels: _Coded
     predicted: _Coded
@@ -76,22 +68,21 @@ class FacetColumns:
     dates: _Coded
 
     @classmethod
-    def of(cls, snapshot: ReadTransaction) -> FacetColumns:
+    def of(cls, transaction: ReadTransaction) -> FacetColumns:
         """Read them."""
-        traits = snapshot.documents.traits()
+        traits = transaction.documents.traits()
         numbers, splits, dates, paths, formats = (
             list(map(itemgetter(at), traits)) for at in range(_TRAITS)
         )
         keys = np.array(numbers, np.int64)
         every = np.arange(len(keys))
         predicted: list[tuple[int, str]] = []
-        if snapshot.labels.predicted_counts():
-            said = snapshot.labels.predicted(keys.tolist())
+        if transaction.labels.predicted_counts():
+            said = transaction.labels.predicted(keys.tolist())
             predicted = [(key, each.label) for key, names in said.items() for each in names]
         return cls(
-            snapshot.state(),
             keys,
-            _labelled(keys, snapshot.labels.pairs()),
+            _labelled(keys, transaction.labels.pairs()),
             _labelled(keys, predicted),
             _Coded.of(splits, every),
             _Coded.of(formats, every),
@@ -158,25 +149,6 @@ def _common_folder(paths: Collection[str]) -> str:
     same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
     common = first[: min(len(first), len(last))] if same is None else first[:same]
     return common[: common.rfind(os.sep) + 1]
-
-
-class OpenFacets:
-    """The columns of a library as it is, made anew when it has changed; for several threads."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._made: FacetColumns | None = None
-
-    def of(self, snapshot: ReadTransaction) -> FacetColumns:
-        """Return the columns of a snapshot."""
-        made, state = self._made, snapshot.state()
-        if made is not None and made.state == state:
-            return made
-        with self._lock:  # so that many who ask at once do not all read
-            made = self._made
-            if made is None or made.state != state:
-                made = self._made = FacetColumns.of(snapshot)
-            return made
 
 
 MOST_BARS = 60

@@ -1,7 +1,8 @@
-"""Rocchio and term feedback, more like this.
+"""Feedback: queries moved by documents, and documents as queries.
 
-Rocchio's rule: q + β · mean(wanted) - γ · mean(unwanted), in the subspace and in the words. Where
-no person names them, the documents that come first are the wanted ones: pseudo-relevance feedback.
+Rocchio's rule: q + β · mean(relevant) - γ · mean(irrelevant), in the subspace and in the words. If
+no person names them, the documents that come first are the relevant ones: pseudo-relevance
+feedback.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ import numpy as np
 from lpisearch.index.postings import NO_TERM
 from lpisearch.index.subspace import scaled_rows
 from lpisearch.numeric.threads import largest
-from lpisearch.search.query import Request
+from lpisearch.search.notes import check_labels
+from lpisearch.search.query import Query
 from lpisearch.text.tokeniser import document_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
-    from lpisearch.model.documents import Document
+    from lpisearch.model.documents import Document, Filter
     from lpisearch.search.engine import Engine, Units
-    from lpisearch.search.query import Question
-    from lpisearch.search.searcher import View
+    from lpisearch.search.snapshot import Snapshot
+
+    Floats = NDArray[np.float32]
 
 
 FIRST = 10
@@ -37,23 +39,21 @@ STEEPNESS = 0.75
 FEEDBACK_WORDS = 50
 _DOCUMENTS_A_FIRST = 20
 
-WANTED = 0.75
-UNWANTED = 0.25
+RELEVANT = 0.75  # β
+IRRELEVANT = 0.25  # γ
 LIKE_WORDS = 50
 
 
 def first_count(movers: int) -> int:
-    """Return how many documents, of so many, move a question.
+    """Return the number of documents that move a query, of all that may.
 
-    In a library of fewer than 200 documents they are fewer than ten, in one of fewer than 20 none.
+    It is below ten in a library of fewer than 200 documents, and 0 in one of fewer than 20.
     """
     return min(FIRST, movers // _DOCUMENTS_A_FIRST)
 
 
-def first_places(
-    scores: NDArray[np.float32], count: int, without: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the best by a score, but for some: of a long document its passages are taken."""
+def first_units(scores: Floats, count: int, without: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the best units by a score, without long documents: their passages stand for them."""
     count = min(count, len(scores) - len(without))
     if not count:
         return np.empty(0, np.int64)
@@ -64,19 +64,17 @@ def first_places(
     return largest(pool, count)
 
 
-def shares_of(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+def shares_of(scores: Floats) -> Floats:
     """Return how much each of the first documents counts: together 1."""
     shares = np.exp(STEEPNESS * (scores - scores.max(initial=-np.inf)))
     return np.asarray(shares / shares.sum(), np.float32) if len(shares) else shares
 
 
-def moved_place(
-    place: NDArray[np.float32], scores: NDArray[np.float32], vectors: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return a query's place moved towards those of the documents that it finds first."""
-    if not len(scores) or not place.any():
-        return place
-    return _unit(place + np.float32(STRENGTH) * (shares_of(scores) @ vectors))
+def moved_vector(vector: Floats, scores: Floats, vectors: Floats) -> Floats:
+    """Return the vector of a query moved towards those of the first documents."""
+    if not len(scores) or not vector.any():
+        return vector
+    return _unit(vector + np.float32(STRENGTH) * (shares_of(scores) @ vectors))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,132 +82,117 @@ class FeedbackWords:
     """Words by their numbers in the postings, and how much each counts."""
 
     words: NDArray[np.int64]
-    weights: NDArray[np.float32]
+    weights: Floats
 
     @classmethod
     def of_first(
-        cls,
-        scores: NDArray[np.float32],
-        numbers: NDArray[np.int64],
-        worth: NDArray[np.float32],
-        units: Units,
+        cls, scores: Floats, numbers: NDArray[np.int64], worth: Floats, units: Units
     ) -> FeedbackWords:
-        """Take the fifty words that the first documents say most.
-
-        Parameters
-        ----------
-        scores
-            Of those documents.
-        numbers, worth
-            Their telling words: `Units.telling_words`.
-        units
-            Whose words they are.
-        """
+        """Take the fifty strongest words of the first documents, from `Units.telling_words`."""
         filled = numbers != NO_TERM
-        said_by = (worth * shares_of(scores)[:, np.newaxis])[filled]
+        shared = (worth * shares_of(scores)[:, np.newaxis])[filled]
         words, at = np.unique(numbers[filled], return_inverse=True)
-        weights = np.bincount(at, said_by, minlength=len(words)).astype(np.float32)
+        weights = np.bincount(at, shared, minlength=len(words)).astype(np.float32)
         if len(words) > FEEDBACK_WORDS:
-            said = weights * units.idf(words)
-            best = np.sort(np.argpartition(said, len(said) - FEEDBACK_WORDS)[-FEEDBACK_WORDS:])
+            strength = weights * units.idf(words)
+            best = np.argpartition(strength, len(strength) - FEEDBACK_WORDS)[-FEEDBACK_WORDS:]
+            best = np.sort(best)
             words, weights = words[best], weights[best]
         return cls(words, weights)
 
 
-def moved(question: Question, wanted: Sequence[Question], unwanted: Sequence[Question]) -> Question:
-    """Return a query moved by documents, each given as the question that it would be."""
-    vector = question.vector.copy()
-    weights = dict(zip(question.words.tolist(), question.weights.tolist(), strict=True))
-    for documents, sign in ((wanted, WANTED), (unwanted, -UNWANTED)):
+def moved(query: Query, relevant: Sequence[Query], irrelevant: Sequence[Query]) -> Query:
+    """Return a query moved by documents, each given as a query."""
+    vector = query.vector.copy()
+    weights = dict(zip(query.words.tolist(), query.weights.tolist(), strict=True))
+    for documents, sign in ((relevant, RELEVANT), (irrelevant, -IRRELEVANT)):
         for document in documents:
             part = sign / len(documents)
             vector += np.float32(part) * document.vector
             length = float(document.weights.sum()) or 1.0
-            scale = part * max(float(question.weights.sum()), 1.0) / length
-            for word, weight in zip(
-                document.words.tolist(), document.weights.tolist(), strict=True
-            ):
+            scale = part * max(float(query.weights.sum()), 1.0) / length
+            own = zip(document.words.tolist(), document.weights.tolist(), strict=True)
+            for word, weight in own:
                 weights[word] = weights.get(word, 0.0) + scale * weight
-    kept = {word: weight for word, weight in sorted(weights.items()) if weight > 0}
+    positive = {word: weight for word, weight in sorted(weights.items()) if weight > 0}
     return replace(
-        question,
-        words=np.array(list(kept), np.int64),
-        weights=np.array(list(kept.values()), np.float32),
+        query,
+        words=np.array(list(positive), np.int64),
+        weights=np.array(list(positive.values()), np.float32),
         vector=_unit(vector),
     )
 
 
-def telling(question: Question, idf: NDArray[np.float32], most: int = LIKE_WORDS) -> Question:
-    """Return a document as a query: its most telling words, each by the logarithm of its count."""
-    weights = np.log1p(question.weights)
+def telling(query: Query, idf: Floats, most: int = LIKE_WORDS) -> Query:
+    """Keep the most telling words of a document as a query, by the logarithm of their counts."""
+    weights = np.log1p(query.weights)
     if len(weights) > most:
         value = weights * idf
         best = np.sort(np.argpartition(value, len(value) - most)[-most:])
-        return replace(question, words=question.words[best], weights=weights[best])
-    return replace(question, weights=weights)
+        return replace(query, words=query.words[best], weights=weights[best])
+    return replace(query, weights=weights)
 
 
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def _unit(vector: Floats) -> Floats:
     return np.asarray(scaled_rows(vector[np.newaxis], np.ones(1, np.float32))[0])
 
 
-def like_document(
-    view: View, document: str | Document, allowed: AbstractSet[int] | None
-) -> Request:
-    """Ask for what is like a document, which is left out if it is in the library.
-
-    Raises
-    ------
-    DocumentNotFound, SeveralDocuments
-    """
-    left_out: frozenset[int] = frozenset()
+def like_document(document: str | Document, snapshot: Snapshot, where: Filter) -> Query:
+    """Return a document as a query; one of the library, named by id or path, is excluded."""
+    check_labels(where, snapshot)
+    allowed = snapshot.matching(where)
+    excluded: frozenset[int] = frozenset()
     if isinstance(document, str):
-        row = view.snapshot.documents.only(document)
-        tokens = view.snapshot.corpus.tokens([row])[0].split()
-        left_out = frozenset({row})
+        key = snapshot.transaction.documents.only(document)
+        tokens = snapshot.transaction.corpus.tokens([key])[0].split()
+        excluded = frozenset({key})
     else:
-        tokens = document_tokens(view.tokeniser, document).split()
-    engine = view.engine
-    question = _asked(engine, tokens) if engine is not None else None
-    return Request(_frequent(tokens), question, allowed, left_out, feedback=False)
-
-
-def moved_by_documents(
-    view: View, request: Request, like: Sequence[str], unlike: Sequence[str]
-) -> Request:
-    """Move a query towards some documents and away from others, all of which are left out.
-
-    Without an index, words are added and none taken.
-
-    Raises
-    ------
-    DocumentNotFound, SeveralDocuments
-    """
-    wanted = [view.snapshot.documents.only(name) for name in like]
-    unwanted = [view.snapshot.documents.only(name) for name in unlike]
-    words = [tokens.split() for tokens in view.snapshot.corpus.tokens(wanted)]
-    others = [tokens.split() for tokens in view.snapshot.corpus.tokens(unwanted)]
-    question, engine = request.question, view.engine
-    if engine is not None and question is not None:
-        question = moved(
-            question,
-            [_asked(engine, tokens) for tokens in words],
-            [_asked(engine, tokens) for tokens in others],
-        )
-    every = [*request.tokens, *(token for tokens in words for token in _frequent(tokens))]
+        tokens = document_tokens(snapshot.tokeniser, document).split()
+    query = Query() if snapshot.engine is None else _as_query(snapshot.engine, tokens)
+    terms = _frequent(tokens)
     return replace(
-        request,
-        tokens=tuple(dict.fromkeys(every)),
-        in_table=None,
-        question=question,
-        left_out=frozenset({*wanted, *unwanted}),
+        query,
+        tokens=terms,
+        fts_tokens=terms,
+        allowed=allowed,
+        excluded=excluded,
         feedback=False,
     )
 
 
-def _asked(engine: Engine, tokens: list[str]) -> Question:
-    question = engine.ask(tokens)
-    return telling(question, engine.idf(question.words))
+def moved_by_documents(
+    query: Query, snapshot: Snapshot, like: Sequence[str], unlike: Sequence[str]
+) -> Query:
+    """Move a query towards some documents and away from others, all of which are excluded.
+
+    Without an index, words are added and none are removed.
+    """
+    documents, corpus = snapshot.transaction.documents, snapshot.transaction.corpus
+    relevant, irrelevant = map(documents.only, like), map(documents.only, unlike)
+    keys, other_keys = list(relevant), list(irrelevant)
+    words = [tokens.split() for tokens in corpus.tokens(keys)]
+    other_words = [tokens.split() for tokens in corpus.tokens(other_keys)]
+    engine = snapshot.engine
+    if engine is not None:
+        query = moved(
+            query,
+            [_as_query(engine, tokens) for tokens in words],
+            [_as_query(engine, tokens) for tokens in other_words],
+        )
+    added = (token for tokens in words for token in _frequent(tokens))
+    terms = tuple(dict.fromkeys((*query.tokens, *added)))
+    return replace(
+        query,
+        tokens=terms,
+        fts_tokens=terms,
+        excluded=frozenset({*keys, *other_keys}),
+        feedback=False,
+    )
+
+
+def _as_query(engine: Engine, tokens: list[str]) -> Query:
+    query = engine.look_up(tokens)
+    return telling(query, engine.units.idf(query.words))
 
 
 def _frequent(tokens: list[str]) -> tuple[str, ...]:

@@ -1,24 +1,24 @@
-"""Notes of an answer; validation of options."""
+"""Notes of an answer, and the checks of its options."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from lpisearch.errors import BadOption, IndexNotFound
+from lpisearch.errors import BadOption
+from lpisearch.index.status import rebuild_command
 from lpisearch.messages import Message, Option, call, nearest, quoted
-from lpisearch.options import SORTS
-from lpisearch.search.engine import WAYS
+from lpisearch.model.documents import Filter, as_conditions, read_conditions
+from lpisearch.options import RANKING_MODES, SORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from lpisearch.index.snapshot import Reading
     from lpisearch.model.answers import Suggestion
-    from lpisearch.model.documents import Filter
     from lpisearch.options import SearchOptions
-    from lpisearch.search.query import Request
-    from lpisearch.search.searcher import View
+    from lpisearch.search.query import Query
+    from lpisearch.search.snapshot import Snapshot
     from lpisearch.storage.store import ReadTransaction
 
 
@@ -29,28 +29,44 @@ _SHOWN_WORDS = 5
 _SHOWN_QUERIES = 5
 
 
-def unheard(_note: str) -> None:
-    """Pass over a note: for those who say by themselves what is to be known."""
+def ignore_note(_note: str) -> None:
+    """Ignore a note."""
 
 
-def why_no_index(reading: Reading) -> str:
-    """Say why words alone answer, or ""."""
-    if reading.opened is not None:
+def why_no_index(snapshot: Snapshot) -> str:
+    """Say why the answer is by words only, or ""."""
+    if snapshot.engine is not None:
         return ""
-    if reading.trouble is None:
+    trouble = snapshot.trouble
+    if trouble is None:
         return Message("No index yet; searching by words only. Next: ", call("index"))
-    return Message(
-        reading.trouble.what, " Searching by words only. Next: ", reading.trouble.next_step
-    )
+    return Message(trouble.what, " Searching by words only. Next: ", trouble.next_step)
 
 
-def about_words(request: Request, by: str) -> str:
-    """Say of which words nothing is known, or ""."""
-    if not request.tokens and not request.unknown:
-        return "" if request.phrases else "The query has no words to search for"
-    if request.unknown:
-        return about_unknown(request.unknown)
-    if by == "semantic" and request.question and not request.question.has_place:
+def out_of_date(snapshot: Snapshot) -> str:
+    """Say that documents were added or removed since the index was updated, or "".
+
+    The number of documents and the sum of their keys are compared. A document whose content changed
+    keeps its key: it is noticed when it is found.
+    """
+    if snapshot.engine is None:
+        return ""
+    index = snapshot.engine.index
+    rows, spec = index.document_rows, index.manifest.spec
+    count = partial(snapshot.transaction.corpus.count_and_sum, spec.where)
+    if snapshot.remember(f"count {spec.where}", count) == (len(rows), int(rows.sum())):
+        return ""
+    text = "The index is out of date: documents were added or removed. Next: "
+    return Message(text, rebuild_command(spec))
+
+
+def about_words(query: Query, snapshot: Snapshot, by: str) -> str:
+    """Name the words that find nothing, or ""."""
+    if not query.tokens and not query.unknown:
+        return "" if query.phrases else "The query has no words to search for"
+    if query.unknown:
+        return about_unknown(query.unknown)
+    if by == "semantic" and snapshot.engine is not None and not query.has_vector:
         return Message(
             "These words are too rare to search by meaning; try ", Option("by", "lexical")
         )
@@ -58,75 +74,42 @@ def about_words(request: Request, by: str) -> str:
 
 
 def about_unknown(suggestions: Sequence[Suggestion]) -> str:
-    """Say which words no document has."""
-    unknown = [_in_no_document(each) for each in suggestions]
+    """Name the words that are in no document."""
+    unknown = [
+        f"“{one.word}”" + (f" (did you mean “{one.nearest[0]}”?)" if one.nearest else "")
+        for one in suggestions
+    ]
     more = f" and {len(unknown) - _SHOWN_WORDS} more" if len(unknown) > _SHOWN_WORDS else ""
     return f"Not in any document: {', '.join(unknown[:_SHOWN_WORDS])}{more}"
 
 
-def why_none(snapshot: ReadTransaction, options: SearchOptions) -> str:
-    """Say why an answer has no hits, where the filters leave no document; or ""."""
-    from lpisearch.model.documents import Filter, as_conditions, read_conditions
-
-    where = options.where
-    if where == Filter() or snapshot.corpus.count_and_sum(where)[0]:
+def why_none(transaction: ReadTransaction, where: Filter) -> str:
+    """Say which filters leave no document, or ""."""
+    if where == Filter() or transaction.corpus.count_and_sum(where)[0]:
         return ""
-    asked = list(as_conditions(where))
-    alone = [replace(read_conditions([each]), here=where.here) for each in asked]
+    conditions = list(as_conditions(where))
+    alone = [replace(read_conditions([one]), here=where.here) for one in conditions]
     empty = [
-        words
-        for words, one in zip(asked, alone, strict=True)
-        if not snapshot.corpus.count_and_sum(one)[0]
+        condition
+        for condition, one in zip(conditions, alone, strict=True)
+        if not transaction.corpus.count_and_sum(one)[0]
     ]
-    return Message(f"No documents match {quoted(empty or asked)}. Next: ", call("entries"))
+    return Message(f"No documents match {quoted(empty or conditions)}. Next: ", call("entries"))
 
 
-def about_queries(said: Sequence[tuple[str, str]], number: int) -> Iterator[str]:
-    """Say of the queries of a batch what is to be known of each: of a few, and how many there are.
-
-    Parameters
-    ----------
-    said
-        The name of each query of which something is to be said, and what.
-    number
-        Of all queries.
-    """
-    for name, remark in said[:_SHOWN_QUERIES]:
+def about_queries(remarks: Sequence[tuple[str, str]], number: int) -> Iterator[str]:
+    """Yield the remarks on the first named queries of a batch, and how many of all have one."""
+    for name, remark in remarks[:_SHOWN_QUERIES]:
         yield Message(f"Query {name}: ", remark)
-    if len(said) > _SHOWN_QUERIES:
-        yield f"Queries with notes: {len(said):,} of {number:,}"
-
-
-def _in_no_document(suggestion: Suggestion) -> str:
-    meant = f" (did you mean “{suggestion.nearest[0]}”?)" if suggestion.nearest else ""
-    return f"“{suggestion.word}”{meant}"
-
-
-def refuse_words_alone(view: View, options: SearchOptions) -> None:
-    """Refuse to answer by words where the index alone was to answer, and there is none.
-
-    A question may hold phrases, which can be found without an index; a batch and a document hold
-    nothing but what the index would have to place.
-
-    Raises
-    ------
-    IndexNotFound, IndexDamaged, IndexTooNew, IndexOutdated
-    """
-    if options.by != "semantic" or view.engine is not None:
-        return
-    raise view.reading.trouble or IndexNotFound(options.index, ())
+    if len(remarks) > _SHOWN_QUERIES:
+        yield f"Queries with notes: {len(remarks):,} of {number:,}"
 
 
 def check_options(options: SearchOptions) -> None:
-    """Refuse options that cannot work.
-
-    Raises
-    ------
-    BadOption
-    """
-    if options.by not in WAYS:
-        hint = nearest(options.by, WAYS)
-        raise BadOption("by", f"unknown value “{options.by}”{hint}", WAYS)
+    """Refuse options that cannot work: `BadOption`."""
+    if options.by not in RANKING_MODES:
+        hint = nearest(options.by, RANKING_MODES)
+        raise BadOption("by", f"unknown value “{options.by}”{hint}", RANKING_MODES)
     if options.sort not in SORTS:
         hint = nearest(options.sort, SORTS)
         raise BadOption("sort", f"unknown sort order “{options.sort}”{hint}", SORTS)
@@ -139,32 +122,19 @@ def check_options(options: SearchOptions) -> None:
         raise BadOption("semantic_weight", f"must be 0 or more, not {weight}")
 
 
-def _anew(_name: str, counts: Callable[[], dict[str, int]]) -> dict[str, int]:
-    return counts()
-
-
-def check_labels(
-    snapshot: ReadTransaction,
-    where: Filter,
-    remember: Callable[[str, Callable[[], dict[str, int]]], dict[str, int]] = _anew,
-) -> None:
-    """Refuse a label that no document has, and say which are near; `remember` knows the counts.
-
-    Raises
-    ------
-    BadOption
-    """
-    labels = snapshot.labels
-    for option, names, counts, said in (
+def check_labels(where: Filter, snapshot: Snapshot) -> None:
+    """Refuse a label that no document has, and suggest labels: `BadOption`."""
+    labels = snapshot.transaction.labels
+    for option, names, counts, text in (
         ("label", where.labels, labels.counts, "no document has the label"),
         (
             *("predicted", where.predicted, labels.predicted_counts),
             "no document has the predicted label",
         ),
     ):
-        known = remember(f"every {option}", counts) if names else {}
+        known = snapshot.remember(f"every {option}", counts) if names else {}
         for label in names:
             if label not in known:
-                error = BadOption(option, f"{said} “{label}”{nearest(label, known, 3)}")
+                error = BadOption(option, f"{text} “{label}”{nearest(label, known, 3)}")
                 error.next_step = Message(call("status"), "  (lists the labels)")
                 raise error

@@ -1,4 +1,4 @@
-"""Passages of a hit, marks, surface forms."""
+"""Passages of a hit, marked words, and surface forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.model.answers import Mark
-from lpisearch.search.snippets import CUT, semantic_weights, snippet
+from lpisearch.search.snippets import CUT, placed_snippet, semantic_weights, snippet
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.spans import cut_passages
 from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser, surface_forms
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.answers import Passage
     from lpisearch.model.documents import Details, Section
-    from lpisearch.search.query import Request
-    from lpisearch.search.ranking import Ranking
-    from lpisearch.search.searcher import View
+    from lpisearch.search.engine import Scores
+    from lpisearch.search.query import Query
+    from lpisearch.search.snapshot import Snapshot
     from lpisearch.storage.store import ReadTransaction
 
     Span = tuple[int, int]
@@ -34,69 +34,57 @@ if TYPE_CHECKING:
 
 MOST = 3  # passages of a long document
 _MARKED = 8
-_AROUND = 500  # characters beside a phrase that stands in no passage
+_AROUND = 500  # characters on each side of a phrase that is in no passage
 
 
 @dataclass(frozen=True)
 class Passages:
-    """Finds the passages of each document that was found.
+    """Finds the passages to show of each document; `sections` are by the keys of documents."""
 
-    Attributes
-    ----------
-    view
-        The library and the index that answered, if one did.
-    request
-        What was asked.
-    ranking
-        What ranked.
-    sections
-        Of the documents that are shown, by key.
-    """
-
-    view: View
-    request: Request
-    ranking: Ranking
+    snapshot: Snapshot
+    query: Query
+    scores: Scores
     sections: Mapping[int, tuple[Section, ...]]
 
-    def of(self, place: int, details: Details, *, has_word: bool) -> tuple[Passage, ...]:
-        """Return what to show of a document, told whether a word of the query is in it."""
-        row = int(self.ranking.rows[place])
+    def of(self, number: int, details: Details, *, has_word: bool) -> tuple[Passage, ...]:
+        """Return what to show of a document, which contains a word of the query or not."""
+        row = int(self.scores.rows[number])
         sections = self.sections.get(row, ())
-        spans = self._spans(place, row) or self._beyond(row, details)
+        spans = self._spans(number, row) or self._beyond(row, details)
         if not spans:
             whole = self._passage(details.text, details.title, has_word=has_word)
             return (_within(whole, details.text, sections),)
-        parts = self.view.snapshot.documents.parts([(row, *span) for span in spans])
-        found: list[Passage] = []
+        parts = self.snapshot.transaction.documents.parts([(row, *span) for span in spans])
+        passages: list[Passage] = []
         for (start, _), part in zip(spans, parts, strict=True):
-            shown = self._passage(part, details.title, has_word=False)
-            # Pages of a manual say the same of many things: what is shown once tells enough.
-            if all(_letters(shown) != _letters(each) for each in found):
-                found.append(_within(shown, part, sections, start))
-        return tuple(found)
+            passage = self._passage(part, details.title, has_word=False)
+            # Pages of a manual say the same about many things: once is enough.
+            if all(_letters(passage) != _letters(other) for other in passages):
+                passages.append(_within(passage, part, sections, start))
+        return tuple(passages)
 
-    def explained(self, place: int, details: Details) -> tuple[list[str], str]:
-        """Return the tokens and the text whose cosine a hit shows: of the best passage, or all."""
-        row = int(self.ranking.rows[place])
-        span = self._best(place, 1)
+    def explained(self, number: int, details: Details) -> tuple[list[str], str]:
+        """Return the tokens and the text whose cosine a hit has: of the best passage, or all."""
+        row = int(self.scores.rows[number])
+        span = self._best(number, 1)
         if not span:
-            tokens = self.view.snapshot.corpus.tokens([row])[0].split()
+            tokens = self.snapshot.transaction.corpus.tokens([row])[0].split()
             return tokens, f"{details.title}\n{details.text}"
-        (part,) = self.view.snapshot.documents.parts([(row, *span[0])])
+        (part,) = self.snapshot.transaction.documents.parts([(row, *span[0])])
         text = f"{details.title}\n{part}"
-        return self.view.index_tokeniser.tokens(text), text
+        return self.snapshot.index_tokeniser.tokens(text), text
 
-    def _best(self, place: int, most: int) -> list[Span]:
-        engine = self.view.engine
-        return [] if engine is None else engine.best_passages(self.ranking.scores, place, most)
+    def _best(self, number: int, most: int) -> list[Span]:
+        engine = self.snapshot.engine
+        return [] if engine is None else engine.best_passages(self.scores, number, most)
 
-    def _spans(self, place: int, row: int) -> list[Span]:
-        """Return the passages to show of a long document; first of all one with what was quoted."""
-        spans = self._best(place, MOST)
-        if not spans or not self.request.phrases:
+    def _spans(self, number: int, row: int) -> list[Span]:
+        """Return the passages to show of a long document, first of all one with a quoted phrase."""
+        spans = self._best(number, MOST)
+        if not spans or not self.query.phrases:
             return spans
-        ((_, _, text),) = self.view.snapshot.documents.texts([row])
-        quoted = next(filter(None, (each.find(text) for each in self.request.phrases)), None)
+        ((_, _, text),) = self.snapshot.transaction.documents.texts([row])
+        quoted = next(filter(None, (phrase.find(text) for phrase in self.query.phrases)), None)
         if quoted is None:
             return spans
         start, end = quoted
@@ -105,11 +93,11 @@ class Passages:
         return [*first, *(span for span in spans if span not in first)][:MOST]
 
     def _beyond(self, row: int, details: Details) -> list[Span]:
-        """Return where the words are in a text that is too long to be looked through closely."""
+        """Return where the words are in a text that is too long to search closely."""
         if len(details.text) < MOST_CHARACTERS:
             return []
-        ((_, _, text),) = self.view.snapshot.documents.texts([row])
-        joined, weights = self.view.tokeniser.joined, self._words
+        ((_, _, text),) = self.snapshot.transaction.documents.texts([row])
+        joined, weights = self.snapshot.tokeniser.joined, self._words
         best, most = [], 0.0
         for span in cut_passages(text, self.sections.get(row, ()), joined):
             weight = sum(weights[token] for token in weights.keys() & span.tokens.split())
@@ -118,34 +106,24 @@ class Passages:
         return best
 
     def _passage(self, text: str, title: str, *, has_word: bool) -> Passage:
-        view, request = self.view, self.request
-        wanted, most = self._words, None
-        if not has_word and view.engine is not None and request.question is not None:
-            tokens = view.tokeniser.tokens(text)
-            if not self._words.keys() & tokens:
-                index, vector = view.engine.index, request.question.vector
+        tokeniser, engine = self.snapshot.tokeniser, self.snapshot.engine
+        weights, most = self._words, None
+        if not has_word and engine is not None:
+            tokens = tokeniser.tokens(text)
+            if not weights.keys() & tokens:
+                index, vector = engine.index, self.query.vector
                 if not index.is_linear:
-                    from lpisearch.search.snippets import placed_snippet
-
-                    return placed_snippet(index, vector, text, view.tokeniser, title=title)
-                wanted = semantic_weights(index, vector, tokens)
-                most = _MARKED
-        return snippet(
-            text,
-            view.tokeniser,
-            wanted,
-            title=title,
-            most_marked=most,
-            phrases=request.phrases,
-        )
+                    return placed_snippet(index, vector, text, tokeniser, title=title)
+                weights, most = semantic_weights(index, vector, tokens), _MARKED
+        phrases = self.query.phrases
+        return snippet(text, tokeniser, weights, title=title, most_marked=most, phrases=phrases)
 
     @cached_property
     def _words(self) -> Mapping[str, float]:
-        """How much each word weighs: by how rare it is, where an index knows it."""
-        weights = dict.fromkeys(self.request.tokens, 1.0)
-        if self.view.engine is None or self.request.question is None:
-            return weights
-        return weights | self.view.engine.rarity(self.request.question)
+        """The weight of each word: how rare it is, if the index knows it."""
+        weights = dict.fromkeys(self.query.tokens, 1.0)
+        engine = self.snapshot.engine
+        return weights if engine is None else weights | engine.rarity(self.query)
 
 
 def _letters(passage: Passage) -> str:
@@ -177,33 +155,33 @@ def _first_mark(passage: Passage, text: str) -> int:
 
 
 MOST_NEAR = 6
-"""So many different near words of a text are marked."""
+"""The most distinct near words of a text that are marked."""
 _LEAST = 0.3  # of the share of the nearest
 
 
-def marks(view: View, request: Request, text: str) -> tuple[Mark, ...]:
-    """Return the words of a text that have to do with a query, in their order.
+def marks(query: Query, snapshot: Snapshot, text: str) -> tuple[Mark, ...]:
+    """Return the words of a text that belong to a query or are near to it, in their order.
 
-    Near words are told by the linear map: those that add most to the cosine of the query and the
-    text. Where the map is not linear, the query's own words alone are marked.
+    Near words are those that add most to the cosine of the query and the text, by the linear map. A
+    method without one marks only the words of the query.
     """
-    own = frozenset(request.tokens)
-    near = _near(view, request, text, own)
-    quoted = (Mark(*span) for each in request.phrases if (span := each.find(text)))
-    found = (
+    own = frozenset(query.tokens)
+    near = _near(query, snapshot, text, own)
+    quoted = (Mark(*span) for phrase in query.phrases if (span := phrase.find(text)))
+    words = (
         Mark(start, end, near.get(token, 0.0))
-        for start, end, token in view.tokeniser.spans(text, own | near.keys())
+        for start, end, token in snapshot.tokeniser.spans(text, own | near.keys())
     )
-    return tuple(_joined(sorted([*quoted, *found])))
+    return tuple(_joined(sorted([*quoted, *words])))
 
 
-def _near(view: View, request: Request, text: str, own: frozenset[str]) -> Mapping[str, float]:
-    engine, question = view.engine, request.question
-    if engine is None or question is None or not question.has_place or not engine.index.is_linear:
+def _near(query: Query, snapshot: Snapshot, text: str, own: frozenset[str]) -> Mapping[str, float]:
+    engine, tokeniser = snapshot.engine, snapshot.tokeniser
+    if engine is None or not query.has_vector or not engine.index.is_linear:
         return {}
-    if view.tokeniser is not view.index_tokeniser:
+    if tokeniser is not snapshot.index_tokeniser:
         return {}
-    shares = semantic_weights(engine.index, question.vector, view.tokeniser.tokens(text))
+    shares = semantic_weights(engine.index, query.vector, tokeniser.tokens(text))
     others = {token: share for token, share in shares.items() if token not in own}
     best = sorted(others, key=lambda token: (-others[token], token))[:MOST_NEAR]
     least = _LEAST * max(others.values(), default=0.0)
@@ -229,36 +207,27 @@ _READ_CHARACTERS = 8000
 
 def written_forms(
     index: SubspaceIndex,
-    snapshot: ReadTransaction,
+    transaction: ReadTransaction,
     stems: Iterable[str],
     cosines: NDArray[np.float64] | None = None,
 ) -> dict[str, str]:
-    """Find how some documents of each stem mostly write it.
+    """Find the most frequent form of each stem of an index in a few documents.
 
-    Parameters
-    ----------
-    index
-        Whose stems they are.
-    snapshot
-        Of the library.
-    stems
-        Terms of the index.
-    cosines
-        Of all documents: the nearest are asked; the first that come to hand if none are given.
+    They are the documents with the largest cosines, or the first ones if none are given.
     """
     postings = index.postings
-    places: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     for stem in stems:
-        number = postings.find(stem)
-        if number < 0:
+        term = postings.find(stem)
+        if term < 0:
             continue  # every document that had it was deleted
-        start, stop = postings.posting_starts[number : number + 2].tolist()
+        start, stop = postings.posting_starts[term : term + 2].tolist()
         holders = postings.posting_places[start:stop]
         if cosines is not None:
             holders = holders[np.argsort(-cosines[holders], kind="stable")]
-        places |= dict.fromkeys(holders[:_READ_DOCUMENTS].tolist())
-    rows = index.document_rows[list(places)].tolist()
-    found = snapshot.documents.details(rows, _READ_CHARACTERS).values()
-    text = "\n".join(f"{each.title}\n{each.text}" for each in found)
+        numbers |= dict.fromkeys(holders[:_READ_DOCUMENTS].tolist())
+    rows = index.document_rows[list(numbers)].tolist()
+    read = transaction.documents.details(rows, _READ_CHARACTERS).values()
+    text = "\n".join(f"{details.title}\n{details.text}" for details in read)
     settings = TokeniserSettings.from_dict(index.manifest.tokeniser)
     return surface_forms(text, Tokeniser(settings))

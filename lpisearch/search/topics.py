@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.postings import Postings
-    from lpisearch.index.session import Session
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details
     from lpisearch.numeric.packed_rows import PackedRows
+    from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
 

@@ -20,9 +20,9 @@ from lpisearch.errors import (
     LpiSearchError,
     NotALibrary,
 )
-from lpisearch.index.session import Session
 from lpisearch.location import shipped_folder
 from lpisearch.model.documents import Filter
+from lpisearch.search.session import Session
 from lpisearch.storage import open_store, tables
 from lpisearch.storage.sqlite.schema import (
     create_library,

@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
     start: int
     heading: str
-    pieces: list[Piece]
+    templates: list[Piece]
 
 
 class Spot(NamedTuple):

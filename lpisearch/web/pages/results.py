@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.answers import Mark
 from lpisearch.model.documents import Filter
-from lpisearch.options import RELEVANCE, SORTS, SearchOptions
+from lpisearch.options import RANKING_MODES, RELEVANCE, SORTS, SearchOptions
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import apology, drawn_already, is_part, render
 from lpisearch.web.state import state_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class ShownPassage(NamedTuple):
     """A passage with its marks, and where it is."""
 
-    pieces: list[Piece]
+    templates: list[Piece]
     passage: Passage
 
 
@@ -93,7 +93,7 @@ def search(request: Request) -> Response:
         template,
         choices=choices,
         shown=shown,
-        ways=WAYS,
+        ways=RANKING_MODES,
         sorts=SORTS,
         bars=templates.histogram(dates),
         pages=list(templates.pages(choices.page, shown.last_page)),
@@ -160,7 +160,6 @@ def _as_header(address: str) -> str:
     return address.encode("ascii", "replace").decode("ascii")
 
 
-WAYS = ("hybrid", "semantic", "lexical")
 HITS = 10
 LAST_PAGE = 500
 _MOST = 100  # values of one choice
@@ -188,7 +187,7 @@ class Choices:
     """
 
     q: str = ""
-    by: str = WAYS[0]
+    by: str = RANKING_MODES[0]
     sort: str = RELEVANCE
     label: tuple[str, ...] = ()
     predicted: tuple[str, ...] = ()
@@ -218,7 +217,7 @@ class Choices:
                 values["page"] = min(max(int(number), 1), LAST_PAGE) if digits else 1
             else:
                 values[each.name] = given[-1]
-        if values.get("by") not in WAYS:
+        if values.get("by") not in RANKING_MODES:
             values.pop("by", None)
         if values.get("sort") not in SORTS:
             values.pop("sort", None)

@@ -6,7 +6,7 @@ import pytest
 
 from lpisearch.admin.listing import delete_documents, list_documents, show_document
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
-from lpisearch.index.session import Session
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from lpisearch.admin.listing import export_documents
 from lpisearch.errors import LibraryUnwritable
-from lpisearch.index.session import Session
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.ingest.recorder import BatchWriter, Incoming
 from lpisearch.model.documents import Document, Filter, Source
 from lpisearch.options import IngestOptions
+from lpisearch.search.session import Session
 from lpisearch.storage import create_store
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from lpisearch.admin.listing import delete_documents, library_status
 from lpisearch.admin.maintenance import examine, retokenise
 from lpisearch.errors import BadOption, LibraryLocked
-from lpisearch.index.session import Session
+from lpisearch.search.session import Session
 from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:

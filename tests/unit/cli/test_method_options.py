@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.index.session import Session
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +32,10 @@ def test_what_a_method_alone_has_is_set(cli: Cli, library: Path) -> None:
             "index", "--method", "spg", "--set", "cardinality=2", "--set", "tolerance=.01", "--json"
         )
     )
-    spec = Session(library).indexes.reading("default")
-    with spec as reading:
-        assert reading.opened is not None
-        assert reading.opened.entry.spec.settings == {"cardinality": 2, "tolerance": 0.01}
-        loadings = reading.opened.index.arrays["loadings"]
+    with Session(library).snapshot() as snapshot:
+        assert snapshot.entry is not None
+        assert snapshot.entry.spec.settings == {"cardinality": 2, "tolerance": 0.01}
+        loadings = snapshot.require_engine().index.arrays["loadings"]
     assert np.count_nonzero(loadings, axis=0).max() <= 2
 
 

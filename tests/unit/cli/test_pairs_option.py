@@ -7,9 +7,9 @@ import pytest
 
 import lpisearch
 from lpisearch.cli.output import render_message
-from lpisearch.index.session import Session
 from lpisearch.index.status import rebuild_command
 from lpisearch.readers.judgements import PairsUnreadable, read_pairs
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,9 +62,9 @@ def test_an_index_remembers_its_pairs(
     file = tmp_path / "pairs.txt"
     file.write_text(f"must {ids[0]} {ids[1]}\ncannot {ids[0]} {ids[2]}\n", encoding="utf-8")
     assert cli("index", "--pairs", file).exit_code == 0
-    with Session(library).indexes.reading("default") as reading:
-        assert reading.opened is not None
-        spec = reading.opened.entry.spec
+    with Session(library).snapshot() as snapshot:
+        assert snapshot.entry is not None
+        spec = snapshot.entry.spec
     assert spec.pairs == (("must", ids[0], ids[1]), ("cannot", ids[0], ids[2]))
     assert render_message(rebuild_command(spec)) == "lpisearch index --pairs FILE"
 

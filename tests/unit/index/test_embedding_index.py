@@ -61,7 +61,7 @@ def test_a_query_lies_where_a_document_with_its_words_does(
     engine = Engine(index)
     for words in ("ship boat", "moon", "violin letter letter", "unheard of"):
         document = index.project(count_terms([[words]], index.vocabulary).matrix)[0]
-        np.testing.assert_allclose(engine.ask(words.split()).vector, document, atol=1e-5)
+        np.testing.assert_allclose(engine.look_up(words.split()).vector, document, atol=1e-5)
 
 
 @every_embedding

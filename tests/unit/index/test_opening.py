@@ -17,9 +17,10 @@ from lpisearch.index import format as folders
 from lpisearch.index import format as index_format
 from lpisearch.index.build import build_index, fit_index, publish_index
 from lpisearch.index.checkpoint import Stages
-from lpisearch.index.snapshot import OpenIndexes
 from lpisearch.location import index_folder
 from lpisearch.options import IndexOptions
+from lpisearch.search.notes import out_of_date
+from lpisearch.search.session import Session
 from lpisearch.storage import open_store
 from lpisearch.storage.corpus import SQLCorpus
 from tests.indexing import open_index
@@ -34,55 +35,53 @@ REBUILDS = 12
 
 
 @pytest.fixture
-def indexes(index_shelf: Callable[..., Path]) -> Iterator[OpenIndexes]:
-    """Return the indexes of a library that has one, of 2 dimensions."""
-    shelf = index_shelf(method="lsi", dims=2)
-    with open_store(shelf) as store:
-        yield OpenIndexes(shelf, store)
+def session(index_shelf: Callable[..., Path]) -> Iterator[Session]:
+    """Open a library that has an index of 2 dimensions."""
+    with Session(index_shelf(method="lsi", dims=2)) as session:
+        yield session
 
 
-def test_an_index_is_opened_once(indexes: OpenIndexes) -> None:
+def test_an_index_is_opened_once(session: Session) -> None:
     """As long as nothing is built, all threads share one."""
     with ThreadPoolExecutor(READERS) as pool:
-        opened = list(pool.map(lambda _number: indexes.get(), range(20)))
-    assert opened[0] is not None
+        opened = list(pool.map(lambda _number: session.index(), range(20)))
     assert {id(each) for each in opened} == {id(opened[0])}
 
 
-def test_a_rebuilt_index_is_opened_anew(indexes: OpenIndexes, shelf: Path) -> None:
+def test_a_rebuilt_index_is_opened_anew(session: Session, shelf: Path) -> None:
     """The next reader has the new one; who holds the old one keeps it, although it was removed."""
-    before = indexes.get()
+    before = session.index()
+    (folder,) = index_folder(shelf).glob("default-*")
     report = build_index(shelf, IndexOptions(method="lsi", dims=3))
-    after = indexes.get()
-    assert before is not None
-    assert after is not None
-    assert after.entry.folder == Path(report.folder).name
-    assert after.index.vectors.shape == (40, 3)
-    assert before.index.vectors.shape == (40, 2)
-    assert float(abs(before.index.vectors).sum()) > 0
-    assert not (index_folder(shelf) / before.entry.folder).exists()
+    with session.snapshot() as snapshot:
+        assert snapshot.entry is not None
+        assert snapshot.entry.folder == Path(report.folder).name
+        assert snapshot.require_engine().index.vectors.shape == (40, 3)
+    assert before.vectors.shape == (40, 2)
+    assert float(abs(before.vectors).sum()) > 0
+    assert not folder.exists()
 
 
 def test_without_an_index_there_is_none(shelf: Path) -> None:
     """A library may lack its default index; one that is named must be there."""
-    with open_store(shelf) as store:
-        indexes = OpenIndexes(shelf, store)
-        assert indexes.get() is None
+    with Session(shelf) as session:
+        with session.snapshot() as snapshot:
+            assert snapshot.engine is None
         with pytest.raises(IndexNotFound, match="no index “other”"):
-            indexes.get("other")
+            session.index("other")
     with pytest.raises(IndexNotFound, match="no index “default”"):
         open_index(shelf)
 
 
-def test_a_missing_folder_is_damage(indexes: OpenIndexes, shelf: Path) -> None:
+def test_a_missing_folder_is_damage(session: Session, shelf: Path) -> None:
     """Where no build put another folder in use, the error names the command that builds it."""
     shutil.rmtree(index_folder(shelf))
     with pytest.raises(IndexDamaged, match="the folder is missing") as caught:
-        indexes.get()
+        session.index()
     assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
-    with indexes.reading() as reading:
-        assert reading.opened is None
-        assert isinstance(reading.trouble, IndexDamaged)
+    with session.snapshot() as snapshot:
+        assert snapshot.engine is None
+        assert isinstance(snapshot.trouble, IndexDamaged)
 
 
 def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> None:
@@ -98,7 +97,7 @@ def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> N
 
 
 def test_a_folder_that_comes_back_under_its_name_is_no_damage(
-    indexes: OpenIndexes, shelf: Path, monkeypatch: pytest.MonkeyPatch
+    session: Session, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two builds while a reader opens may end with the very folder that it was looking for."""
     folder = next(index_folder(shelf).glob("default-*"))
@@ -114,11 +113,11 @@ def test_a_folder_that_comes_back_under_its_name_is_no_damage(
             away.rename(folder)
 
     monkeypatch.setattr(index_format, "open_verified", vanished)
-    assert indexes.get() is not None
+    assert session.index() is not None
 
 
 def test_documents_and_index_are_of_one_moment(
-    indexes: OpenIndexes, shelf: Path, monkeypatch: pytest.MonkeyPatch
+    session: Session, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If a build ends while an index is opened, the documents are looked at anew as well."""
     opens = index_format.open_verified
@@ -129,11 +128,10 @@ def test_documents_and_index_are_of_one_moment(
         return opens(folder)
 
     monkeypatch.setattr(index_format, "open_verified", rebuilt)
-    with indexes.reading() as reading:
-        assert reading.opened is not None
-        (entry,) = reading.snapshot.indexes.entries()
-        assert reading.opened.entry == entry
-        assert reading.opened.index.vectors.shape == (40, 3)
+    with session.snapshot() as snapshot:
+        (entry,) = snapshot.transaction.indexes.entries()
+        assert snapshot.entry == entry
+        assert snapshot.require_engine().index.vectors.shape == (40, 3)
 
 
 def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
@@ -144,16 +142,14 @@ def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
 
     def read(number: int) -> list[str]:
         complaints: list[str] = []
-        with open_store(shelf) as store:
-            kept = OpenIndexes(shelf, store)
+        with Session(shelf) as kept:
             while not ended.is_set():
-                indexes = kept if number % 2 else OpenIndexes(shelf, store)
-                try:
-                    opened = indexes.get()
-                    assert opened is not None
-                    assert opened.index.vectors.shape == (40, 2)
-                except SubspaceError as error:
-                    complaints.append(str(error))
+                with Session(shelf) as fresh:
+                    try:
+                        index = (kept if number % 2 else fresh).index()
+                        assert index.vectors.shape == (40, 2)
+                    except SubspaceError as error:
+                        complaints.append(str(error))
         return complaints
 
     with ThreadPoolExecutor(READERS) as pool:
@@ -244,12 +240,11 @@ def test_documents_are_counted_once_for_each_state(
         return count(corpus, wanted)
 
     monkeypatch.setattr(SQLCorpus, "count_and_sum", watched)
-    with open_store(shelf) as store:
-        indexes = OpenIndexes(shelf, store)
+    with Session(shelf) as session:
         for _ in range(3):
-            with indexes.reading() as reading:
-                assert reading.behind() == ""
+            with session.snapshot() as snapshot:
+                assert out_of_date(snapshot) == ""
         assert len(counted) == 1
         lpisearch.open(shelf).delete("sea/0")
-        with indexes.reading() as reading:
-            assert "out of date" in reading.behind()
+        with session.snapshot() as snapshot:
+            assert "out of date" in out_of_date(snapshot)

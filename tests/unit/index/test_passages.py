@@ -85,9 +85,9 @@ def test_a_library_of_short_documents_has_no_passages(shelf: Path) -> None:
     index = open_index(shelf)
     assert index.manifest.passages == 0
     assert passage_arrays(index.arrays) == set()
-    question = Engine(index).ask(["ship", "bread"])
+    question = Engine(index).look_up(["ship", "bread"])
     for by in ("hybrid", "semantic", "lexical"):
-        ours, whole = (Engine(index, whole=w).scores(question, by).by for w in (False, True))
+        ours, whole = (Engine(index, whole=w).scores(question, by).total for w in (False, True))
         np.testing.assert_array_equal(ours, whole)
 
 
@@ -108,34 +108,36 @@ def test_one_page_finds_its_book(books: Path, by: str) -> None:
     """A book on the kitchen with one page on the sea comes before all else on the kitchen."""
     index = open_index(books)
     engine = Engine(index)
-    scores = engine.scores(engine.ask(["ship", "harbour", "anchor"]), by)
+    scores = engine.scores(engine.look_up(["ship", "harbour", "anchor"]), by)
     assert scores.units is not None
     kitchen = [at for at in range(40) if at % 4 == 1]
     for book, page in ((40, 5), (41, 2)):
-        assert scores.by[book] > scores.by[kitchen].max()
+        assert scores.total[book] > scores.total[kitchen].max()
         assert scores.units[book] == 42 + (book - 40) * 8 + page
     whole = Engine(index, whole=True)
-    alone = whole.scores(whole.ask(["ship", "harbour", "anchor"]), by)
-    assert (scores.by[40:] > alone.by[40:]).all()
+    alone = whole.scores(whole.look_up(["ship", "harbour", "anchor"]), by)
+    assert (scores.total[40:] > alone.total[40:]).all()
 
 
 def test_short_documents_beside_books_keep_their_place_and_words(books: Path) -> None:
     """BM25 and cosine of a short document do not depend on the passages of others."""
     index = open_index(books)
     engine, whole = Engine(index), Engine(index, whole=True)
-    question = engine.ask(["ship", "bread"])
+    question = engine.look_up(["ship", "bread"])
     for by in ("semantic", "lexical"):
-        ours, alone = (each.scores(question, by).by for each in (engine, whole))
+        ours, alone = (each.scores(question, by).total for each in (engine, whole))
         np.testing.assert_array_equal(ours[:40], alone[:40])
 
 
 def test_many_questions_at_once_are_scored_as_each_alone(books: Path) -> None:
     """A batch gives long documents the scores that a single question gives them."""
     engine = Engine(open_index(books))
-    questions = [engine.ask(words) for words in (["ship", "tide"], ["oven"], ["star", "ship"])]
+    questions = [engine.look_up(words) for words in (["ship", "tide"], ["oven"], ["star", "ship"])]
     for by in ("hybrid", "semantic", "lexical"):
         for question, batch in zip(questions, engine.batch(questions, by), strict=True):
-            np.testing.assert_allclose(batch, engine.scores(question, by).by, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(
+                batch, engine.scores(question, by).total, rtol=1e-4, atol=1e-5
+            )
 
 
 def test_words_outside_all_passages_find_their_document(shelf: Path, put: Put) -> None:
@@ -146,8 +148,8 @@ def test_words_outside_all_passages_find_their_document(shelf: Path, put: Put) -
     put([book], name="book")
     build_index(shelf, OPTIONS)
     engine = Engine(open_index(shelf))
-    scores = engine.scores(engine.ask(["quadrant"]), "lexical")
-    assert scores.by.argmax() == 40
+    scores = engine.scores(engine.look_up(["quadrant"]), "lexical")
+    assert scores.total.argmax() == 40
     assert scores.units is not None
     assert scores.units[40] == 40
 
@@ -205,7 +207,7 @@ def test_evaluate_measures_whole_documents(books: Path, tmp_path: Path) -> None:
     ranks = []
     for whole in (True, False):
         engine = Engine(index, whole=whole)
-        scores = engine.scores(engine.ask(["ship", "harbour", "anchor"]), "lexical").by
+        scores = engine.scores(engine.look_up(["ship", "harbour", "anchor"]), "lexical").total
         ranks.append(1 + int((scores > scores[40]).sum()))
     assert ranks[1] < ranks[0]
     wanted = lpisearch.RetrievalOptions(queries, judgements, by=("lexical",), measures=("RR",))

@@ -9,7 +9,7 @@ import pytest
 from lpisearch.admin.listing import library_status
 from lpisearch.admin.maintenance import retokenise
 from lpisearch.errors import BadOption
-from lpisearch.index.session import Session
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -214,7 +214,7 @@ def test_documents_that_changed_or_went(notes: Path, sql: Callable[..., object])
     sql("DELETE FROM documents WHERE external_id = 'sea/storm.txt'")
     answer = run_search(notes, "storm")
     assert "sea/storm.txt" not in [hit.id for hit in answer.hits]
-    assert "behind" in " ".join(answer.notes)
+    assert "out of date" in " ".join(answer.notes)
     ((_, run),) = run_batch(notes, [("1", "bread storm")])
     assert {name for name, _ in run}.isdisjoint({"sea/storm.txt", "kitchen/bread.txt"})
 
@@ -304,12 +304,12 @@ def test_a_word_that_the_map_does_not_know_keeps_its_say(notes: Path) -> None:
     columns = np.array(index.postings.lexicon_columns)
     columns[index.postings.find("salt")] = -1
     engine = Engine(SubspaceIndex(index.manifest, index.arrays | {"lexicon_columns": columns}))
-    question = engine.ask(["salt", "oven"])
-    assert engine.ask(["oven"]).known == 1
+    question = engine.look_up(["salt", "oven"])
+    assert engine.look_up(["oven"]).known == 1
     assert 0 < question.known < 1
-    assert engine.ask(["oven", "zebra"]).known < engine.ask(["oven", "ship"]).known == 1
+    assert engine.look_up(["oven", "zebra"]).known < engine.look_up(["oven", "ship"]).known == 1
     found = engine.scores(question, "hybrid")
-    (first,) = np.flatnonzero(engine.scores(engine.ask(["salt"]), "lexical").by)
-    assert found.by.argmax() == first
+    (first,) = np.flatnonzero(engine.scores(engine.look_up(["salt"]), "lexical").total)
+    assert found.total.argmax() == first
     assert found.cosines is not None
     assert found.cosines.argmax() != first

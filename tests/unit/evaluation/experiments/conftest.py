@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from lpisearch.evaluation.collection import Collection, EvaluationInput
-from lpisearch.index.session import Session
+from lpisearch.search.session import Session
 from lpisearch.text.vocabulary import VocabularyLimits
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import pytest
 
 from lpisearch.errors import BadOption, IndexDamaged, IndexNotFound, LibraryError, NothingToEvaluate
 from lpisearch.evaluation.collection import library_state
-from lpisearch.index.session import Session
 from lpisearch.library import Library
 from lpisearch.location import index_folder
 from lpisearch.model.documents import Filter
@@ -21,6 +20,7 @@ from lpisearch.options import (
     RetrievalOptions,
     SimilarityOptions,
 )
+from lpisearch.search.session import Session
 from tests.indexing import open_index
 
 if TYPE_CHECKING:

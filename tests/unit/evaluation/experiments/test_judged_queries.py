@@ -12,9 +12,8 @@ from lpisearch.errors import BadOption, LpiSearchError, NothingToEvaluate
 from lpisearch.library import Library
 from lpisearch.location import shipped_folder
 from lpisearch.model.reports import as_field, run_lines
-from lpisearch.options import EvaluateOptions, RetrievalOptions, SearchOptions
+from lpisearch.options import RANKING_MODES, EvaluateOptions, RetrievalOptions, SearchOptions
 from lpisearch.readers.judgements import read_judgements
-from lpisearch.search.engine import WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +63,7 @@ def test_figures_are_those_of_trec_eval(corpus: Library) -> None:
     from lpisearch.cli.app import app
 
     found = corpus.evaluate("retrieval", wanted=_FILES).tables[0].rows
-    assert [row["by"] for row in found] == list(WAYS)
+    assert [row["by"] for row in found] == list(RANKING_MODES)
     judge = pytrec_eval.RelevanceEvaluator(read_judgements(_FILES.qrels), set(_THEIRS.values()))
     for row in found:
         words = ["query", "--queries", str(_FILES.queries), "--trec", "-k", "10000"]
@@ -121,7 +120,7 @@ def test_methods_are_compared_in_memory(corpus: Library) -> None:
     options = EvaluateOptions(methods=("lsi", "rlpi"), dims=8)
     table = corpus.evaluate("retrieval", options=options, wanted=_FILES).tables[0]
     found = [(row["representation"], row["by"]) for row in table.rows]
-    assert found == [(method, by) for method in ("lsi", "rlpi") for by in WAYS]
+    assert found == [(method, by) for method in ("lsi", "rlpi") for by in RANKING_MODES]
     assert corpus.status()["indexes"] == before
     lexical = {row["AP"] for row in table.rows if row["by"] == "lexical"}
     assert len(lexical) == 1

@@ -10,9 +10,9 @@ from lpisearch.evaluation.cache import Cells
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.evaluation.collection import EvaluationInput, matrix_collection
 from lpisearch.evaluation.similarity import evaluate_similarity
-from lpisearch.index.session import Session
 from lpisearch.options import ClusterOptions, EvaluateOptions, SimilarityOptions
 from lpisearch.readers.matrices import MatrixUnreadable
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from lpisearch.evaluation import categorisation
 from lpisearch.evaluation.cache import Cells
 from lpisearch.evaluation.categorisation import evaluate_classify, judge
 from lpisearch.evaluation.representations import PAPERS, TermWeights, represent
-from lpisearch.index.session import Session
 from lpisearch.options import CategoriesOptions, EvaluateOptions
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

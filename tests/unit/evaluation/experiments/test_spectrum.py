@@ -9,8 +9,8 @@ import pytest
 from lpisearch.evaluation import dimensions
 from lpisearch.evaluation.collection import library_collection
 from lpisearch.evaluation.representations import TermWeights
-from lpisearch.index.session import Session
 from lpisearch.methods.olpi import OLPI
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,6 @@ from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.evaluation.collection import EvaluationInput
 from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.evaluation.sweep import MeasureOptions, evaluate_sweep
-from lpisearch.index.session import Session
 from lpisearch.location import shipped_folder
 from lpisearch.options import (
     CategoriesOptions,
@@ -22,6 +21,7 @@ from lpisearch.options import (
     SimilarityOptions,
     SweepOptions,
 )
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,8 @@ from lpisearch.evaluation.cache import Cells
 from lpisearch.evaluation.collection import EvaluationInput, library_collection
 from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.evaluation.subsets import word_subsets
-from lpisearch.index.session import Session
 from lpisearch.options import EvaluateOptions, SimilarityOptions
+from lpisearch.search.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

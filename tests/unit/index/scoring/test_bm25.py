@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpisearch.index.postings import Bm25, Postings
-from lpisearch.search.query import Question
+from lpisearch.search.query import Query
 from lpisearch.text.vocabulary import count_all_terms
 
 TEXTS = ["sea sea ship", "cake", "", "sea cake cake cake"]
@@ -18,10 +18,10 @@ def leg(texts: list[str]) -> Bm25:
     return Bm25(Postings.build(terms, every.matrix, every.lengths, {}))
 
 
-def ask(bm25: Bm25, *words: str) -> Question:
+def ask(bm25: Bm25, *words: str) -> Query:
     """Return a question of known words."""
     numbers = np.array([bm25.postings.find(word) for word in words], np.int64)
-    return Question(numbers, np.ones(len(words), np.float32), np.zeros(1, np.float32))
+    return Query(words=numbers, weights=np.ones(len(words), np.float32))
 
 
 def test_by_hand() -> None:

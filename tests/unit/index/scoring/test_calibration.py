@@ -155,8 +155,8 @@ def test_ranks_are_those_of_a_library_without_the_window(built: Callable[..., Pa
     engine = Engine(index)
     terms = engine.postings.terms()
     for place, asked, left, reciprocal in zip(places, cut.queries, cut.left, found, strict=True):
-        question = engine.ask(terms[number] for number in asked)
-        scores = engine.scores(question, "lexical").by.copy()
+        question = engine.look_up(terms[number] for number in asked)
+        scores = engine.scores(question, "lexical").total.copy()
         own = _bm25(engine, question, left)
         ahead = np.delete(scores, place) > own + 1e-5
         tied = np.abs(np.delete(scores, place) - own) <= 1e-5
@@ -169,7 +169,7 @@ def _bm25(engine: Engine, question: object, left: np.typing.NDArray[np.int64]) -
     total = 0.0
     for word, weight in zip(question.words, question.weights, strict=True):  # type: ignore[attr-defined]
         count = int((left == word).sum())
-        idf = float(engine.idf(np.array([word]))[0])
+        idf = float(engine.units.idf(np.array([word]))[0])
         total += weight * idf * count * 2.2 / (count + half)
     return total
 

@@ -59,12 +59,12 @@ def test_in_stretches_and_packed(
     index: SubspaceIndex, large: SubspaceIndex, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All scores are the same, up to the packing."""
-    found = [Engine(large).scores(Engine(large).ask(each), by) for each in QUESTIONS]
+    found = [Engine(large).scores(Engine(large).look_up(each), by) for each in QUESTIONS]
     monkeypatch.undo()
     plain = Engine(index)
     for question, scores in zip(QUESTIONS, found, strict=True):
-        expected = plain.scores(plain.ask(question), by)
-        np.testing.assert_allclose(scores.by, expected.by, atol=2e-3)
+        expected = plain.scores(plain.look_up(question), by)
+        np.testing.assert_allclose(scores.total, expected.total, atol=2e-3)
         assert scores.evidence is not None
         assert np.mean(scores.evidence == expected.evidence) > 0.99
 
@@ -76,7 +76,8 @@ def test_a_moved_question_is_compared_with_the_best_alone(
     monkeypatch.setattr(hybrid, "COMPARED_AGAIN", 120)
     for question in QUESTIONS[:3]:
         scores = [
-            each.scores(each.ask(question), "hybrid").by for each in (Engine(index), Engine(large))
+            each.scores(each.look_up(question), "hybrid").total
+            for each in (Engine(index), Engine(large))
         ]
         plain, alone = (np.argsort(-each, kind="stable")[:10].tolist() for each in scores)
         assert len({*plain} & {*alone}) >= 9
@@ -114,6 +115,6 @@ def test_constants_are_those_of_the_fusion(
 ) -> None:
     """What a benchmark tries in place of a constant is what the scores are made with."""
     engine = Engine(index)
-    usual = engine.scores(engine.ask(QUESTIONS[0]), "hybrid").by
+    usual = engine.scores(engine.look_up(QUESTIONS[0]), "hybrid").total
     monkeypatch.setattr(fusion, constant, getattr(fusion, constant) / 4)
-    assert not np.array_equal(engine.scores(engine.ask(QUESTIONS[0]), "hybrid").by, usual)
+    assert not np.array_equal(engine.scores(engine.look_up(QUESTIONS[0]), "hybrid").total, usual)

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from lpisearch.admin.listing import library_status
 from lpisearch.admin.maintenance import back_up_library
 from lpisearch.errors import BadOption, LibraryUnwritable
-from lpisearch.index.session import Session
+from lpisearch.search.session import Session
 from lpisearch.storage.sqlite.schema import back_up, create_library
 
 if TYPE_CHECKING:

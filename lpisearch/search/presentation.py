@@ -1,0 +1,266 @@
+"""Presentation: scores to an answer with its hits, notes and facets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from lpisearch.model.answers import Answer, Hit
+from lpisearch.options import RELEVANCE
+from lpisearch.search.explanation import HitExplainer
+from lpisearch.search.notes import CHANGED, about_words, out_of_date, why_no_index, why_none
+from lpisearch.search.passages import Passages
+from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
+from lpisearch.text.characters import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from lpisearch.model.documents import Details
+    from lpisearch.options import SearchOptions
+    from lpisearch.search.engine import Scores
+    from lpisearch.search.query import Query
+    from lpisearch.search.snapshot import Snapshot
+
+    Chosen = dict[int, Details | None]
+
+
+T = TypeVar("T")
+
+SORTED = 100
+"""The number of best hits that are sorted by date, title or path, unless more are shown: beyond,
+hits have little to do with the query, and the newest document with any of its words is not what
+the user looks for."""
+_MORE = 10
+_COMMON_WORDS = 0.6  # of two documents that are nearly the same
+_AT_ONCE = 100
+_READ_AT_ONCE = 50  # the most documents whose texts are read while they are chosen
+_TEXT = 200_000  # characters that are compared, and searched for a passage
+
+_KEYS: dict[str, Callable[[Details], str]] = {
+    "date": lambda details: details.date,
+    "oldest": lambda details: details.date,
+    "title": lambda details: fold(details.title),
+    "path": lambda details: details.path,
+}
+
+
+def present(scores: Scores, query: Query, snapshot: Snapshot, options: SearchOptions) -> Answer:
+    """Return the best documents with their passages, and what the user should know."""
+    chosen, changed = select_sorted(scores, snapshot, options)
+    hits = _hits(chosen, scores, query, snapshot, options)
+    notes = (
+        *query.notes,
+        why_no_index(snapshot),
+        about_words(query, snapshot, scores.by),
+        out_of_date(snapshot),
+        CHANGED if changed else "",
+        "" if hits else why_none(snapshot.transaction, options.where),
+    )
+    facets = snapshot.facets(_findable(scores, options)) if options.facets else None
+    return Answer(hits, scores.by, tuple(filter(None, notes)), query.unknown, facets)
+
+
+def _findable(scores: Scores, options: SearchOptions) -> NDArray[np.int64]:
+    """Return the keys of all documents that may be found, also those that `collapse` hides."""
+    some = slice(None) if scores.candidates is None else scores.candidates
+    keys = scores.rows[some]
+    if options.min_score is not None:
+        keys = keys[rounded(scores.total[some]) >= options.min_score]
+    return keys
+
+
+def select_sorted(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[Chosen, int]:
+    """Choose the documents to show, as `select` does, in the order of the options."""
+    if options.sort == RELEVANCE:
+        return select(scores, snapshot, options)
+    count = options.offset + options.k if options.k else 0
+    wide = replace(options, k=max(SORTED, count) if count else 0, offset=0)
+    chosen, changed = select(scores, snapshot, wide)
+    rows = {number: int(scores.rows[number]) for number in chosen}
+    details = snapshot.transaction.documents.details(list(rows.values()), characters=0)
+    keys = {number: _KEYS[options.sort](details[row]) for number, row in rows.items()}
+    ordered = in_order(list(chosen), keys.__getitem__, options.sort)
+    return {number: chosen[number] for number in ordered[:count]}, changed
+
+
+def in_order(ranked: list[T], key: Callable[[T], str], sort: str) -> list[T]:
+    """Sort documents, the better of equals first; those without a key are last."""
+    known = sorted(filter(key, ranked), key=key, reverse=sort == "date")
+    return known + [one for one in ranked if not key(one)]
+
+
+def select(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[Chosen, int]:
+    """Choose the best documents that are unchanged, and with `collapse` not too similar.
+
+    Returns
+    -------
+    tuple
+        Their numbers in order, also those before the offset, each with its details if these were
+        read with their texts; and how many were skipped because they changed or are gone.
+    """
+    wanted = count = options.offset + options.k if options.k else 0
+    while True:
+        chosen, changed = _select(scores, snapshot, options, wanted, count)
+        if len(chosen) >= wanted or count >= len(scores.rows) or not wanted:
+            return chosen, changed
+        count = 2 * count + _MORE
+
+
+def _select(
+    scores: Scores, snapshot: Snapshot, options: SearchOptions, wanted: int, count: int
+) -> tuple[Chosen, int]:
+    def ranks_of_ids(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        rows = scores.rows[numbers].tolist()
+        details = snapshot.transaction.documents.details(rows, characters=0)
+        return alphabet_ranks([details[row].id if row in details else "" for row in rows])
+
+    chosen: Chosen = {}
+    changed = 0
+    shown = _Shown() if options.collapse else None
+    with_text = options.collapse or wanted <= _READ_AT_ONCE
+    numbers = best(scores.total, count, ranks_of_ids, scores.candidates).tolist()
+    for number, details in _details(scores, snapshot, numbers, with_text=with_text):
+        if options.min_score is not None and _rounded(scores.total, number) < options.min_score:
+            break
+        if details is None:
+            changed += 1
+        elif shown is None or shown.add(_Traits.of(scores, number, details)):
+            chosen[number] = details if with_text else None
+        if len(chosen) == wanted:
+            break
+    return chosen, changed
+
+
+def _details(
+    scores: Scores, snapshot: Snapshot, numbers: list[int], *, with_text: bool
+) -> Iterator[tuple[int, Details | None]]:
+    """Yield each number with its document, or None if that is gone or has changed."""
+    for start in range(0, len(numbers), _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        rows = [int(scores.rows[number]) for number in some]
+        characters = _TEXT if with_text else 0
+        read = snapshot.transaction.documents.details(rows, characters=characters)
+        for number, row in zip(some, rows, strict=True):
+            details = read.get(row)
+            if details is not None and scores.hashes is not None:
+                same = details.content_hash == scores.hashes[number].tobytes()
+                details = details if same else None
+            yield number, details
+
+
+def _hits(
+    chosen: Mapping[int, Details | None],
+    scores: Scores,
+    query: Query,
+    snapshot: Snapshot,
+    options: SearchOptions,
+) -> tuple[Hit, ...]:
+    """Return what is shown of the chosen documents."""
+    documents = snapshot.transaction.documents
+    sections = documents.sections([int(scores.rows[number]) for number in chosen])
+    passages = Passages(snapshot, query, scores, sections)
+    explains = options.explain and snapshot.engine is not None
+    explainer = HitExplainer(snapshot, query, passages) if explains else None
+    numbers = list(chosen)[options.offset :]
+    read = {int(scores.rows[number]): chosen[number] for number in numbers}
+    unread = [row for row, details in read.items() if details is None]
+    details = read | (documents.details(unread, _TEXT) if unread else {})
+    bm25_leg, cosine_leg = _Leg(scores.bm25, scores), _Leg(scores.cosines, scores)
+    hits = []
+    for rank, number in enumerate(numbers, start=options.offset + 1):
+        shown = details[int(scores.rows[number])]
+        if shown is None:
+            continue
+        bm25, bm25_rank = bm25_leg.of(number)
+        cosine, cosine_rank = cosine_leg.of(number)
+        hits.append(
+            Hit(
+                rank=rank,
+                id=shown.id,
+                title=shown.title,
+                labels=shown.labels,
+                path=shown.path,
+                date=shown.date,
+                score=_rounded(scores.total, number),
+                cosine=cosine,
+                bm25=bm25,
+                cosine_rank=cosine_rank,
+                bm25_rank=bm25_rank if bm25 else None,
+                passages=passages.of(number, shown, has_word=bool(bm25)),
+                explanation=explainer.explain(number, shown) if explainer else None,
+                predicted=shown.predicted,
+            )
+        )
+    return tuple(hits)
+
+
+class _Traits(NamedTuple):
+    """Title and text, the words of both, and the vector, by which documents are compared."""
+
+    text: tuple[str, str]
+    words: frozenset[str]
+    vector: NDArray[np.float32] | None
+
+    @classmethod
+    def of(cls, scores: Scores, number: int, details: Details) -> _Traits:
+        words = frozenset(f"{details.title} {details.text}".casefold().split())
+        vector = None if scores.vectors is None else scores.vectors.at(number)
+        return cls((details.title, details.text), words, vector)
+
+
+class _Shown:
+    """The documents that are shown already."""
+
+    def __init__(self) -> None:
+        self._shown: list[_Traits] = []
+        self._texts: set[tuple[str, str]] = set()
+
+    def add(self, traits: _Traits) -> bool:
+        """Add a document if it differs from all that are shown, and tell whether it does."""
+        if traits.text in self._texts:
+            return False
+        if traits.vector is not None:
+            # In a subspace all documents of one topic may lie close together: words must agree.
+            similar = [
+                seen.vector
+                for seen in self._shown
+                if seen.vector is not None and _share(traits.words, seen.words) >= _COMMON_WORDS
+            ]
+            if similar and is_near(traits.vector, np.stack(similar)):
+                return False
+            self._shown.append(traits)
+        self._texts.add(traits.text)
+        return True
+
+
+def _share(words: frozenset[str], others: frozenset[str]) -> float:
+    return len(words & others) / max(len(words | others), 1)
+
+
+def _rounded(scores: NDArray[np.float32], number: int) -> float:
+    return float(rounded(scores[number : number + 1])[0])
+
+
+class _Leg:
+    """The scores of one leg, and the ranks among the documents that may be found."""
+
+    def __init__(self, values: NDArray[np.float32] | None, scores: Scores) -> None:
+        self._values = values
+        self._candidates = scores.candidates
+
+    def of(self, number: int) -> tuple[float | None, int | None]:
+        """Return the score of a document, and its rank."""
+        if self._values is None:
+            return None, None
+        return _rounded(self._values, number), rank_of(self._pool, float(self._values[number]))
+
+    @cached_property
+    def _pool(self) -> NDArray[np.float32]:
+        assert self._values is not None  # noqa: S101
+        return self._values if self._candidates is None else self._values[self._candidates]
