@@ -1,57 +1,9 @@
-"""Every error stated to a user.
-
-```text
-LpiSearchError                 what happened, and what to do next
-├── LibraryError
-│   ├── LibraryNotFound        no database at that path
-│   ├── NotALibrary            the file is something else
-│   ├── LibraryTooNew          written by a later version of the program
-│   ├── LibraryLocked          another process is writing
-│   ├── SeveralNames           hard links give the file two names
-│   ├── LibraryUnwritable      folder or file cannot be written, or the disk is full
-│   ├── LibraryUnreachable     the server of its database cannot be reached, or refuses
-│   │   └── AddressRefused     its address cannot be understood
-│   ├── ServerTooOld           the server of its database lacks what is needed
-│   ├── VectorsUnavailable     vectors cannot be written to a table for other programs
-│   ├── DriverMissing          what speaks with such a server is not installed
-│   ├── LibraryDamaged         the file is not as it was written
-│   └── DocumentDamaged        one document in it is not as it was written
-├── SubspaceError
-│   ├── IndexNotFound          the library has no such index
-│   ├── IndexDamaged           a file of the index is not as it was written
-│   ├── IndexUnreadable        the system does not let it be read now; it may be whole
-│   ├── IndexTooNew            written by a later version of the program
-│   ├── IndexOutdated          written by an earlier version of the program, which wrote less
-│   ├── IndexUnwritable        its folder cannot be written
-│   ├── ClassifierNotFound     the index has learned no labels
-│   └── NothingToIndex         no documents, or none that differ
-├── NothingToEvaluate          no labels, or none that differ
-├── DocumentNotFound           no document has that id
-├── SeveralDocuments           the file of that path holds more than one
-├── NotUnicode                 a name that is no text, so that nothing is called so
-├── NothingThere               a path names no file and no folder, and matches nothing
-├── ReaderError                one file could not be read; the run goes on
-├── ReportUnwritable           a report or a picture cannot be written
-├── FileInTheWay               what would be replaced is no file of the kind to be written
-├── PlotUnavailable            the library that draws pictures is not installed
-├── BadPreference              a file of settings says what means nothing
-├── PreferencesUnwritable      a file of settings cannot be written
-├── ClusterError
-│   ├── ClusterMissing         what speaks with a Dask cluster is not installed
-│   ├── ClusterUnreachable     no scheduler answers at the address, or it has no worker
-│   ├── ClusterMismatch        a worker has other versions of what computes an index
-│   ├── FolderNotShared        a worker does not see the folder that it would write to
-│   └── ClusterLost            scheduler or workers went away during the work
-├── ServerUnreachable          no server answers at the address
-├── ServerRefused              a server refuses what it is asked
-├── NotServed                  what only the machine that has the library can do
-└── BadOption                  a value that cannot work
-```
+"""All errors that users see.
 
 Each class builds its text from data, so that a message is written once. A text names a field
-(`dims`) or a call (`library.index()`) as data too: Python reads it so, and the command line says
-`--dims` and `lpisearch index` (`lpisearch.messages`). It turns any error into `Error: … Next: …`
-and exit status 1 (`BadOption`: 2).
+(`dims`) or a call (`library.index()`) as data too (`lpisearch.messages`): Python shows it so, the
+command line as `--dims` and `lpisearch index`. The command line prints any error as
+`Error: … Next: …` and ends with its exit status.
 """
 
 from __future__ import annotations
@@ -79,10 +31,9 @@ class LpiSearchError(Exception):
 
     @property
     def message(self) -> Message:
-        """Both in one text, for a face to say in its own words."""
-        return (
-            Message(self.what, " Next: ", self.next_step) if self.next_step else Message(self.what)
-        )
+        """Both in one text, which each face renders."""
+        parts = (self.what, " Next: ", self.next_step) if self.next_step else (self.what,)
+        return Message(*parts)
 
     def __str__(self) -> str:
         return str(self.message)
@@ -94,11 +45,11 @@ class BadOption(LpiSearchError):
     Parameters
     ----------
     field
-        Its name in Python, such as "dims"; or those of several.
+        Its name in Python, such as "dims", or the names of several.
     reason
         Why the value cannot work, without a full stop.
     choices
-        All that can.
+        All values that can.
     """
 
     exit_status: ClassVar[int] = 2
@@ -116,87 +67,89 @@ class BadOption(LpiSearchError):
         )
 
 
+class _OneFact(LpiSearchError):
+    """An error of one fact; `template` has {} for it, `advice` is the next step."""
+
+    template: ClassVar[str]
+    advice: ClassVar[str] = ""
+
+    def __init__(self, fact: object) -> None:
+        super().__init__(self.template.format(fact), self.advice)
+
+
+class _TwoFacts(LpiSearchError):
+    """An error of two facts, mostly where and why."""
+
+    template: ClassVar[str]
+    advice: ClassVar[str] = ""
+
+    def __init__(self, first: object, second: object) -> None:
+        super().__init__(self.template.format(first, second), self.advice)
+
+
 class LibraryError(LpiSearchError):
-    """The library as a whole cannot be used as asked."""
+    """The library cannot be used."""
 
 
-class LibraryNotFound(LibraryError):
-    """There is no database at the path."""
+class LibraryNotFound(_OneFact, LibraryError):
+    """There is no library at the path."""
 
-    def __init__(self, path: Location) -> None:
-        super().__init__(
-            f"No library found at {path}.",
-            Message(
-                call("ingest", "PATH"),
-                " creates one; to use another: ",
-                call("open", "FILE"),
-                ", LPISEARCH_DB=FILE, or for all folders ",
-                call("settings", "library", "FILE"),
-            ),
-        )
+    template = "No library found at {}."
+    advice = Message(
+        call("ingest", "PATH"),
+        " creates one; to use another: ",
+        call("open", "FILE"),
+        ", LPISEARCH_DB=FILE, or for all folders ",
+        call("settings", "library", "FILE"),
+    )
 
 
-class NotALibrary(LibraryError):
-    """The file exists, but it is not one of ours."""
+class NotALibrary(_TwoFacts, LibraryError):
+    """The file exists, but it is not a library."""
 
-    def __init__(self, path: Location, reason: str) -> None:
-        super().__init__(
-            f"{path} is not an lpisearch library: {reason}.",
-            Message("use another file: ", call("open", "FILE")),
-        )
+    template = "{} is not an lpisearch library: {}."
+    advice = Message("use another file: ", call("open", "FILE"))
 
 
-class LibraryTooNew(LibraryError):
-    """The schema is from a later version of the program."""
+class LibraryTooNew(_TwoFacts, LibraryError):
+    """A later version of the program wrote the library."""
 
-    def __init__(self, path: Location, revision: str) -> None:
-        super().__init__(
-            f"{path} was written by a newer lpisearch (schema {revision}).",
-            "pip install --upgrade lpisearch",
-        )
+    template = "{} was written by a newer lpisearch (schema {})."
+    advice = "pip install --upgrade lpisearch"
 
 
-class LibraryLocked(LibraryError):
+class LibraryLocked(_TwoFacts, LibraryError):
     """Another process is writing to the library."""
 
-    def __init__(self, path: Location, holder: str) -> None:
-        super().__init__(
-            f"{path} is locked: {holder} is writing to it.",
-            Message(
-                "wait for it to finish, or wait longer with ", Option("wait_seconds", "SECONDS")
-            ),
-        )
+    template = "{} is locked: {} is writing to it."
+    advice = Message(
+        "wait for it to finish, or wait longer with ", Option("wait_seconds", "SECONDS")
+    )
 
 
-class LibraryUnwritable(LibraryError):
-    """The library cannot be written; what it held before is intact."""
+class LibraryUnwritable(_TwoFacts, LibraryError):
+    """The library cannot be written; existing data is intact."""
 
-    def __init__(self, path: Location, reason: str) -> None:
-        super().__init__(
-            f"Cannot write to {path}: {reason}. Existing data is intact.",
-            "free some space or check the permissions, then run the same command again",
-        )
+    template = "Cannot write to {}: {}. Existing data is intact."
+    advice = "free some space or check the permissions, then run the same command again"
 
 
-class SeveralNames(LibraryError):
-    """Hard links give the file more than one name: SQLite writes such a file at its peril."""
+class SeveralNames(_TwoFacts, LibraryError):
+    """The file has several hard links, which SQLite cannot write safely."""
 
-    def __init__(self, path: Path, number: int) -> None:
-        super().__init__(
-            f"{path} has {number} hard links; writing to it is not safe.",
-            Message("remove the other links, or work on a copy: ", call("back_up")),
-        )
+    template = "{} has {} hard links; writing to it is not safe."
+    advice = Message("remove the other links, or work on a copy: ", call("back_up"))
 
 
-class LibraryDamaged(LibraryError):
-    """The file is not as it was written: a disk, or another program, changed it."""
+class LibraryDamaged(_TwoFacts, LibraryError):
+    """The file is corrupt: a disk, or another program, changed it."""
 
-    def __init__(self, path: Location, reason: str) -> None:
-        super().__init__(f"{path} is damaged: {reason}.", call("examine"))
+    template = "{} is damaged: {}."
+    advice = call("examine")
 
 
 class DocumentDamaged(LibraryError):
-    """What the library holds of a document is not as it was written."""
+    """A document in the library is corrupt."""
 
     def __init__(self, name: str, file: str) -> None:
         super().__init__(
@@ -206,14 +159,14 @@ class DocumentDamaged(LibraryError):
 
 
 class LibraryUnreachable(LibraryError):
-    """The server of its database cannot be reached, or does not let it be used."""
+    """The database server cannot be reached, or refuses access."""
 
     def __init__(self, place: Location, reason: str, next_step: str) -> None:
         super().__init__(f"Cannot use {place}: {reason}.", next_step)
 
 
 class AddressRefused(LibraryUnreachable):
-    """What was given for an address of a database is none."""
+    """The address of a database is invalid."""
 
     def __init__(self, place: Location) -> None:
         super().__init__(
@@ -224,14 +177,14 @@ class AddressRefused(LibraryUnreachable):
 
 
 class ServerTooOld(LibraryError):
-    """The server of its database lacks what is needed."""
+    """The database server lacks a required feature."""
 
     def __init__(self, place: Location, reason: str, next_step: str) -> None:
         super().__init__(f"{place} cannot hold a library: {reason}.", next_step)
 
 
 class DriverMissing(LibraryError):
-    """What speaks with PostgreSQL is not installed."""
+    """The PostgreSQL driver is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -240,21 +193,21 @@ class DriverMissing(LibraryError):
 
 
 class VectorsUnavailable(LibraryError):
-    """Vectors cannot be written to a table for other programs."""
+    """Vectors cannot be exported to a table."""
 
     def __init__(self, reason: str, next_step: str) -> None:
         super().__init__(f"Vectors cannot be exported: {reason}.", next_step)
 
 
-class DocumentNotFound(LpiSearchError):
-    """No document has the id or path."""
+class DocumentNotFound(_OneFact):
+    """No document has this id or path."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"No document has the id or path “{name}”.", call("entries"))
+    template = "No document has the id or path “{}”."
+    advice = call("entries")
 
 
 class SeveralDocuments(LpiSearchError):
-    """The file of that path holds more than one document."""
+    """The path names a file of several documents."""
 
     def __init__(self, path: str, number: int) -> None:
         super().__init__(
@@ -264,7 +217,7 @@ class SeveralDocuments(LpiSearchError):
 
 
 class NotUnicode(LpiSearchError):
-    """What was typed is not valid Unicode; no document and no file is called so."""
+    """A name is not valid Unicode, so nothing has it."""
 
     def __init__(self, text: str) -> None:
         super().__init__(
@@ -273,23 +226,23 @@ class NotUnicode(LpiSearchError):
         )
 
 
-class NothingThere(LpiSearchError):
-    """A PATH names no file, no folder, and matches nothing."""
+class NothingThere(_OneFact):
+    """A path names no file and no folder."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"No such file or folder: {name}.", "check the path, or put it in quotes")
+    template = "No such file or folder: {}."
+    advice = "check the path, or put it in quotes"
 
 
 class ReaderError(LpiSearchError):
-    """One file could not be read. The message names the reason, the caller knows the file."""
+    """A file could not be read; the message states the reason, and the caller adds the file."""
 
 
 class SubspaceError(LpiSearchError):
-    """A subspace index cannot be built, opened or used. The documents are safe."""
+    """An index cannot be built, opened or used; the documents are safe."""
 
 
 class IndexNotFound(SubspaceError):
-    """The library has no index of that name."""
+    """The library has no index of this name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         others = ", ".join(known)
@@ -299,35 +252,29 @@ class IndexNotFound(SubspaceError):
         )
 
 
-class IndexDamaged(SubspaceError):
+class IndexDamaged(_TwoFacts, SubspaceError):
     """A file of the index is missing, cut short or changed."""
 
-    def __init__(self, folder: Path, reason: str) -> None:
-        super().__init__(f"The index in {folder} is damaged: {reason}.", call("index"))
+    template = "The index in {} is damaged: {}."
+    advice = call("index")
 
 
-class IndexUnreadable(SubspaceError):
-    """The system refuses to open a file of the index, which may well be whole."""
+class IndexUnreadable(_TwoFacts, SubspaceError):
+    """The system refuses to open a file of the index, which may be intact."""
 
-    def __init__(self, folder: Path, reason: str) -> None:
-        super().__init__(
-            f"The index in {folder} cannot be read: {reason}.",
-            "check permissions, free memory and the limit on open files (ulimit -n)",
-        )
+    template = "The index in {} cannot be read: {}."
+    advice = "check permissions, free memory and the limit on open files (ulimit -n)"
 
 
-class IndexTooNew(SubspaceError):
-    """The folder is of a later format."""
+class IndexTooNew(_TwoFacts, SubspaceError):
+    """The index has a later format."""
 
-    def __init__(self, folder: Path, number: int) -> None:
-        super().__init__(
-            f"The index in {folder} was written by a newer lpisearch (format {number}).",
-            Message("pip install --upgrade lpisearch, or rebuild the index: ", call("index")),
-        )
+    template = "The index in {} was written by a newer lpisearch (format {})."
+    advice = Message("pip install --upgrade lpisearch, or rebuild the index: ", call("index"))
 
 
 class IndexOutdated(SubspaceError):
-    """The folder is whole, but of an earlier version that wrote less."""
+    """The index is intact, but an earlier version wrote less of it."""
 
     def __init__(self, name: str, missing: Iterable[str]) -> None:
         lacks = ", ".join(missing)
@@ -337,34 +284,31 @@ class IndexOutdated(SubspaceError):
         )
 
 
-class IndexUnwritable(SubspaceError):
-    """The folder cannot be written; the index that was in use is intact."""
+class IndexUnwritable(_TwoFacts, SubspaceError):
+    """The folder of an index cannot be written; the previous index is intact."""
 
-    def __init__(self, folder: Path, reason: str) -> None:
-        super().__init__(
-            f"Cannot write an index to {folder}: {reason}. The previous index is intact.",
-            "free some space or check the permissions, then run the same command again",
-        )
+    template = "Cannot write an index to {}: {}. The previous index is intact."
+    advice = "free some space or check the permissions, then run the same command again"
 
 
 class ClassifierNotFound(SubspaceError):
-    """The index has no classifier of the kind that is asked for."""
+    """The index does not have the requested classifier."""
 
 
 class NothingToIndex(SubspaceError):
-    """There is nothing from which a subspace could be learned."""
+    """The documents are too few or too alike to learn from."""
 
 
 class NothingToEvaluate(LpiSearchError):
-    """There are no labels or judgements that an evaluation could compare with."""
+    """There are no labels or judgements to compare with."""
 
 
 class ClusterError(LpiSearchError):
-    """A cluster cannot do the work. The library and its indexes are as they were."""
+    """A cluster cannot do the work; the library and its indexes are unchanged."""
 
 
 class ClusterMissing(ClusterError):
-    """What speaks with a Dask cluster is not installed."""
+    """Dask is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -373,18 +317,15 @@ class ClusterMissing(ClusterError):
         )
 
 
-class ClusterUnreachable(ClusterError):
+class ClusterUnreachable(_TwoFacts, ClusterError):
     """No scheduler answers, or it has no workers."""
 
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(
-            f"Cannot use the cluster at {address}: {reason}.",
-            "check the address, or start “dask scheduler” and “dask worker tcp://HOST:8786”",
-        )
+    template = "Cannot use the cluster at {}: {}."
+    advice = "check the address, or start “dask scheduler” and “dask worker tcp://HOST:8786”"
 
 
 class ClusterMismatch(ClusterError):
-    """A worker has other versions of what computes an index."""
+    """A worker has other versions of the libraries that build an index."""
 
     def __init__(self, worker: str, there: str, here: str) -> None:
         super().__init__(
@@ -393,43 +334,37 @@ class ClusterMismatch(ClusterError):
         )
 
 
-class FolderNotShared(ClusterError):
-    """A worker does not see the folder that it would write to."""
+class FolderNotShared(_TwoFacts, ClusterError):
+    """A worker cannot access the folder it has to write to."""
 
-    def __init__(self, folder: Path, worker: str) -> None:
-        super().__init__(
-            f"The worker {worker} cannot see files written to {folder}.",
-            "share that folder with all workers under the same path, or move the "
-            "library to a shared folder",
-        )
-
-
-class ClusterLost(ClusterError):
-    """Scheduler or workers went away during the work."""
-
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(
-            f"Lost the cluster at {address}: {reason}. Completed work is saved.",
-            "restart the cluster and run the same command to continue",
-        )
+    template = "The worker {1} cannot see files written to {0}."
+    advice = (
+        "share that folder with all workers under the same path, or move the "
+        "library to a shared folder"
+    )
 
 
-class ServerUnreachable(LpiSearchError):
-    """No server of a library answers."""
+class ClusterLost(_TwoFacts, ClusterError):
+    """The scheduler or a worker disappeared during the work."""
 
-    def __init__(self, url: str, reason: str) -> None:
-        super().__init__(
-            f"Cannot reach a library at {url}: {reason}.", "check the address, or start the server"
-        )
+    template = "Lost the cluster at {}: {}. Completed work is saved."
+    advice = "restart the cluster and run the same command to continue"
+
+
+class ServerUnreachable(_TwoFacts):
+    """No library server answers."""
+
+    template = "Cannot reach a library at {}: {}."
+    advice = "check the address, or start the server"
 
 
 class ServerRefused(LpiSearchError):
-    """A server refuses what it is asked, for a reason that is not the library's.
+    """A server refuses a request for a reason other than the library's.
 
     Attributes
     ----------
     status
-        Of HTTP.
+        The HTTP status.
     """
 
     def __init__(self, status: int, reason: str, next_step: str = "") -> None:
@@ -437,45 +372,36 @@ class ServerRefused(LpiSearchError):
         self.status = status
 
 
-class NotServed(LpiSearchError):
-    """A method of a library that is open on its own machine alone."""
+class NotServed(_OneFact):
+    """A method is available only on the machine that has the library."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"library.{name} is not available from a server.",
-            "run it on the machine that has the library",
-        )
+    template = "library.{} is not available from a server."
+    advice = "run it on the machine that has the library"
 
 
-class ReportUnwritable(LpiSearchError):
-    """A report or a picture cannot be written; an earlier one is intact."""
+class ReportUnwritable(_TwoFacts):
+    """A report or a plot cannot be written; an earlier one is intact."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(
-            f"Cannot write the report to {path}: {reason}. Existing files are unchanged.",
-            "choose another folder, free some space or check the permissions",
-        )
+    template = "Cannot write the report to {}: {}. Existing files are unchanged."
+    advice = "choose another folder, free some space or check the permissions"
 
 
-class FileInTheWay(LpiSearchError):
-    """What would be replaced is a library, or any other file than the kind to be written."""
+class FileInTheWay(_TwoFacts):
+    """An existing file is not of the kind to be written."""
 
-    def __init__(self, path: Path, kind: str) -> None:
-        super().__init__(
-            f"{path} already exists and is not {kind}.",
-            Message("choose another name, or overwrite it with ", Option("force", value=True)),
-        )
+    template = "{} already exists and is not {}."
+    advice = Message("choose another name, or overwrite it with ", Option("force", value=True))
 
 
 class PlotUnavailable(LpiSearchError):
-    """The library that draws pictures is not installed."""
+    """Matplotlib is not installed."""
 
     def __init__(self) -> None:
         super().__init__("Plots require matplotlib.", "pip install 'lpisearch[plot]'")
 
 
 class BadPreference(LpiSearchError):
-    """A file of settings cannot be read, or says something that means nothing."""
+    """A settings file cannot be read, or contains an invalid line."""
 
     def __init__(
         self, file: Path, line: int | None, reason: str, choices: Iterable[str] = ()
@@ -488,11 +414,8 @@ class BadPreference(LpiSearchError):
         )
 
 
-class PreferencesUnwritable(LpiSearchError):
-    """A file of settings cannot be written; it is as it was."""
+class PreferencesUnwritable(_TwoFacts):
+    """A settings file cannot be written; it is unchanged."""
 
-    def __init__(self, file: Path, reason: str) -> None:
-        super().__init__(
-            f"Cannot write the settings to {file}: {reason}.",
-            "free some space or check the permissions, then run the same command again",
-        )
+    template = "Cannot write the settings to {}: {}."
+    advice = "free some space or check the permissions, then run the same command again"

@@ -1,8 +1,8 @@
-"""Message, Call, Option; wording of numbers and names.
+"""Messages that each face renders, and the wording of numbers and names.
 
-An error or a note may name a field ("dims") or the call to make next (index it anew). Python says
-`dims` and `library.index()`, the command line `--dims` and `lpisearch index`. A `Message` holds
-both as data. As a plain `str` it is Python's text; another face asks for its own.
+An error or a note may name a field ("dims") or the next call (`index`). Python shows `dims` and
+`library.index()`, the command line `--dims` and `lpisearch index`. A `Message` contains both as
+data; as a plain `str` it is Python's text.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A field by name, and perhaps a value for it: `train="none"`.
-
-    A value in capitals, such as SECONDS, stands for one that the user knows.
-    """
+    """A field by name, perhaps with a value: `train="none"`; capitals stand for any value."""
 
     name: str
     value: Any = None
@@ -32,10 +29,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a method of `Library`: `library.index(name="one")`; or "open", "help", "settings".
-
-    "settings" is no call in Python, but a line in a file.
-    """
+    """A call of `Library`: `library.index(name="one")`; or "open", "help" or a line of settings."""
 
     verb: str
     arguments: tuple[str, ...] = ()
@@ -46,23 +40,16 @@ class Call:
             return f"help({'.'.join(('lpisearch.Library', *self.arguments))})"
         if self.verb == "settings":
             return f"{self.arguments[0]} = {_literal(self.arguments[1])} in the settings"
-        given = ", ".join([*map(_literal, self.arguments), *map(str, self.options)])
-        return f"{'lpisearch' if self.verb == 'open' else 'library'}.{self.verb}({given})"
+        inner = ", ".join([*map(_literal, self.arguments), *map(str, self.options)])
+        return f"{'lpisearch' if self.verb == 'open' else 'library'}.{self.verb}({inner})"
 
 
 Part: TypeAlias = str | Option | Call
 
 
 class Message(str):
-    """A text of which each face says options and calls in its own words.
+    """A text whose options and calls each face renders in its own way.
 
-    Parameters
-    ----------
-    *parts
-        In order: plain texts, options, calls and other messages.
-
-    Examples
-    --------
     >>> Message("No index yet. Next: ", Call("index", options=(Option("dims", 5),)))
     'No index yet. Next: library.index(dims=5)'
     """
@@ -70,24 +57,24 @@ class Message(str):
     parts: tuple[Part, ...]
     __slots__ = ("parts",)
 
-    def __new__(cls, *parts: Part) -> Self:  # noqa: D102 (the class says it)
+    def __new__(cls, *parts: Part) -> Self:  # noqa: D102 (described by the class)
         flat = tuple(_flat(parts))
         made = super().__new__(cls, "".join(map(str, flat)))
         made.parts = flat
         return made
 
     def render(self, word: Callable[[Option | Call], str]) -> str:
-        """Return the text with options and calls as a face words them."""
+        """Return the text, with options and calls as `word` writes them."""
         return "".join(part if isinstance(part, str) else word(part) for part in self.parts)
 
 
 def call(verb: str, *arguments: str, **options: Any) -> Message:
-    """Return the message that is one call of the library and nothing else."""
+    """Return a message that consists of one call of the library."""
     return Message(Call(verb, arguments, tuple(Option(*option) for option in options.items())))
 
 
 def as_options(value: Any) -> list[Option]:
-    """Return what a dataclass says beyond its defaults, field by field."""
+    """Return the fields of a dataclass that differ from their defaults."""
     return [
         Option(field.name, getattr(value, field.name))
         for field in fields(value)
@@ -99,13 +86,13 @@ _OPTION = "option"
 
 
 def as_plain(text: str) -> list[str | dict[str, Any]]:
-    """Return a text as JSON values, from which `from_plain` makes it again; it names no calls."""
+    """Return a text without calls as JSON values, which `from_plain` reads."""
     parts = text.parts if isinstance(text, Message) else (text,)
     return [{_OPTION: part.name} if isinstance(part, Option) else str(part) for part in parts]
 
 
 def from_plain(parts: list[str | dict[str, Any]]) -> Message:
-    """Return the message that `as_plain` wrote."""
+    """Return the message of which `as_plain` made JSON values."""
     return Message(*(part if isinstance(part, str) else Option(part[_OPTION]) for part in parts))
 
 
@@ -118,12 +105,12 @@ def _flat(parts: tuple[Part, ...]) -> Iterator[Part]:
 
 
 def _literal(value: Any) -> str:
-    """Write a value as Python code; of a dataclass only what differs from its defaults."""
+    """Return a value as Python code; of a dataclass only fields that differ from their defaults."""
     if isinstance(value, str):
         return value if value.isupper() else f'"{value}"'
     if is_dataclass(value):
-        given = ", ".join(map(str, as_options(value)))
-        return f"{type(value).__name__}({given})"
+        inner = ", ".join(map(str, as_options(value)))
+        return f"{type(value).__name__}({inner})"
     return repr(value)
 
 
@@ -132,25 +119,23 @@ _JOINERS = "\u200c\u200d"
 
 
 def counted(number: int, thing: str, things: str = "") -> str:
-    """Say how many there are: "1 class", "2 classes"."""
+    """Return a number with its noun: "1 class", "2 classes"."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def are(number: int, thing: str, things: str = "") -> str:
-    """Say how many are something: "1 document is", "2 documents are"."""
+    """Return a number with its noun and verb: "1 document is", "2 documents are"."""
     return f"{counted(number, thing, things)} {'is' if number == 1 else 'are'}"
 
 
 def have(number: int, thing: str, things: str = "") -> str:
-    """Say how many have something: "1 document has", "2 documents have"."""
+    """Return a number with its noun and verb: "1 document has", "2 documents have"."""
     return f"{counted(number, thing, things)} {'has' if number == 1 else 'have'}"
 
 
 def pace(done: int, total: int, seconds: float) -> str:
-    """Say how fast parts are done, and how long the others will take; "" before the first is.
+    """Return the speed and the remaining time; "" before the first part is done.
 
-    Examples
-    --------
     >>> pace(10, 40, 20.0)
     '30/min, 1:00 left'
     """
@@ -163,43 +148,33 @@ def pace(done: int, total: int, seconds: float) -> str:
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Name things as they were given, in quotation marks and without control characters."""
+    """List names in quotation marks, without control characters."""
     return ", ".join(f"“{printable(name)}”" for name in names)
 
 
 def some(names: Sequence[str]) -> str:
-    """Name the first few things."""
+    """List the first few names."""
     listed = ", ".join(printable(name) for name in names[:_NAMED])
     return listed + (", …" if len(names) > _NAMED else "")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Give a text as it may be shown anywhere: titles, labels, paths and texts come from anywhere.
+    """Return a text without characters that a terminal or a browser would obey.
 
-    Whoever shows a text calls this, whatever the face: nothing is left in it that a terminal or a
-    browser would obey, or that would show it in another order than it is written.
-
-    Parameters
-    ----------
-    text
-        Of a document, of the system, or typed.
-    lines
-        Whether ends of lines and tabs stay; the text is given as one line if not.
+    Every face calls it for texts of documents, of the system and of users, so that none can
+    control a terminal or appear in another order than it is written. With `lines`, line ends and
+    tabs stay; otherwise the text becomes one line.
     """
     if text.isprintable():
         return text
     if lines:
         text = text.replace("\r\n", "\n")
-    kept = "\n\t" if lines else ""
-    hidden = _hidden(text).difference(kept)
+    hidden = _hidden(text).difference("\n\t" if lines else "")
     return text.translate({ord(sign): _printable_character(sign) for sign in hidden})
 
 
 def escaped_json(text: str) -> str:
-    r"""Write in a JSON text as \uXXXX what `printable` would not show: it means the same.
-
-    Programs read what was meant, and nothing is left that a terminal would obey.
-    """
+    r"""Write characters of a JSON text that `printable` would remove as \uXXXX, an equal text."""
     hidden = _hidden(text).difference("\n", _JOINERS)
     if not hidden:
         return text
@@ -207,17 +182,17 @@ def escaped_json(text: str) -> str:
 
 
 def nearest(word: str, choices: Iterable[str], most: int = 1) -> str:
-    """Hint at choices that are spelled like a word: " (did you mean rlpi?)", or ""."""
+    """Suggest choices that are spelled like a word: " (did you mean rlpi?)", or ""."""
     from difflib import get_close_matches
 
     spelled = {choice.casefold(): choice for choice in choices}
     close = get_close_matches(word.casefold(), spelled, most)
-    named = " or ".join(printable(spelled[each]) for each in close)
+    named = " or ".join(printable(spelled[one]) for one in close)
     return f" (did you mean {named}?)" if named else ""
 
 
 def system_reason(error: OSError) -> str:
-    """Say in plain words why the system refused a file."""
+    """Return in plain words why the system refused a file."""
     known: dict[type[OSError], str] = {
         FileNotFoundError: "no such file (deleted, or a broken link)",
         PermissionError: "permission denied",
@@ -226,7 +201,7 @@ def system_reason(error: OSError) -> str:
 
 
 def _hidden(text: str) -> set[str]:
-    """Return the signs of a text that are not shown: it is long, and has few different ones."""
+    """Return the characters of a text that are not shown; a long text has few different ones."""
     return {sign for sign in set(text) if not sign.isprintable()}
 
 
