@@ -1,4 +1,4 @@
-"""Hit, Answer, Explanation, Facets, Topic, DocumentMap."""
+"""What queries return: answers, explanations, facets, topics, maps and dimensions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ class Passage:
     Attributes
     ----------
     text
-        On one line; "…" where it was cut.
+        On one line, with "…" where it was cut.
     marks
-        (start, end) of the words that match, within `text`.
+        (start, end) of the matching words in `text`.
     start, end
-        Where it is in the text of the document.
+        The position in the text of the document.
     section
-        In which it stands: the last that begins before its first mark; None where the document
-        has no sections.
+        The last section that begins before the first mark, if there are sections.
     page
-        The page, by what it is called; "" where the document has none.
+        The name of the page, or "".
     """
 
     text: str
@@ -44,7 +43,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One document that was found.
+    """A result: one document of an answer.
 
     Attributes
     ----------
@@ -53,18 +52,18 @@ class Hit:
     id, title, labels, path, date
         Of the document.
     score
-        What the ranking is by: the fused score, the cosine, or BM25.
+        By which the answer is ranked: the fused score, the cosine, or BM25.
     cosine, bm25
-        Each leg's score; None if the leg was not asked. BM25 is 0 where no word matches.
+        The score of each leg, None if it was not computed; BM25 is 0 if no word matches.
     cosine_rank, bm25_rank
-        The place that each leg alone would give it; None if the leg has no such place.
+        The rank by each leg alone, if it has one.
     passages
-        What to show of it, best first: one of a short document, one to three of a long one. The
-        scores of a long document are those of the first.
+        One of a short document, one to three of a long one, best first. The scores of a long
+        document are those of its first passage.
     explanation
-        Its cosine taken apart, where that was asked; of a long document, that of its best passage.
+        The terms of its cosine, if requested; of a long document, of its best passage.
     predicted
-        Labels that were predicted for it, most probable first.
+        Predicted labels, most probable first.
     """
 
     rank: int
@@ -90,7 +89,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A word that no document has, and the nearest that some have, best first."""
+    """A word that no document contains, and the nearest words that some do, best first."""
 
     word: str
     nearest: tuple[str, ...]
@@ -98,20 +97,20 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Sequence[Hit]):
-    """What a query gave: a sequence of hits, with what is to be known of them.
+    """The results of a query: a sequence of hits.
 
     Attributes
     ----------
     hits
         Best first.
     by
-        How it was answered: "hybrid", "semantic" or "lexical".
+        The ranking mode: "hybrid", "semantic" or "lexical".
     notes
-        What the user should know: no index yet, unknown words, an index that is behind.
+        For the user: there is no index, a word is unknown, the index is out of date.
     suggestions
-        For each word that no document has.
+        For each word that no document contains.
     facets
-        What all that may be found consists of, where that was asked for.
+        Counts over all matching documents, if requested.
     """
 
     hits: tuple[Hit, ...]
@@ -137,7 +136,7 @@ Run = tuple[str, list[tuple[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class LabelShare:
-    """A label, and how probable it is: the shares of all labels sum to 1."""
+    """A label and its probability; the shares of all labels sum to 1."""
 
     label: str
     share: float
@@ -145,23 +144,22 @@ class LabelShare:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What a text was judged to be.
+    """The labels of a text.
 
     Attributes
     ----------
     input
         The text, or the file and the document in it.
     labels
-        Most probable first; empty where there is no answer.
+        Most probable first; empty if there is no answer.
     note
         Why there is no answer.
     failed
         Whether the input could not be read.
     none_of_these
-        Whether no label is probable enough: those that would be taken have together a smaller
-        share than the confidence that was asked for.
+        Whether the shares of the labels to be decided sum to less than the requested confidence.
     decided
-        The labels that are taken, best first: one, or several where documents have several.
+        The labels to assign, best first: one, or several where documents have several.
     """
 
     input: str
@@ -174,7 +172,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class TopicDocument:
-    """A document that is typical of a topic, and its cosine with the centre."""
+    """A typical document of a topic, and its cosine with the centre."""
 
     id: str
     title: str
@@ -190,14 +188,14 @@ class Topic:
     number
         From 1, largest cluster first.
     size
-        How many documents are in it.
+        The number of its documents.
     terms
-        Words that stand out against the rest of the library.
+        Words that distinguish it from the rest of the library.
     documents
-        The typical ones, nearest to the centre first.
+        Typical ones, nearest to the centre first.
     labels
-        What share of its labelled documents has each label, largest first; a document with
-        several labels has each of them.
+        The share of its labelled documents that has each label, largest first; a document counts
+        for each of its labels.
     """
 
     number: int
@@ -216,15 +214,14 @@ class TopicReport:
     topics
         Largest first.
     documents
-        How many there are, those in no topic too.
+        The number of documents, those in no topic included.
     unplaced
-        How many have no word that the index knows.
+        The number of documents without a word in the index.
     chosen
-        Whether the number of topics was read off the spectrum.
+        Whether the number of topics was chosen from the spectrum.
     purity, nmi
-        Against the labels, over documents that have just one: the share that has the
-        commonest label of its topic; mutual information over the larger entropy. None without
-        labels.
+        Over documents with one label, None without any: the share with the commonest label of
+        their topic; the mutual information of topics and labels over the larger entropy.
     """
 
     topics: tuple[Topic, ...]
@@ -237,7 +234,7 @@ class TopicReport:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A term of the query and one of the document; what the two add to the cosine."""
+    """A term of the query, one of the document, and what both add to the cosine."""
 
     query_term: str
     document_term: str
@@ -246,39 +243,29 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class SharedTopic:
-    """A dimension in which query and document lie on the same side.
+    """A dimension in which query and document lie on the same side."""
 
-    Attributes
-    ----------
-    dimension
-        From 0.
-    contribution
-        What it adds to the cosine.
-    terms
-        Characteristic of that side of the dimension, as stems.
-    """
-
-    dimension: int
-    contribution: float
-    terms: tuple[str, ...]
+    dimension: int  # from 0
+    contribution: float  # to the cosine
+    terms: tuple[str, ...]  # stems, characteristic of that side
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A cosine, taken apart.
+    """The terms of a cosine.
 
     Attributes
     ----------
     cosine
-        Of the query's and the document's vectors; 0 if either has no known word.
+        Of the vectors of query and document; 0 if either has no known word.
     total
-        The sum over all pairs of terms. It equals the cosine but for rounding.
+        The sum over all pairs of terms: the cosine, but for rounding.
     pairs
-        Those that matter most, the largest contribution first, whether for or against.
+        The largest contributions, positive or negative.
     by_query_term
-        What each term of the query adds, the largest first. The sum is the cosine.
+        The contribution of each term of the query, largest first; the sum is the cosine.
     topics
-        Dimensions that add most.
+        Dimensions that contribute most.
     """
 
     cosine: float
@@ -290,7 +277,7 @@ class Explanation:
     def worded(
         self, query_forms: Mapping[str, str], document_forms: Mapping[str, str]
     ) -> Explanation:
-        """Return the explanation in words: stems as the query and the document write them."""
+        """Return the explanation with stems as the query and the document write them."""
         both = {**query_forms, **document_forms}
         return replace(
             self,
@@ -312,15 +299,15 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """One value, and how many documents have it.
+    """A value, and the number of documents that have it.
 
     Attributes
     ----------
     value
-        What a filter takes: a label, a split, a folder, a media type, or a date such as "2024" or
+        For a filter: a label, a split, a folder, a media type, or a date such as "2024" or
         "2024-05", which is both `since` and `until`.
     name
-        What a person reads.
+        For people.
     count
         Of documents.
     """
@@ -332,23 +319,22 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """The documents of an answer, all that may be found by paging through it, counted.
+    """Counts of all documents that match a query or a filter.
 
     Attributes
     ----------
     total
-        How many there are.
+        The number of documents.
     labels, predicted, splits, formats
-        Most frequent first, as many as were asked for.
+        Most frequent first.
     folders
-        The folders (or files of many documents) next below the one that they all lie in.
+        The folders (or files of many documents) directly below their common folder.
     dates
-        In the order of time, without gaps: years, months or days, whichever makes a histogram that
-        can be read.
+        Chronological, without gaps: years, months or days, whichever make a readable histogram.
     period
-        Which: "year", "month", "day"; "" without a date.
+        "year", "month", "day", or "" without a date.
     undated
-        How many have no date.
+        The number of documents without a date.
     """
 
     total: int
@@ -366,118 +352,61 @@ NO_TOPIC = -1
 NO_LABEL = -1
 
 
-# Arrays have no single truth value, so that two maps are compared by what they are: objects.
+# Maps are compared by identity: arrays have no single truth value.
 @dataclass(frozen=True, eq=False, slots=True)
 class DocumentMap:
-    """All documents of an index as points in a plane.
-
-    Attributes
-    ----------
-    ids, titles
-        Of the documents that have a place.
-    places
-        A point for each (documents x 2), float32; the middle of all is 0, and none is farther
-        than 1 from it in either direction.
-    topics
-        Which topic each is in: its place in `report.topics`, or `NO_TOPIC`.
-    labels
-        The first label of each: its place in `label_names`, or `NO_LABEL`.
-    label_names
-        Of all labels, the most frequent first.
-    report
-        The topics.
-    projection
-        "neighbours" or "plane".
-    rule
-        What the projection does, in a sentence.
-    unplaced
-        How many documents have no word that the index knows, and are not on the map.
-    fingerprint
-        Of what the places were made from: equal ones have equal places.
-    """
+    """All documents of an index as points in a plane; equal fingerprints mean equal points."""
 
     ids: tuple[str, ...]
     titles: tuple[str, ...]
-    places: NDArray[np.float32]
-    topics: NDArray[np.int32]
-    labels: NDArray[np.int32]
-    label_names: tuple[str, ...]
+    places: NDArray[np.float32]  # documents x 2, centred, within ±1
+    topics: NDArray[np.int32]  # into `report.topics`, or `NO_TOPIC`
+    labels: NDArray[np.int32]  # the first label of each document in `label_names`, or `NO_LABEL`
+    label_names: tuple[str, ...]  # most frequent first
     report: TopicReport
-    projection: str
-    rule: str
-    unplaced: int
+    projection: str  # "neighbours" or "plane"
+    rule: str  # the projection in one sentence
+    unplaced: int  # documents without a word in the index, which have no point
     fingerprint: str = ""
 
 
 class Mark(NamedTuple):
-    """A word of a text that has to do with a query.
-
-    Attributes
-    ----------
-    start, end
-        Where it is in the text.
-    near
-        0 for a word of the query; for a word that is near in meaning, what all its occurrences
-        add to the cosine of the query and the text.
-    """
+    """A word of a text that is related to a query."""
 
     start: int
     end: int
-    near: float = 0.0
+    near: float = 0.0  # 0 for words of the query; for near words, their share of the cosine
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """What one part of the ranking gave a document.
+    """One part of a hybrid score.
 
-    Attributes
-    ----------
-    name
-        "words" (BM25), "place" (the cosine in the subspace), "feedback" (the words of the
-        documents that come first) or "whole" (of a long document: what it has beside its best
-        passage).
-    value
-        The part's own score: BM25, the cosine; None where it has none that a person can read.
-    points
-        What is weighed. In a hybrid ranking, by how many standard deviations the value is above
-        the mean of all documents, bounded as the ranking bounds it; else the value itself.
-    weight
-        How much a point counts.
-    share
-        What it adds to the score: the two multiplied.
+    It is "words" (BM25), "place" (the cosine in the subspace), "feedback" (terms of the first
+    documents) or "whole" (what a long document adds to its best passage).
     """
 
     name: str
-    value: float | None
-    points: float
+    value: float | None  # BM25 or the cosine; None if there is no readable score
+    points: float  # in hybrid mode standard deviations above the mean, bounded; else the value
     weight: float
-    share: float
+    share: float  # of the score: points times weight
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a document stands where it does in an answer.
-
-    Attributes
-    ----------
-    id, by, score
-        Of the document; how the question was answered; what the ranking is by.
-    legs
-        Their shares sum to the score.
-    explanation
-        The cosine taken apart; None where the map of the index is not linear.
-    """
+    """Why a document ranks where it does: the shares of the legs sum to the score."""
 
     id: str
     by: str
     score: float
     legs: tuple[Leg, ...]
-    explanation: Explanation | None = None
+    explanation: Explanation | None = None  # None where the model of the index is not linear
 
 
 @dataclass(frozen=True, slots=True)
 class DimensionWord:
-    """A word of a dimension, and its loading there: above 0 at one end, below at the other."""
+    """A word of a dimension, and its signed loading."""
 
     word: str
     weight: float
@@ -494,7 +423,7 @@ class DimensionDocument:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One dimension, and what lies at its two ends.
+    """One dimension, and its two ends.
 
     Attributes
     ----------
@@ -503,11 +432,11 @@ class Dimension:
     eigenvalue
         Of the graph; of SPCA, the variance.
     words
-        How many words have a loading in it.
+        The number of words with a loading.
     above, below
-        Words with a positive and with a negative loading, strongest first.
+        Words with positive and with negative loadings, strongest first.
     documents_above, documents_below
-        Typical documents of either end, nearest to it first.
+        Typical documents of each end, nearest first.
     """
 
     number: int
@@ -521,16 +450,16 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class DimensionReport:
-    """The dimensions of a sparse map of the library.
+    """The dimensions of a sparse model of the library.
 
     Attributes
     ----------
     method
-        What learned it.
+        That learned the model.
     index
-        The name of the stored index; "" if the map was learned for this report alone.
+        The name of the stored index, or "" if the model was learned for this report.
     documents, terms
-        How many of each it was learned from.
+        The size of the training data.
     dimensions
         Largest eigenvalue first.
     """

@@ -1,10 +1,7 @@
-"""Document, Section, Filter and conditions, stored rows, labels.
+"""Documents, their sections and labels, filters, and what the store and an ingest pass around.
 
-Every document has a key: a number that it keeps as long as it is in the library. Keys ascend in
-the order in which documents first came.
-
-Any other key is a field of the metadata. A field that is called like one of the conditions, or
-that has an equals sign in its name, stands in quotation marks, as in JSON: `"path"=x`.
+Every document has a key, a number that it keeps as long as it is in the library; keys ascend in
+the order of first ingest.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ SECTION_KINDS = ("page", "chapter", "heading", "slide", "sheet")
 
 # A named tuple, since a book has thousands.
 class Section(NamedTuple):
-    """Where a part of a document begins; it reaches to where the next one begins.
+    """A part of a document, up to the start of the next one.
 
     Attributes
     ----------
@@ -35,7 +32,7 @@ class Section(NamedTuple):
     kind
         One of `SECTION_KINDS`.
     name
-        What a person calls it: "12" for a page, "Results" for a heading.
+        For people: "12" for a page, "Results" for a heading.
     """
 
     start: int
@@ -45,29 +42,29 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document as a reader found it.
+    """One document, as a reader returns it.
 
     Attributes
     ----------
     title, text
-        Plain text. Either may be empty.
+        Plain text; either may be empty.
     id
-        The identity the source itself states (a JSON field, a column), else None: the
-        workflow then derives one from the path.
+        The id in the source (a JSON field, a column); if None, the ingest derives one from the
+        path.
     labels
-        Topics, in the order of the source, each once.
+        In the order of the source, each once.
     split
         "train", "test", another word of the source, or "".
     date
-        ISO 8601 date or date-time, or "".
+        An ISO 8601 date or date-time, or "".
     path
-        Where the document first came from, if the source says so (an exported library does).
+        The original path, if the source states one, as an exported library does.
     media_type
-        Of the document before its text was extracted, e.g. "application/pdf".
+        Of the source, such as "application/pdf".
     metadata
-        Anything else that the source states: JSON values only.
+        Further JSON values of the source.
     sections
-        Pages, chapters, headings, slides or sheets, in ascending order of where they begin.
+        Pages, chapters, headings, slides or sheets, in ascending order.
     """
 
     title: str
@@ -84,24 +81,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One record of a source that could not be read, or something worth a warning.
+    """A record of a source that could not be read, or a warning about one that was."""
 
-    Attributes
-    ----------
-    reason
-        A short sentence without a full stop: "not valid JSON: …".
-    where
-        The place within the source: "line 5000", "message 3", or "" for the whole file.
-    warning
-        True when the document was read all the same.
-    passing
-        True when another try may end otherwise, though the file is the same.
-    """
-
-    reason: str
-    where: str = ""
-    warning: bool = False
-    passing: bool = False
+    reason: str  # without a full stop: "not valid JSON: …"
+    where: str = ""  # in the source: "line 5000", "message 3"; "" for the whole file
+    warning: bool = False  # the document was read
+    passing: bool = False  # another try may succeed, though the file is the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +186,16 @@ class Filter:
     media_type: str = option("", "Documents of this media type.", typed=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a JSON value."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        """Return the filter as a JSON value."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
         pairs = [list(pair) for pair in self.metadata]
         labels = {"labels": list(self.labels), "predicted": list(self.predicted)}
         return values | labels | {"metadata": pairs}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Filter:
-        """Read it from a JSON value; conditions that are not known here are passed over."""
-        known = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        """Read a filter from a JSON value, and skip unknown conditions."""
+        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
         for name in ("labels", "predicted"):
             known[name] = tuple(known.get(name, ()))
         metadata = tuple((key, value) for key, value in known.pop("metadata", ()))
@@ -219,18 +204,18 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that `lpisearch doctor` looked at.
+    """The result of one check of `lpisearch doctor`.
 
     Attributes
     ----------
     check
-        What was looked at, in a few words.
+        What was checked, in a few words.
     ok
         Whether all is well.
     detail
-        What was found.
+        The result.
     next_step
-        What to do about it; "" where nothing need be done.
+        What to do about it, or "".
     """
 
     check: str
@@ -241,50 +226,40 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A file, or a record of it, that could not be read; or a warning about one that was.
-
-    Attributes
-    ----------
-    path
-        The file.
-    reason
-        A short sentence without a full stop.
-    where
-        The place within the file, or "".
-    """
+    """A file, or a record of it, that could not be read, or a warning about one that was."""
 
     path: str
-    reason: str
-    where: str = ""
+    reason: str  # without a full stop
+    where: str = ""  # in the file
 
 
 @dataclass(slots=True)
 class IngestReport:
-    """What an ingest did. The counts are of documents.
+    """The result of an ingest. The counts are of documents.
 
     Attributes
     ----------
     added, updated, unchanged, removed
-        Documents by what became of them.
+        Documents by outcome.
     missing
         Documents whose file, or whose record in it, is gone; they stay without `--prune`.
     skipped
-        Files in folders that are of no known format, by suffix.
+        Files of unknown formats in folders, by suffix.
     left_out
-        Files and folders that were not looked into, by reason: "exclude", "lpisearchignore",
-        "gitignore", "hidden", "packages", "caches", "links".
+        Excluded files and folders by reason: "exclude", "lpisearchignore", "gitignore", "hidden",
+        "packages", "caches", "links".
     failures, warnings
-        What could not be read, and what was read with a remark.
+        What could not be read, and what was read with a warning.
     known_failures
-        What failed in an earlier run, and fails still.
+        Failures of an earlier run in unchanged files.
     unlisted
-        How many more failures there were in files that have very many.
+        The number of further failures, in files with very many.
     notes
-        What else the user should know: the language that was found.
+        For the user, such as the detected language.
     index_notes
-        Why an index could not take in the new documents.
+        Why an index could not be updated.
     seconds
-        How long it took.
+        The duration.
     """
 
     added: int = 0
@@ -304,21 +279,13 @@ class IngestReport:
 
     @property
     def failed(self) -> int:
-        """How many files and records could not be read, now or in an earlier run."""
+        """The number of files and records that could not be read, now or in an earlier run."""
         return len(self.failures) + len(self.known_failures) + self.unlisted
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come, for a progress bar.
-
-    Attributes
-    ----------
-    documents
-        Seen so far.
-    done, total
-        Bytes of files.
-    """
+    """The progress of an ingest, in documents and in bytes of files."""
 
     documents: int
     done: int
@@ -328,9 +295,9 @@ class Progress:
 UNFINISHED = -1
 
 
-# Named tuples where there are many at a time: they are made several times as fast.
+# Named tuples where there are many at a time: they are created several times faster.
 class Details(NamedTuple):
-    """What is shown of a document; `text` is its beginning, as far as was asked for."""
+    """What a result shows of a document; `text` is its beginning."""
 
     id: str
     title: str
@@ -343,7 +310,7 @@ class Details(NamedTuple):
 
 
 class TokenShard(NamedTuple):
-    """Some documents in the order of their keys: keys, content hashes, and joined tokens."""
+    """Documents in the order of their keys: keys, content hashes, and joined tokens."""
 
     keys: list[int]
     hashes: list[bytes]
@@ -351,10 +318,7 @@ class TokenShard(NamedTuple):
 
 
 class DocumentRow(NamedTuple):
-    """Where a document is: its key, id, source, number within the source, and content.
-
-    `position` is below zero if the record is gone from its file.
-    """
+    """A stored document; `position` is its number in the source, negative if it is gone there."""
 
     key: int
     id: str
@@ -364,10 +328,10 @@ class DocumentRow(NamedTuple):
 
 
 class DamagedDocument(NamedTuple):
-    """A document that is not as it was written, and what can be read of where it came from.
+    """A corrupt document, and what is readable of its origin.
 
-    `found` is the content hash of what is there of it, `b""` if that is unreadable; `is_named`
-    tells whether its id and its place are as they were written.
+    `found` is the hash of its present content, `b""` if that is unreadable; `is_named` tells
+    whether its id and row are intact.
     """
 
     row: DocumentRow
@@ -381,7 +345,7 @@ class DamagedDocument(NamedTuple):
 
 
 class DocumentWrite(NamedTuple):
-    """A document, the place that it gets or keeps, its file, and its tokens joined by spaces."""
+    """A document to be stored, its row, its file, and its tokens joined by spaces."""
 
     row: DocumentRow
     path: str
@@ -391,72 +355,48 @@ class DocumentWrite(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FailedFile:
-    """A file that could not be read to its end without a failure, as it was then.
+    """A file with failures, as it was then.
 
-    Attributes
-    ----------
-    path
-        Absolute.
-    size, mtime_ns
-        Of the file; `UNFINISHED` where another try may end otherwise, though nothing changed.
-    read_options
-        A fingerprint of what it was read with.
-    troubles
-        What failed, or the first part of it.
-    number
-        How many failures there were.
+    Size and time are `UNFINISHED` if another try may succeed, though the file is the same.
     """
 
-    path: str
+    path: str  # absolute
     size: int
     mtime_ns: int
-    read_options: str
-    troubles: tuple[Trouble, ...]
-    number: int
+    read_options: str  # a fingerprint
+    troubles: tuple[Trouble, ...]  # the first ones
+    number: int  # of all troubles
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file, as it was when it was read.
+    """A file, as it was when it was read.
 
-    Attributes
-    ----------
-    id
-        Its key in the library.
-    path, root
-        Absolute path, and the folder whose relative paths name its documents.
-    format
-        The reader's name.
-    size, mtime_ns
-        Of the file; `UNFINISHED` until it has been read to its end without a failure.
-    read_options
-        A fingerprint of the options that shaped its documents.
-    documents, gone
-        How many documents the library has from it, and how many of these it no longer has.
+    Size and time are `UNFINISHED` until it has been read to its end without a failure.
     """
 
     id: int
-    path: str
-    root: str
-    format: str
+    path: str  # absolute
+    root: str  # the folder whose relative paths are the ids of documents
+    format: str  # the name of the reader
     size: int
     mtime_ns: int
-    read_options: str
-    documents: int = 0
-    gone: int = 0
+    read_options: str  # a fingerprint
+    documents: int = 0  # in the library
+    gone: int = 0  # of these, those that are no longer in the file
 
 
 class PredictedLabel(NamedTuple):
-    """A label that a classifier gave a document, kept apart from those that people gave.
+    """A label that a classifier predicted; it is stored apart from labels given by people.
 
     Attributes
     ----------
     label
         Its name.
     confidence
-        How probable it was: its share of all labels.
+        Its share of the probability of all labels.
     classifier
-        Which one said so.
+        The name of the classifier.
     """
 
     label: str
@@ -466,14 +406,14 @@ class PredictedLabel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LabelReport:
-    """What became of the labels of documents.
+    """The result of a change of labels.
 
     Attributes
     ----------
     documents
-        How many were meant.
+        The number of selected documents.
     added, removed
-        Labels that they have now and had not, and the other way round.
+        The numbers of labels that they gained and lost.
     """
 
     documents: int
@@ -483,21 +423,21 @@ class LabelReport:
 
 @dataclass(frozen=True, slots=True)
 class PredictionReport:
-    """What a classifier said of documents, and was kept.
+    """The result of predicting labels.
 
     Attributes
     ----------
     documents
-        How many were judged.
+        The number of classified documents.
     predicted
-        How many of them got a label or more.
+        The number of those with at least one label.
     labels
-        How many documents got each label, by name.
+        The number of documents by label.
     classifier
-        By which they were judged.
+        The name of the classifier.
     none_of_these, unknown
-        Documents for which no label was probable enough, and those without a word that says
-        anything about any.
+        The numbers of documents without a sufficiently probable label, and without an
+        informative word.
     """
 
     documents: int
@@ -515,13 +455,10 @@ _QUOTE = '"'
 
 
 def read_conditions(words: Iterable[str]) -> Filter:
-    """Read `label=…`, `path=…` and the other fields of a filter by name, and `FIELD=…`.
+    """Read a filter from `label=…`, `path=…`, …, and `FIELD=…` for fields of the metadata.
 
-    Several labels mean any of them, given or predicted; of the others, all must hold.
-
-    Raises
-    ------
-    BadOption
+    Any of several labels may match; all other conditions must. A metadata field that has the name
+    of a condition, or an equals sign in it, is quoted as in JSON: `"path"=x`.
     """
     labels: dict[str, list[str]] = {name: [] for name in _ANY.values()}
     once: dict[str, str] = {}
@@ -547,12 +484,7 @@ def read_conditions(words: Iterable[str]) -> Filter:
 
 
 def read_condition(word: str) -> tuple[str, str]:
-    """Part `KEY=VALUE`; a key in quotation marks is read as JSON.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Split `KEY=VALUE`; a key in quotation marks is read as JSON."""
     key, end = _quoted(word)
     if end and word[end : end + 1] == "=":
         return key, word[end + 1 :]
@@ -563,7 +495,7 @@ def read_condition(word: str) -> tuple[str, str]:
 
 
 def as_conditions(where: Filter) -> Iterator[str]:
-    """Yield the words that `read_conditions` reads as the same filter."""
+    """Yield the conditions that `read_conditions` reads as this filter."""
     for key, name in _ANY.items():
         for label in getattr(where, name):
             yield f"{key}={label}"
@@ -576,7 +508,7 @@ def as_conditions(where: Filter) -> Iterator[str]:
 
 
 def _quoted(word: str) -> tuple[str, int]:
-    """Return the text in quotation marks at the beginning, and where it ends; 0 without one."""
+    """Return the quoted text at the beginning, and its end; 0 without one."""
     if not word.startswith(_QUOTE):
         return "", 0
     try:

@@ -1,4 +1,4 @@
-"""Tables and figures as text, CSV, Markdown, bars."""
+"""Reports as text: cells, CSV, Markdown, JSON, and figures as bars."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeGuard
 
 from lpisearch.messages import printable
-from lpisearch.model.codec import full_report_record, json_text
+from lpisearch.model.codec import json_text, to_json
 from lpisearch.model.reports import plain
 
 if TYPE_CHECKING:
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 SPREAD = "_sd"
-"""What the name of a column ends with that says how far another one spreads."""
+"""The suffix of a column with the spread of another one."""
 _MEASURES = frozenset(
     {"ac", "accuracy", "ap", "auc", "bpref", "f1", "map", "mrr", "ndcg", "nmi", "precision"}
     | {"purity", "recall", "rprec", "rr"}
 )
-# They turn a measure into something of which more is not better, though it is still a share.
+# Of a column that is still a share, but of which more is not better.
 _QUALIFIERS = frozenset(
     {"ci", "delta", "diff", "difference", "error", "gain", "high", "loss", "low", "paper"}
     | {"sd", "se", "spread", "std"}
 )
-_AT_A_DEPTH = re.compile(r"[PRS]@\d+")  # P alone is a significance, P@10 a precision
+_AT_A_DEPTH = re.compile(r"[PRS]@\d+")  # P alone is a p-value, P@10 a precision
 _WORD = re.compile(r"[a-z]+\d?")
 _PROBABILITIES = frozenset({"p", "p_holm"})
 _LEAST_FIXED = 1e-4  # below it a time is written with an exponent
@@ -37,18 +37,8 @@ _LEAST_WHOLE = 1000
 
 
 def shown(name: str, value: object) -> str:
-    """Give a cell as people read it.
+    """Return a cell of a column for people; its name tells shares, times and other numbers.
 
-    Parameters
-    ----------
-    name
-        Of its column, which says whether it is a share, a time or another number.
-    value
-        What is nothing is shown as nothing, what is not a number as a dash.
-
-    Examples
-    --------
-    >>> from lpisearch.model.report_text import shown
     >>> shown("accuracy", 0.86712), shown("fit_s", 12.3456), shown("documents", 18846)
     ('0.8671', '12.3', '18846')
     """
@@ -64,29 +54,29 @@ def shown(name: str, value: object) -> str:
 
 
 def is_time(name: str) -> bool:
-    """Say whether a column holds seconds."""
+    """Tell whether a column contains seconds."""
     return name.lower() in {"s", "seconds", "time"} or name.endswith(("_s", "_seconds", " s"))
 
 
 def is_share(name: str) -> bool:
-    """Say whether a column holds a measure between 0 and 1, or how far it spreads."""
+    """Tell whether a column contains a measure between 0 and 1, or its spread."""
     words = _WORD.findall(name.lower())
     return bool(_AT_A_DEPTH.search(name)) or not _MEASURES.isdisjoint(words)
 
 
 def more_is_better(name: str) -> bool:
-    """Say whether the largest value of a column is the best one."""
+    """Tell whether the largest value of a column is the best one."""
     words = _WORD.findall(name.lower())
     return is_share(name) and not is_time(name) and _QUALIFIERS.isdisjoint(words)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Say whether a cell is a number: yes and no are not."""
+    """Tell whether a cell is a number; yes and no are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_numeric(table: Table, column: str) -> bool:
-    """Say whether all cells of a column that hold anything hold a number."""
+    """Tell whether all filled cells of a column are numbers."""
     cells = [row[column] for row in table.rows if row.get(column) is not None]
     return bool(cells) and all(map(is_number, cells))
 
@@ -113,31 +103,24 @@ def _significant(number: float, digits: int) -> str:
     return f"{rounded:.{decimals}f}" if decimals > 0 else f"{number:.0f}"
 
 
-# They hold for the whole run: not shown in each row where all rows agree in them. Most are said
-# beside the title; the others are in it.
-_CIRCUMSTANCES = (
-    "train",
-    "classes",
-    "documents",
-    "pairs",
-    "subsets",
-    "queries",
-    "repeats",
-    "draws",
+# Columns that describe the whole run: where all rows agree, most are shown after the title instead;
+# the others are in it.
+_CIRCUMSTANCES = tuple(
+    ["train", "classes", "documents", "pairs", "subsets", "queries", "repeats", "draws"]
 )
 _IN_THE_TITLE = frozenset({"train", "queries", "repeats"})
 
 
 def full_title(table: Table) -> str:
-    """Return the title, with what is the same in all rows."""
+    """Return the title with the circumstances that all rows share."""
     common = _in_common(table)
-    beside = [name for name in common if name not in _IN_THE_TITLE]
-    said = ", ".join(f"{name} {shown(name, common[name])}" for name in beside)
-    return table.title + (f" ({said})" if said else "")
+    names = [name for name in common if name not in _IN_THE_TITLE]
+    texts = ", ".join(f"{name} {shown(name, common[name])}" for name in names)
+    return table.title + (f" ({texts})" if texts else "")
 
 
 def own_columns(table: Table) -> list[str]:
-    """Return the columns that have something to say row by row, without those of spreads."""
+    """Return the columns that differ between rows, without those of spreads."""
     common = _in_common(table)
     return [
         name
@@ -149,27 +132,27 @@ def own_columns(table: Table) -> list[str]:
 
 
 def _in_common(table: Table) -> dict[str, Cell]:
-    found = {}
+    common = {}
     for name in _CIRCUMSTANCES:
         values = {row.get(name) for row in table.rows}
         if len(values) == 1 and name in table.columns and None not in values:
-            found[name] = values.pop()
-    return found
+            common[name] = values.pop()
+    return common
 
 
 def width_of(text: str) -> int:
-    """Count the columns."""
+    """Return the width of a text in columns of a terminal."""
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Fill a text with blanks; with `right` it ends at the last column."""
+    """Pad a text with blanks, on the left with `right`."""
     blanks = " " * (width - width_of(text))
     return blanks + text if right else text + blanks
 
 
 def shortened(text: str, width: int, ellipsis: str = "…") -> str:
-    """Cut a text that is too wide, with a sign that something is left out."""
+    """Cut a text that is too wide, and end it with an ellipsis."""
     if width_of(text) <= width:
         return text
     room = width - width_of(ellipsis)
@@ -191,19 +174,13 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def as_csv(tables: Sequence[Table]) -> str:
-    """Give tables as one CSV text with one header line.
+    """Return tables as one CSV text with one header line.
 
-    Several tables lie below each other, with a first column `table` that names the one a row
-    is of, and all their columns. Numbers are in full precision; nothing is an empty cell.
+    The rows of several tables follow each other; a first column `table` names the table of a row.
+    Numbers are in full precision. A text that a spreadsheet would run as a formula gets an
+    apostrophe in front; invisible characters are written as `printable` writes them.
 
-    A text that starts with = + - @ would be run as a formula by a spreadsheet: it gets an
-    apostrophe in front, which marks it as text. Numbers stay as they are, signs included. Signs
-    that cannot be seen are shown as `printable` shows them; JSON has every text as it is.
-
-    Examples
-    --------
     >>> from lpisearch.model.reports import Table
-    >>> from lpisearch.model.report_text import as_csv
     >>> print(as_csv([Table("classify", "", ({"label": "=1+1", "AP": 0.25, "sd": None},))]))
     label,AP,sd
     '=1+1,0.25,
@@ -222,9 +199,9 @@ def as_csv(tables: Sequence[Table]) -> str:
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
-    """Give one line of comma-separated values, with its end; cells are written as `as_csv` does."""
+    """Return one line of CSV with its end; cells are written as in `as_csv`."""
     # csv.writer leaves a lone \r without quotes when lines end with \n, and cannot read it back.
-    # A line of one empty cell would be taken for no line at all.
+    # A line of one empty cell would be read as no line at all.
     return (",".join(map(_field, cells)) or '""') + "\n"
 
 
@@ -241,7 +218,7 @@ def _field(cell: Cell) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    if text.startswith("\t"):  # a spreadsheet may pass over it
+    if text.startswith("\t"):  # a spreadsheet may skip it
         return True
     begun = text.lstrip()
     return begun.startswith(_STARTS_A_FORMULA) and not _NUMBER.fullmatch(begun)
@@ -253,14 +230,9 @@ _LEAST_WIDTH = 3
 
 
 def as_markdown(tables: Sequence[Table]) -> str:
-    r"""Give tables as Markdown, each under its title, its notes below it.
+    r"""Return tables as Markdown, each with its title and notes; numbers are rounded as in `shown`.
 
-    Numbers are rounded as `shown` does; marks of Markdown in a text are escaped.
-
-    Examples
-    --------
     >>> from lpisearch.model.reports import Table
-    >>> from lpisearch.model.report_text import as_markdown
     >>> rows = {"label": "sea|sky", "accuracy": 0.86712}, {"label": "music", "accuracy": 0.9}
     >>> print(as_markdown([Table("classify", "By label", rows, ("2 left out",))]))
     ## By label
@@ -288,7 +260,7 @@ def _grid(table: Table) -> str:
 
 
 def _column(table: Table, name: str) -> list[str]:
-    """Give a column from its head down, each cell as wide as the widest."""
+    """Return the cells of a column from its head down, all of one width."""
     cells = [_escaped(shown(name, row.get(name))) for row in table.rows]
     head = _escaped(printable(name))
     right = is_numeric(table, name)
@@ -306,8 +278,8 @@ def _escaped(text: str) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Give all of a report: values in full precision, null for what is not a finite number."""
-    return json_text(full_report_record(report), indent=2) + "\n"
+    """Return a report as JSON, in full precision."""
+    return json_text(to_json(report), indent=2) + "\n"
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -318,21 +290,12 @@ _ROOM_BELOW = 0.1
 
 
 def as_bars(figure: Figure, width: int = 80, *, ascii_only: bool = False) -> str:
-    """Give a figure as lines of text, a block for each series.
+    """Return a figure as lines of text, with a block of bars for each series.
 
-    Parameters
-    ----------
-    figure
-        All its bars have the same scale, which is stated below the title.
-    width
-        Of the terminal. No line is longer, unless the numbers alone are.
-    ascii_only
-        Draw with `#`, for a terminal that knows no blocks.
+    All bars have one scale, which is stated below the title. No line is wider than `width`, unless
+    its numbers are. With `ascii_only`, bars consist of `#`.
 
-    Examples
-    --------
-    >>> from lpisearch.model import Figure, Series
-    >>> from lpisearch.model.report_text import as_bars
+    >>> from lpisearch.model.reports import Figure, Series
     >>> lines = Series("rlpi", (10, 20), (0.4, 0.8)), Series("terms", (10,), (0.6,))
     >>> print(as_bars(Figure("sweep", "By size", "dims", "AP", lines), 30, ascii_only=True))
     By size
@@ -388,13 +351,13 @@ def _value(figure: Figure, value: float) -> str:
 
 
 def _range(figure: Figure) -> tuple[float, float]:
-    """Give what an empty and a full bar stand for."""
+    """Return the values of an empty and a full bar."""
     values = [y for series in figure.series for y in series.y if math.isfinite(y)]
     low, high = min(values, default=0.0), max(values, default=0.0)
     span = high - low
     if low >= 0 and (span >= _VISIBLE_SPAN * high or span == 0):
         return 0.0, high
-    return low - _ROOM_BELOW * (span or 1.0), high  # so that the least has a bar as well
+    return low - _ROOM_BELOW * (span or 1.0), high  # so that the least value has a bar as well
 
 
 def _share(y: float, low: float, high: float) -> float:

@@ -1,9 +1,4 @@
-"""Index and evaluation reports; TREC run lines.
-
-The fields of a run and of judgements stand between spaces, and programs that read them part at any
-white space. So a name is written percent-encoded as in a URL: "%", white space and what cannot be
-seen become the bytes of their UTF-8, such as %20. No two names are written alike.
-"""
+"""Reports of index builds and evaluations, and TREC runs."""
 
 from __future__ import annotations
 
@@ -33,9 +28,9 @@ class Table:
     title
         One line for people.
     rows
-        Each names its cells; shares lie between 0 and 1. Rows need not have the same cells.
+        Cells by column, not necessarily the same in every row; shares are between 0 and 1.
     notes
-        What is to be known beside the figures: documents left out, pairs sampled, ….
+        On the figures: excluded documents, sampled pairs, …
     """
 
     name: str
@@ -45,13 +40,13 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all cells, in the order of their first appearance."""
+        """The names of all columns, in the order of first appearance."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row))
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a figure: values of y at values of x, and how far they spread (±)."""
+    """One line of a figure: y at x, perhaps with a spread (±)."""
 
     name: str
     x: tuple[float, ...]
@@ -61,37 +56,23 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measure against a parameter, a line for each method; or named groups of bars.
+    """A measure against a parameter, with a line for each method; or named groups of bars."""
 
-    Attributes
-    ----------
-    name
-        Of its file, without suffix.
-    title, x_label, y_label
-        For people.
-    series
-        The lines.
-    log_x
-        Whether x is drawn on a logarithmic scale.
-    groups
-        What each x means, counted from 0, where it is no number: then bars are drawn.
-    """
-
-    name: str
+    name: str  # of its file, without suffix
     title: str
     x_label: str
     y_label: str
     series: tuple[Series, ...]
     log_x: bool = False
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()  # if x counts them from 0: then the figure has bars
 
     def x_text(self, x: float) -> str:
-        """Say in words what an x means."""
+        """Return the text of a value of x."""
         return self.groups[int(x)] if self.groups else f"{float(x):g}"
 
     @property
     def baselines(self) -> tuple[Series, ...]:
-        """The series that hold at every x: those with one point, where others have more."""
+        """The series that apply to every x: those with one point, where others have more."""
         if self.groups:
             return ()
         single = tuple(series for series in self.series if len(series.x) == 1)
@@ -100,22 +81,22 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that one evaluation found.
+    """The results of one evaluation.
 
     Attributes
     ----------
     title
         One line for people.
     command
-        What was typed.
+        The command as typed.
     parameters
-        What the figures depend on, by name.
+        Everything that determines the results, by name.
     versions
         Of the libraries that computed them.
     tables, figures
-        The findings.
+        The results.
     resumed
-        How many parts an earlier run that was stopped had finished.
+        The number of parts that an interrupted run had completed.
     """
 
     title: str
@@ -128,10 +109,10 @@ class Report:
 
 
 def plain(value: object) -> Cell:
-    """Give a cell as Python's own type, in full precision; what is not a finite number is None."""
+    """Return a cell as a Python type in full precision; numbers that are not finite become None."""
     if value is None or isinstance(value, (str, bool)):
         return value
-    if isinstance(value, Integral):  # NumPy's integers are no subclass of int
+    if isinstance(value, Integral):  # NumPy's integers are not a subclass of int
         return int(value)
     if isinstance(value, Real):
         return float(value) if math.isfinite(value) else None
@@ -140,25 +121,22 @@ def plain(value: object) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """What building an index will take, before it begins.
+    """The estimated cost of building an index.
 
     Attributes
     ----------
     documents, words
-        How many there are.
+        The size of the library.
     terms
-        At most so many become columns of the matrix.
+        The largest number of columns of the matrix.
     memory_mb, seconds
-        Estimates, from the words and the method.
-    learned_from
-        A map is learned from so many documents at most.
-    labels_learned_from
-        The labels are learned from so many documents at most.
+        Estimates from the words and the method.
+    learned_from, labels_learned_from
+        The largest numbers of documents to learn the model and the labels from.
     in_files
-        Whether what is worked out is kept in files meanwhile, not in memory: a build that is
-        killed goes on from them.
+        Whether intermediate results are kept in files, so that a killed build can continue.
     stages
-        The seconds of each stage, in the order in which they come.
+        The seconds of each stage, in order.
     """
 
     documents: int
@@ -174,29 +152,28 @@ class IndexPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltIndex:
-    """What came out of a build; it stays with the index.
+    """The result of a build, which is stored with the index.
 
     Attributes
     ----------
     dims, alpha
-        As chosen; alpha is None for a method that has none.
+        As chosen; alpha is None for a method without it.
     documents, terms
         The size of the matrix.
     components, isolated
-        Connected parts of the graph, and documents without a neighbour; None without a graph.
+        Connected components of the graph, and documents without a neighbour; None without a graph.
     learned_from
-        How many documents the map was learned from: of near-duplicates one, of very many a sample.
+        The number of documents to learn from: one of near-duplicates, of very many a sample.
     graph_recall
-        Of the exact nearest neighbours of some documents: the share that the graph joins
-        ("edges"), the share of their cosines that these are ("weight"), and how many documents
-        were looked at ("sample"; 0 of a graph that is exact by its making). None of other graphs.
+        For an approximate graph, of the exact nearest neighbours of some documents: the share that
+        it joins ("edges"), their share of the cosines ("weight"), and the number of those documents
+        ("sample"; 0 for a graph that is exact by construction).
     unknown_rate
-        Share of the corpus' words that are not in the vocabulary, being too rare.
+        The share of words that are too rare for the vocabulary.
     classifier
-        What was learned from the labels (see `lpisearch.classifiers.trainer.Learned`); None
-        without labels.
+        Facts about the classifier (`lpisearch.classifiers.trainer.Learned`), if there are labels.
     notes
-        What is to be known of the map.
+        On the model.
     """
 
     dims: int = 0
@@ -212,45 +189,40 @@ class BuiltIndex:
     notes: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a JSON value."""
-        return {each.name: getattr(self, each.name) for each in fields(BuiltIndex)}
+        """Return the stored fields as a JSON value."""
+        return {one.name: getattr(self, one.name) for one in fields(BuiltIndex)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> BuiltIndex:
-        """Read it from a JSON value of any version; what is not known here is passed over."""
-        known = [each.name for each in fields(BuiltIndex) if each.name in values]
-        return BuiltIndex(**{name: values[name] for name in known})
+        """Read a JSON value of any version, and skip unknown fields."""
+        names = {one.name for one in fields(BuiltIndex)} & set(values)
+        return BuiltIndex(**{name: values[name] for name in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexReport(BuiltIndex):
-    """What building an index gave, and what it took.
+    """The result and the cost of building an index.
 
     Attributes
     ----------
     name, method
-        As asked for.
-    seconds
-        By stage.
+        Of the index.
+    seconds, processor_seconds
+        By stage: elapsed, and of all cores.
     peak_mb
-        The most memory that the process has held.
-    size_bytes
-        Of the folder.
-    folder
-        Where the arrays are.
+        The largest memory of the process.
+    size_bytes, folder
+        Of the arrays.
     calibration
-        How much the subspace counts beside the words: the weights by the number of words in a
-        query, from how many windows of how many documents they were learned, and whether it is
-        the safe value, there being too little to learn from.
+        The semantic weights by the number of words in a query, the numbers of windows and of
+        documents that they were learned from, and whether they are the safe default.
     passages
-        How many passages long documents have.
+        The number of passages of long documents.
     resumed
-        The steps that an earlier run, which was killed, had finished.
-    processor_seconds
-        By stage, of all cores: what a busy machine does not change.
+        The steps that an earlier, killed run had completed.
     wire
-        By stage, if other processes did the work: parts, the bytes that were sent for each of them,
-        shared by all of them, and received, and the processor seconds of those who worked.
+        By stage, if other processes did the work: partitions, bytes sent for each and for all,
+        bytes received, and the processor seconds of the workers.
     """
 
     name: str
@@ -267,16 +239,14 @@ class IndexReport(BuiltIndex):
 
 
 _RUN_NAME = "lpisearch"
-_ERRORS = "surrogatepass"  # halves of pairs, which JSON can state, come back too
+# Programs split the fields of a run at any white space. So "%", white space and invisible
+# characters of a name are percent-encoded, as in a URL; no two names are encoded alike.
+_ERRORS = "surrogatepass"  # lone surrogates, which JSON allows, survive
 
 
 def run_lines(runs: Iterable[Run]) -> Iterator[str]:
-    """Yield the lines of a TREC run.
+    """Yield the lines of a TREC run, with strictly decreasing scores, so that there are no ties.
 
-    Scores fall strictly, so that no program has to break a tie.
-
-    Examples
-    --------
     >>> list(run_lines([("q 1", [("my letters/one.txt", 2.5), ("two.txt", 2.5)])]))
     ['q%201 Q0 my%20letters/one.txt 1 2.5 lpisearch', 'q%201 Q0 two.txt 2 2.49999976 lpisearch']
     """
@@ -296,14 +266,13 @@ def as_field(name: str) -> str:
 
 
 def named(field: str, known: Container[str]) -> str:
-    """Return the name that a field of judgements means, of those that are known.
+    """Return the known name that a field of judgements encodes, else the field itself.
 
-    That is the one which would be written so; else the field itself, as files that were not made
-    from a run name a document.
+    Files that were not made from a run contain plain names.
     """
     try:
         name = unquote(field, errors=_ERRORS)
-    except UnicodeDecodeError:  # nothing is written so
+    except UnicodeDecodeError:  # no name is encoded so
         return field
     return field if field in known and name not in known else name
 
@@ -313,7 +282,7 @@ def _is_written(sign: str) -> bool:
 
 
 def _below(score: float, ceiling: float) -> float:
-    """Return the score, or the next smaller one that trec_eval, which reads float32, can tell."""
+    """Return the score, or the next smaller float32, as which trec_eval reads it."""
     import numpy as np
 
     single = np.float32(score)
