@@ -14,7 +14,7 @@ from lpisearch.files import mode_of, refuse_others, whole_file
 from lpisearch.index.status import index_summaries
 from lpisearch.location import is_own_path
 from lpisearch.messages import nearest
-from lpisearch.model.codec import document_record, json_text
+from lpisearch.model.codec import json_text, to_json
 from lpisearch.model.documents import Filter
 from lpisearch.options import ENTRY_SORTS
 from lpisearch.storage import open_store, writer_lock
@@ -108,7 +108,7 @@ def _write_lines(
 ) -> int:
     number = 0
     for number, document in enumerate(found, start=1):
-        stream.write(json_text(document_record(document)) + "\n")
+        stream.write(json_text(to_json(document)) + "\n")
         if number % _SAID_EVERY == 0:
             on_stage(f"{number:,} documents written")
     return number

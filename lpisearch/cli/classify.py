@@ -22,7 +22,6 @@ from lpisearch.cli.output import Json, note, print_json, print_table, say
 from lpisearch.cli.progress import cell_line
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
-from lpisearch.model.codec import classification_record, prediction_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +118,7 @@ def classify(
         raise typer.BadParameter("give a text or a file to classify", param_hint="TEXT|FILE")
     found = list(context.obj.library.classify_each(what, options))
     if json:
-        print_json([classification_record(each) for each in found])
+        print_json(found)
     elif len(found) == 1:
         _render_one(found[0], confidence)
     else:
@@ -148,7 +147,7 @@ class _Kept:
                 on_progress=lambda done, total: show("documents", done, total),
             )
         if self.json:
-            print_json(prediction_record(report))
+            print_json(report)
             return
         print_table(("predicted", "documents"), list(report.labels.items()))
         judged = f"{report.predicted:,} of {counted(report.documents, 'document')}"

@@ -20,7 +20,7 @@ from lpisearch.cli.output import (
 )
 from lpisearch.cli.progress import stage_line
 from lpisearch.messages import Message
-from lpisearch.model.codec import findings_record, status_record
+from lpisearch.model.codec import Findings
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -114,7 +114,7 @@ def status(context: typer.Context, json: Json = False) -> None:
     """Show the contents and state of the library."""
     found = context.obj.library.status()
     if json:
-        print_json(status_record(found))
+        print_json(found)
         return
     pairs: list[tuple[str, object]] = [
         ("library", found["library"]),
@@ -183,7 +183,7 @@ def doctor(
         findings = context.obj.library.examine(repair=repair, on_stage=line.stage)
     sound = all(finding.ok for finding in findings)
     if json:
-        print_json(findings_record(findings))
+        print_json(Findings.of(findings))
     else:
         rows = [("ok" if one.ok else "BAD", one.check, one.detail) for one in findings]
         print_table(("", "check", "result"), rows)

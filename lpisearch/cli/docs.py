@@ -34,7 +34,6 @@ from lpisearch.cli.output import (
 )
 from lpisearch.cli.progress import stage_line
 from lpisearch.messages import Message, call, counted
-from lpisearch.model.codec import document_record, entry_record, label_record
 
 if TYPE_CHECKING:
     from lpisearch.model.documents import Document, Entry
@@ -81,7 +80,7 @@ def list_(
         wanted, limit=limit or -1, offset=offset, sort=sort
     )
     if json:
-        print_json([entry_record(entry) for entry in entries])
+        print_json(entries)
     else:
         _print_entries(entries, total)
     if fail_if_none and not total:
@@ -114,7 +113,7 @@ def show(
     library = context.obj.library
     found = library.document(document)
     if json:
-        print_json(document_record(found))
+        print_json(found)
         return
     pairs = [
         ("id", found.id or ""),
@@ -245,7 +244,7 @@ def label(
     wanted = filter_of(having, path, split, since, until, where, predicted)
     report = context.obj.library.label(*names, add=came, remove=went, where=wanted)
     if json:
-        print_json(label_record(report))
+        print_json(report)
         return
     changes = [
         f"{counted(number, 'label')} {done}"

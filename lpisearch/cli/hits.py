@@ -27,7 +27,7 @@ from lpisearch.cli.output import (
 from lpisearch.errors import LpiSearchError
 from lpisearch.files import whole_file
 from lpisearch.messages import printable
-from lpisearch.model.codec import hit_record, run_record
+from lpisearch.model.codec import RankedRun
 from lpisearch.model.reports import run_lines
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def print_answer(
     for remark in answer.notes or (() if answer.hits else ("No results.",)):
         note(remark)
     if form is HitFormat.JSON:
-        print_json([hit_record(hit) for hit in answer.hits])
+        print_json(answer.hits)
     elif form is HitFormat.CSV:
         print_csv(_COLUMNS, [_row(hit) for hit in answer.hits])
     elif form is HitFormat.TREC:
@@ -141,7 +141,7 @@ def print_batch(runs: Iterable[Run], form: HitFormat) -> bool:
     if form is HitFormat.TREC:
         print_run(heard())
     elif form is HitFormat.JSON:
-        print_json([run_record(run) for run in heard()])
+        print_json([RankedRun.of(run) for run in heard()])
     else:
         columns = ("query", "rank", "id", "score")
         rows = [

@@ -22,7 +22,6 @@ from lpisearch.cli.output import Json, note, print_json, print_pairs, semantic_w
 from lpisearch.cli.progress import stage_line
 from lpisearch.library import method_names, pairs_of
 from lpisearch.messages import counted
-from lpisearch.model.codec import index_record
 
 if TYPE_CHECKING:
     from lpisearch.model.reports import IndexPlan, IndexReport
@@ -248,7 +247,7 @@ def _how(plan: IndexPlan) -> str:
 def render_report(report: IndexReport, *, json: bool) -> None:
     """Print what was built."""
     if json:
-        print_json(index_record(report))
+        print_json(report)
         return
     pairs: list[tuple[str, object]] = [
         ("index", report.name),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from lpisearch.messages import Call, Message, Option, as_options, printable
-from lpisearch.model.codec import json_text
+from lpisearch.model.codec import json_text, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -42,7 +42,7 @@ Json = Annotated[
 
 def print_json(value: Any) -> None:
     """Print one JSON value on stdout."""
-    typer.echo(json_text(render_messages(value), indent=2))
+    typer.echo(json_text(render_messages(to_json(value)), indent=2))
 
 
 def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = False) -> None:

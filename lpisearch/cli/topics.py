@@ -9,7 +9,6 @@ import typer
 from lpisearch.cli import arguments
 from lpisearch.cli.output import Json, note, print_json, print_table
 from lpisearch.cli.progress import stage_line
-from lpisearch.model.codec import dimensions_record, topics_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +98,7 @@ def _show_topics(library: Library, options: TopicOptions, *, json: bool) -> None
             on_stage=line.stage,
         )
     if json:
-        print_json(topics_record(report))
+        print_json(report)
     else:
         _render(report)
 
@@ -108,7 +107,7 @@ def _show_dimensions(library: Library, options: DimensionOptions, *, json: bool)
     with stage_line() as line:
         report = library.dimensions(options, on_stage=line.stage)
     if json:
-        print_json(dimensions_record(report))
+        print_json(report)
     else:
         _render_dimensions(report, options.dims)
 

@@ -105,8 +105,9 @@ def _significant(number: float, digits: int) -> str:
 
 # Columns that describe the whole run: where all rows agree, most are shown after the title instead;
 # the others are in it.
-_CIRCUMSTANCES = tuple(
-    ["train", "classes", "documents", "pairs", "subsets", "queries", "repeats", "draws"]
+_CIRCUMSTANCES = (
+    *("train", "classes", "documents", "pairs"),
+    *("subsets", "queries", "repeats", "draws"),
 )
 _IN_THE_TITLE = frozenset({"train", "queries", "repeats"})
 

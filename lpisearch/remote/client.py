@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 from urllib.parse import quote
 
 from lpisearch.errors import DocumentNotFound, NotServed, ServerRefused
 from lpisearch.files import refuse_others, whole_file
-from lpisearch.model.answers import Classification, DimensionReport, Facets, Mark, TopicReport
-from lpisearch.model.codec import (
-    as_answer,
-    as_classification,
-    as_document,
-    as_map,
-    as_reason,
-    as_record,
+from lpisearch.model.answers import (
+    Answer,
+    Classification,
+    DimensionReport,
+    DocumentMap,
+    Facets,
+    Mark,
+    Reason,
+    TopicReport,
 )
+from lpisearch.model.codec import from_json, to_json
 from lpisearch.model.documents import (
     Document,
     Entry,
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.model.answers import Answer, DocumentMap, Reason, Run
+    from lpisearch.model.answers import Run
     from lpisearch.options import DimensionOptions, IndexFields, Setting, Wanted
 
     Told: TypeAlias = Callable[[dict[str, Any]], None]
@@ -138,7 +140,7 @@ class RemoteLibrary:
         wanted = search_options(options, k, by, label, index, sort=sort, explain=explain)
         wanted = replace(wanted, facets=facets or wanted.facets)
         params = _params(wanted) | {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
-        return as_answer(self._transport.get("/search", params))
+        return from_json(Answer, self._transport.get("/search", params))
 
     query = search
 
@@ -158,16 +160,16 @@ class RemoteLibrary:
         ask = self._transport.ask
         if isinstance(document, Document):
             text = {"title": document.title, "text": document.text}
-            return as_answer(ask("POST", "/similar", params, text))
+            return from_json(Answer, ask("POST", "/similar", params, text))
         name = os.fspath(document)
         try:
-            return as_answer(ask("GET", "/similar", params | {"id": name}))
+            return from_json(Answer, ask("GET", "/similar", params | {"id": name}))
         except DocumentNotFound:
             if not files or not Path(name).is_file():
                 raise
         with Path(name).open("rb") as stream:
             params |= {"name": Path(name).name}
-            return as_answer(ask("POST", "/similar/file", params, file=stream))
+            return from_json(Answer, ask("POST", "/similar/file", params, file=stream))
 
     def batch(
         self,
@@ -189,7 +191,7 @@ class RemoteLibrary:
         on_note: Callable[[str], None],
     ) -> Generator[Run, None, None]:
         """Send some at once."""
-        how = asdict(wanted) | {"where": wanted.where.as_dict()}
+        how = to_json(wanted)
         waiting = [{"id": name, "text": text} for name, text in queries]
         told: set[str] = set()
         for start in range(0, len(waiting), _AT_ONCE):
@@ -214,22 +216,21 @@ class RemoteLibrary:
         """Say why a search finds a document where it does: its score as an exact sum."""
         params = _params(options or SearchOptions()) | {"q": text, "id": document}
         params |= {"like": tuple(like), "unlike": tuple(unlike)}
-        return as_reason(self._transport.get("/reason", params))
+        return from_json(Reason, self._transport.get("/reason", params))
 
     def marks(
         self, text: str, *parts: str, options: SearchOptions | None = None
     ) -> list[tuple[Mark, ...]]:
         """Return where words of a query, and near words, are in each of some texts."""
         chosen = options or SearchOptions()
-        how = asdict(chosen) | {"where": chosen.where.as_dict()}
-        body = {"text": text, "parts": parts, "options": how}
+        body = {"text": text, "parts": parts, "options": to_json(chosen)}
         found = self._transport.ask("POST", "/marks", body=body)["marks"]
-        return [tuple(Mark(**mark) for mark in some) for some in found]
+        return from_json(list[tuple[Mark, ...]], found)
 
     def facets(self, where: Filter | None = None) -> Facets:
         """Count documents by label, split, folder, format and date."""
         said = self._transport.get("/facets", _filter_params(where or Filter()))
-        return as_record(Facets, said)  # type: ignore[no-any-return]
+        return from_json(Facets, said)
 
     def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
         """Return the documents of an index: their ids, and their vectors as rows at unit length."""
@@ -260,14 +261,14 @@ class RemoteLibrary:
         return self._classify(what, ClassifyOptions(classifier, k, index, confidence))
 
     def _classify(self, what: str | Path, options: ClassifyOptions) -> Classification:
-        how = asdict(options)
+        how = to_json(options)
         if not isinstance(what, Path):
             body = how | {"text": what}
-            return as_classification(self._transport.ask("POST", "/classify", body=body))
+            return from_json(Classification, self._transport.ask("POST", "/classify", body=body))
         with what.open("rb") as stream:
             params = how | {"name": what.name}
             said = self._transport.ask("POST", "/classify/file", params, file=stream)
-        return replace(as_classification(said), input=str(what))
+        return replace(from_json(Classification, said), input=str(what))
 
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
@@ -301,7 +302,7 @@ class RemoteLibrary:
         """
         shown = {"terms": terms, "documents": documents}
         params = {"number": number, "seed": seed, "index": index} | shown
-        return as_record(TopicReport, self._transport.get("/topics", params))  # type: ignore[no-any-return]
+        return from_json(TopicReport, self._transport.get("/topics", params))
 
     def map(
         self,
@@ -318,7 +319,7 @@ class RemoteLibrary:
         nothing has changed.
         """
         params = {"projection": projection, "number": number, "seed": seed, "index": index}
-        return as_map(self._transport.get("/map", params))
+        return from_json(DocumentMap, self._transport.get("/map", params))
 
     def dimensions(
         self,
@@ -327,8 +328,8 @@ class RemoteLibrary:
         on_stage: Callable[[str], None] = lambda _stage: None,
     ) -> DimensionReport:
         """Give the dimensions of a sparse map by their words and typical documents."""
-        said = self._done("dimensions", _as_json(options), lambda seen: on_stage(seen["stage"]))
-        return as_record(DimensionReport, said)  # type: ignore[no-any-return]
+        said = self._done("dimensions", to_json(options), lambda seen: on_stage(seen["stage"]))
+        return from_json(DimensionReport, said)
 
     # Documents and labels.
 
@@ -344,7 +345,7 @@ class RemoteLibrary:
 
     def _documents(self, wanted: Filter) -> Iterator[Document]:
         for line in self._transport.lines("/export", _filter_params(wanted)):
-            yield as_document(json.loads(line))
+            yield from_json(Document, json.loads(line))
 
     def entries(
         self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
@@ -368,7 +369,7 @@ class RemoteLibrary:
             left = _PAGE if limit < 0 else min(limit - len(found), _PAGE)
             page = {"limit": left, "offset": offset + len(found)}
             said = self._transport.get("/documents", params | page)
-            found += [as_record(Entry, each) for each in said["documents"]]
+            found += from_json(list[Entry], said["documents"])
             if len(said["documents"]) < left or len(found) == limit:
                 return found, said["total"]
 
@@ -379,7 +380,7 @@ class RemoteLibrary:
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path."""
-        return as_document(self._transport.get(_inside("/documents", name)))
+        return from_json(Document, self._transport.get(_inside("/documents", name)))
 
     def label(
         self,
@@ -389,14 +390,14 @@ class RemoteLibrary:
         where: Filter | None = None,
     ) -> LabelReport:
         """Give documents labels and take others away, whatever their sources say."""
-        body: dict[str, Any] = {"documents": documents, "where": _as_dict(where)}
+        body: dict[str, Any] = {"documents": documents, "where": to_json(where)}
         body |= {"add": each_label(add), "remove": each_label(remove)}
-        return as_record(LabelReport, self._transport.ask("POST", "/labels", body=body))  # type: ignore[no-any-return]
+        return from_json(LabelReport, self._transport.ask("POST", "/labels", body=body))
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
         """Return the labels that were predicted for a document, most probable first."""
         found = self._transport.get(_inside("/predicted", name))
-        return tuple(PredictedLabel(**each) for each in found)
+        return from_json(tuple[PredictedLabel, ...], found)
 
     def predict_labels(
         self,
@@ -409,16 +410,16 @@ class RemoteLibrary:
         """Judge documents of the library, and keep what is said of them as predicted labels."""
         body = {
             "documents": documents,
-            "where": None if where is None else where.as_dict(),
+            "where": to_json(where),
             "labelled": labelled,
-            "options": _as_json(options or ClassifyOptions()),
+            "options": to_json(options or ClassifyOptions()),
         }
         said = self._done("predict", body, lambda seen: on_progress(seen["done"], seen["total"]))
-        return as_record(PredictionReport, said)  # type: ignore[no-any-return]
+        return from_json(PredictionReport, said)
 
     def forget_predicted(self, *documents: str, where: Filter | None = None) -> int:
         """Remove predicted labels, of all documents if none are named; return of how many."""
-        body = {"documents": documents, "where": _as_dict(where)}
+        body = {"documents": documents, "where": to_json(where)}
         said = self._transport.ask("POST", "/predicted/forget", body=body)
         return int(said["documents"])
 
@@ -457,7 +458,7 @@ class RemoteLibrary:
     ) -> IngestReport:
         """Bring in documents of files and folders of the server, below a folder that it allows."""
         wanted = ingest_options(options, labels)
-        body = {"paths": [os.fspath(path) for path in paths], "options": _as_json(wanted)}
+        body = {"paths": [os.fspath(path) for path in paths], "options": to_json(wanted)}
         return self._ingested(body, on_progress)
 
     def upload(
@@ -477,12 +478,12 @@ class RemoteLibrary:
         def told(seen: dict[str, Any]) -> None:
             on_progress(Progress(seen["documents"], seen["done"], seen["total"]))
 
-        return as_record(IngestReport, self._done("ingest", body, told))  # type: ignore[no-any-return]
+        return from_json(IngestReport, self._done("ingest", body, told))
 
     def plan(self, options: IndexOptions | None = None) -> IndexPlan:
         """Say what building an index will take."""
-        body = {"options": _as_json(options or IndexOptions())}
-        return as_record(IndexPlan, self._transport.ask("POST", "/plan", body=body))  # type: ignore[no-any-return]
+        body = {"options": to_json(options or IndexOptions())}
+        return from_json(IndexPlan, self._transport.ask("POST", "/plan", body=body))
 
     def index(
         self,
@@ -494,7 +495,7 @@ class RemoteLibrary:
         **given: Unpack[IndexFields],
     ) -> IndexReport:
         """Build a subspace index and put it in use; the one before stays in use until then."""
-        body = {"options": _as_json(index_options(options, method, given))}
+        body = {"options": to_json(index_options(options, method, given))}
         begun = ""
 
         def told(seen: dict[str, Any]) -> None:
@@ -505,7 +506,7 @@ class RemoteLibrary:
             if "done" in seen:
                 on_step(seen["done"], seen["total"])
 
-        return as_record(IndexReport, self._done("index", body, told))  # type: ignore[no-any-return]
+        return from_json(IndexReport, self._done("index", body, told))
 
     def evaluate(
         self,
@@ -517,16 +518,16 @@ class RemoteLibrary:
         on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
     ) -> Report:
         """Measure the index, and others beside it, on labelled documents and judged queries."""
-        body: dict[str, Any] = {"what": what, "options": _as_json(options or EvaluateOptions())}
+        body: dict[str, Any] = {"what": what, "options": to_json(options or EvaluateOptions())}
         if wanted is not None:
-            body[_WISHES[type(wanted)]] = _as_json(wanted)
+            body[_WISHES[type(wanted)]] = to_json(wanted)
         if over is not None:
             body["over"] = [over[0], list(over[1])]
 
         def told(seen: dict[str, Any]) -> None:
             on_cell(seen["part"], seen["done"], seen["total"])
 
-        return as_record(Report, self._done("evaluate", body, told))  # type: ignore[no-any-return]
+        return from_json(Report, self._done("evaluate", body, told))
 
     # Jobs, by which a server does what takes longer.
 
@@ -586,7 +587,7 @@ class RemoteLibrary:
         """
         if repair:
             raise NotServed("examine(repair=True)")
-        return [as_record(Finding, each) for each in self._transport.get("/doctor")["findings"]]
+        return from_json(list[Finding], self._transport.get("/doctor")["findings"])
 
     # Methods of `Library` that are not served: each refuses, whatever it is given.
 
@@ -653,13 +654,3 @@ def _counted(lines: Iterator[str], on_stage: Callable[[str], None]) -> Iterator[
         yield line
         if number % _PAGE == 0:
             on_stage(f"{number:,} documents written")
-
-
-def _as_json(options: Any) -> dict[str, Any]:
-    """Return options as the JSON that the server reads."""
-    said = asdict(options)
-    return {name: str(value) if isinstance(value, Path) else value for name, value in said.items()}
-
-
-def _as_dict(where: Filter | None) -> dict[str, Any] | None:
-    return None if where is None else where.as_dict()

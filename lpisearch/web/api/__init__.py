@@ -24,11 +24,7 @@ if TYPE_CHECKING:
     from lpisearch.web.api.endpoint import Endpoint
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    *queries.ENDPOINTS,
-    *contents.ENDPOINTS,
-    *tasks.ENDPOINTS,
-)
+ENDPOINTS: tuple[Endpoint, ...] = (*queries.ENDPOINTS, *contents.ENDPOINTS, *tasks.ENDPOINTS)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lpisearch.model.codec import LARGEST
 from lpisearch.model.documents import Filter, read_conditions
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from lpisearch.web.state import WebState
 
 
+T = TypeVar("T")
+FILE = "file"
+"""The body of an endpoint that takes bytes."""
 KINDS = ("string", "integer", "number", "boolean")
 
 
@@ -67,20 +70,18 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A request, read.
+    """A parsed request.
 
     Attributes
     ----------
-    state
-        What all requests share.
     values
-        The parameters by name, each checked.
+        The parameters by name, validated.
     body
-        Of the kind that the endpoint takes; None without one.
+        Of the type that the endpoint takes, or None.
     file
-        What was sent in place of JSON, on disk for as long as the request lasts.
+        The bytes that were sent instead of JSON, on disk as long as the request lasts.
     python
-        Whether calls are to be said as Python has them.
+        Whether messages name calls as Python does.
     """
 
     state: WebState
@@ -106,47 +107,68 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One thing that can be asked.
+    """An operation of the API.
 
     Attributes
     ----------
     method, path
-        Of HTTP; the path below `/api/v1`.
-    name
-        Unlike any other: the operation's id.
+        Of HTTP; the path is below `/api/v1`.
     call
-        What answers; it may take its time, in a thread.
-    means
-        One sentence without a full stop.
-    answer
-        A JSON Schema of what is answered, or the name of one in `schemas.SCHEMAS`.
+        Returns the response in a thread: a record, a JSON value, a `Reply` or a `Response`. Its
+        docstring is the operation's summary.
     params
-        In the address.
+        Of the path and the query.
     body
-        The kind of the JSON that is taken (`records.forms`), "file" for bytes; None for nothing.
+        The type of the JSON body, `FILE` for bytes, or None.
+    answer
+        The schema of the response, or its name; by default that of the type returned.
     status
-        Where all goes well.
+        Of a success.
     writes
-        Whether it changes anything: then it is refused where the server is read-only.
-    lasts
-        Whether the answer is the same for as long as the library is: then it has an ETag, and is
-        kept.
+        Whether it is refused by a read-only server.
+    is_cached
+        Whether the response depends on parameters and the state of the library alone: then it has
+        an ETag and is cached.
     media_type
-        Of the answer.
+        Of the response.
     """
 
     method: str
     path: str
-    name: str
     call: Callable[[ApiRequest], Any]
-    means: str
-    answer: str | Mapping[str, Any]
     params: tuple[Param, ...] = ()
     body: Any = None
+    answer: str | Mapping[str, Any] | None = None
     status: int = 200
     writes: bool = False
-    lasts: bool = False
+    is_cached: bool = False
     media_type: str = "application/json"
+
+    @property
+    def name(self) -> str:
+        """The operation's id: the name of the function in camel case."""
+        first, *others = self.call.__name__.strip("_").split("_")
+        return first + "".join(map(str.capitalize, others))
+
+    @property
+    def summary(self) -> str:
+        """One sentence without a full stop."""
+        return (self.call.__doc__ or "").split("\n", 1)[0].removesuffix(".")
+
+
+class Router(list[Endpoint]):
+    """The endpoints of a module, each added by decorating its function."""
+
+    def add(
+        self, method: str, path: str, params: tuple[Param, ...] = (), **details: Any
+    ) -> Callable[[T], T]:
+        """Add the decorated function; `details` are further fields of its `Endpoint`."""
+
+        def decorate(call: Any) -> Any:
+            self.append(Endpoint(method, path, call, params, **details))
+            return call
+
+        return decorate
 
 
 _INTEGER = re.compile(r"[+-]?\d{1,16}", re.ASCII)

@@ -24,8 +24,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from lpisearch import __version__
-from lpisearch.model.codec import BadForm, json_text, read
-from lpisearch.web.api.endpoint import ApiRequest, Endpoint, Reply, read_params
+from lpisearch.model.codec import BadForm, from_json, json_text, to_json
+from lpisearch.web.api.endpoint import FILE, ApiRequest, Endpoint, Reply, read_params
 from lpisearch.web.problems import Refusal, render_messages, wants_python
 from lpisearch.web.state import state_of
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from lpisearch.web.jobs import Job, Jobs
 
 
-FILE = "file"
-"""The body of an endpoint that takes bytes."""
 _JSON = ("application/json", "")
 _READ_ONLY = "This server is read-only."
 _SURROGATES = ("\ud800", "\udfff")
@@ -61,7 +59,7 @@ def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
                 )
         body = await _body(endpoint, request)
         parsed = ApiRequest(state, values, body, python=python)
-        if endpoint.lasts:
+        if endpoint.is_cached:
             return await _lasting(endpoint, parsed, request.headers)
         return await _answered(endpoint, parsed)
 
@@ -100,7 +98,9 @@ def _whole(endpoint: Endpoint, request: ApiRequest) -> bytes:
 
 
 def _encoded(value: Any, request: ApiRequest) -> bytes:
-    return json_text(render_messages(value, python=request.python)).encode("utf-8", "replace")
+    return json_text(render_messages(to_json(value), python=request.python)).encode(
+        "utf-8", "replace"
+    )
 
 
 def _etag(endpoint: Endpoint, request: ApiRequest, mark: str) -> str:
@@ -137,7 +137,7 @@ async def _body(endpoint: Endpoint, request: Request) -> Any:
     except (ValueError, RecursionError) as error:
         raise Refusal(400, f"The body is not valid JSON: {str(error)[:200]}.") from None
     try:
-        return read(endpoint.body, value)
+        return from_json(endpoint.body, value, strict=True)
     except BadForm as error:
         wrong = [{"field": error.where, "reason": error.reason}]
         raise Refusal(422, f"{error}.", errors=wrong) from None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from html import escape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from lpisearch import __version__
-from lpisearch.model import answers, documents, reports
-from lpisearch.model.codec import json_text, schema
-from lpisearch.web.api.endpoint import described
+from lpisearch.model.answers import DimensionReport
+from lpisearch.model.codec import json_text, return_type, schema
+from lpisearch.model.documents import PredictionReport
+from lpisearch.model.reports import IndexReport, Report
+from lpisearch.web.api.endpoint import FILE, ApiRequest, described
 from lpisearch.web.jobs import STATES
 
 if TYPE_CHECKING:
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
 
 PREFIX = "/api/v1"
 _CONVERTER = re.compile(r"\{(\w+):\w+\}")
-_FILE = "file"
 
 
 def description(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
     """Return the OpenAPI description of endpoints."""
     paths: dict[str, dict[str, Any]] = {}
+    components = dict(_COMPOSED)
+    for result in (DimensionReport, IndexReport, PredictionReport, Report):  # of jobs
+        schema(result, components)
     for endpoint in endpoints:
         path = PREFIX + _CONVERTER.sub(r"{\1}", endpoint.path)
-        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint)
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, components)
     events = paths[f"{PREFIX}/jobs/{{id}}"]["get"]["parameters"]
     paths[f"{PREFIX}/jobs/{{id}}/events"] = {"get": _events(events)}
     return {
@@ -42,35 +45,33 @@ def description(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": schemas(),
+            "schemas": dict(sorted(components.items())),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],
     }
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    form = endpoint.answer
-    answer = ref(form) if isinstance(form, str) else dict(form)
-    found = {"description": _phrase(endpoint.status), "content": _content(endpoint, answer)}
+def _operation(endpoint: Endpoint, components: dict[str, Any]) -> dict[str, Any]:
+    answer = _answer_schema(endpoint, components)
+    success = {
+        "description": _phrase(endpoint.status),
+        "content": {endpoint.media_type: {"schema": answer}},
+    }
     said: dict[str, Any] = {
         "operationId": endpoint.name,
-        "summary": endpoint.means,
+        "summary": endpoint.summary,
         "parameters": [described(param) for param in endpoint.params],
-        "responses": {str(endpoint.status): found, "default": _problem()},
+        "responses": {str(endpoint.status): success, "default": _problem()},
     }
-    if endpoint.lasts:
+    if endpoint.is_cached:
         said["responses"]["304"] = {"description": _phrase(304)}
-    if endpoint.body == _FILE:
+    if endpoint.body == FILE:
         said["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
     elif endpoint.body is not None:
         content = {"application/json": {"schema": schema(endpoint.body)}}
         said["requestBody"] = {"required": True, "content": content}
     return said
-
-
-def _content(endpoint: Endpoint, answer: dict[str, Any]) -> dict[str, Any]:
-    return {endpoint.media_type: {"schema": answer}}
 
 
 def _problem() -> dict[str, Any]:
@@ -99,29 +100,15 @@ def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase
 
 
-_TEXT, _NUMBER, _INTEGER = {"type": "string"}, {"type": "number"}, {"type": "integer"}
-_TEXTS = {"type": "array", "items": _TEXT}
-_MAYBE_TEXT, _MAYBE_NUMBER = {"type": ["string", "null"]}, {"type": ["number", "null"]}
-_ANY_OBJECT = {"type": "object"}
-_MARKS = {
-    "type": "array",
-    "items": {"type": "array", "items": _INTEGER, "minItems": 2, "maxItems": 2},
-}
-# What is written field by field.
-_BY_RECORD = (
-    answers.TopicReport,
-    answers.DimensionReport,
-    documents.LabelReport,
-    documents.PredictionReport,
-    reports.IndexPlan,
-    answers.Facets,
-    documents.PredictedLabel,
-)
-
-
 def ref(name: str) -> dict[str, str]:
-    """Return a reference to one of the forms."""
+    """Return a reference to a component."""
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+_TEXT, _INTEGER, _BOOLEAN = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_MAYBE_TEXT = {"type": ["string", "null"]}
+_ANY_OBJECT = {"type": "object"}
 
 
 def _object(properties: dict[str, Any], *, optional: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -133,48 +120,8 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-_PASSAGE = _object(
-    {
-        "text": _TEXT,
-        "marks": _MARKS,
-        "start": _INTEGER,
-        "end": _INTEGER,
-        "section": {"type": ["object", "null"]},
-        "page": _MAYBE_TEXT,
-    }
-)
-_HIT = _object(
-    {
-        "rank": _INTEGER,
-        "id": _TEXT,
-        "title": _TEXT,
-        "score": _NUMBER,
-        "cosine": _MAYBE_NUMBER,
-        "bm25": _MAYBE_NUMBER,
-        "cosine_rank": {"type": ["integer", "null"]},
-        "bm25_rank": {"type": ["integer", "null"]},
-        "labels": _TEXTS,
-        "predicted": _list(ref("PredictedLabel")),
-        "path": _TEXT,
-        "date": _TEXT,
-        "snippet": _TEXT,
-        "marks": _MARKS,
-        "passages": _list(ref("Passage")),
-        "explanation": _ANY_OBJECT,
-    },
-    optional=("explanation",),
-)
-_ENTRY = {
-    "id": _TEXT,
-    "title": _TEXT,
-    "labels": _TEXTS,
-    "split": _TEXT,
-    "date": _TEXT,
-    "path": _TEXT,
-    "media_type": _TEXT,
-}
-_SHARE = _object({"label": _TEXT, "share": _NUMBER})
-_WRITTEN: dict[str, Any] = {
+# Objects that are not written from a record.
+_COMPOSED: dict[str, Any] = {
     "Problem": _object(
         {
             "type": _TEXT,
@@ -187,72 +134,6 @@ _WRITTEN: dict[str, Any] = {
         },
         optional=("next", "fields", "errors"),
     ),
-    "Passage": _PASSAGE,
-    "Hit": _HIT,
-    "Answer": _object(
-        {
-            "by": _TEXT,
-            "hits": _list(ref("Hit")),
-            "notes": _TEXTS,
-            "suggestions": _list(_object({"word": _TEXT, "nearest": _TEXTS})),
-            "facets": ref("Facets"),
-        },
-        optional=("facets",),
-    ),
-    "Reason": _object(
-        {
-            "id": _TEXT,
-            "by": _TEXT,
-            "score": _NUMBER,
-            "legs": _list(_ANY_OBJECT),
-            "explanation": {"type": ["object", "null"]},
-        }
-    ),
-    "Marks": _object({"marks": _list(_list(_ANY_OBJECT))}),
-    "DocumentMap": _object(
-        {
-            "ids": _TEXTS,
-            "titles": _TEXTS,
-            "label_names": _TEXTS,
-            "projection": _TEXT,
-            "rule": _TEXT,
-            "unplaced": _INTEGER,
-            "places": _list(_list(_NUMBER)),
-            "topics": _list(_INTEGER),
-            "labels": _list(_INTEGER),
-            "report": ref("TopicReport"),
-        }
-    ),
-    "Runs": _object(
-        {
-            "runs": _list(
-                _object(
-                    {
-                        "query": _TEXT,
-                        "hits": _list(_object({"rank": _INTEGER, "id": _TEXT, "score": _NUMBER})),
-                    }
-                )
-            ),
-            "notes": _TEXTS,
-        }
-    ),
-    "Entry": _object(_ENTRY | {"predicted": _list(ref("PredictedLabel"))}),
-    "Listing": _object({"documents": _list(ref("Entry")), "total": _INTEGER}),
-    "Document": _object(
-        _ENTRY | {"text": _TEXT, "metadata": _ANY_OBJECT, "sections": _list(_ANY_OBJECT)},
-        optional=("sections",),
-    ),
-    "Classification": _object(
-        {
-            "input": _TEXT,
-            "labels": _list(_SHARE),
-            "decided": _TEXTS,
-            "note": _TEXT,
-            "none_of_these": {"type": "boolean"},
-        },
-        optional=("note", "none_of_these"),
-    ),
-    "Vectors": _object({"ids": _TEXTS, "vectors": _list(_list(_NUMBER)), "total": _INTEGER}),
     "Status": _object(
         {
             "library": _TEXT,
@@ -267,20 +148,10 @@ _WRITTEN: dict[str, Any] = {
             "schema": _MAYBE_TEXT,
             "indexes": _list(_ANY_OBJECT),
             "version": _TEXT,
-            "read_only": {"type": "boolean"},
+            "read_only": _BOOLEAN,
             "writer": _TEXT,
             "job": {"anyOf": [ref("Job"), {"type": "null"}]},
             "state": _TEXT,
-        }
-    ),
-    "Findings": _object(
-        {
-            "ok": {"type": "boolean"},
-            "findings": _list(
-                _object(
-                    {"check": _TEXT, "ok": {"type": "boolean"}, "detail": _TEXT, "next_step": _TEXT}
-                )
-            ),
         }
     ),
     "Job": _object(
@@ -298,19 +169,15 @@ _WRITTEN: dict[str, Any] = {
         },
         optional=("result",),
     ),
+    "Jobs": _object({"jobs": _list(ref("Job"))}),
 }
 
 
-@cache
-def schemas() -> dict[str, Any]:
-    """Return all forms by name."""
-    by_record = {kind.__name__: _always(schema(kind)) for kind in _BY_RECORD}
-    return dict(sorted((_WRITTEN | by_record).items()))
-
-
-def _always(form: dict[str, Any]) -> dict[str, Any]:
-    """Return the form of a record that is written whole: no field of it is missing."""
-    return form | {"required": list(form["properties"])}
+def _answer_schema(endpoint: Endpoint, components: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a response: of the type that the function returns, if none is given."""
+    if endpoint.answer is None:
+        return schema(return_type(endpoint.call, ApiRequest=ApiRequest), components)
+    return ref(endpoint.answer) if isinstance(endpoint.answer, str) else dict(endpoint.answer)
 
 
 _HEAD = """<!doctype html>

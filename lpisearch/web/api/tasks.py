@@ -7,13 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.model.codec import (
-    dimensions_record,
-    full_report_record,
-    index_record,
-    ingest_record,
-    prediction_record,
-)
+from lpisearch.model.codec import ingest_record
 from lpisearch.options import (
     MEBIBYTE,
     CategoriesOptions,
@@ -26,7 +20,7 @@ from lpisearch.options import (
     RetrievalOptions,
     SimilarityOptions,
 )
-from lpisearch.web.api.endpoint import Endpoint, Param, Reply
+from lpisearch.web.api.endpoint import FILE, Param, Reply, Router
 from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
 
@@ -46,6 +40,17 @@ _IN_DATABASE = "db"  # in place of a folder
 _FIELD = re.compile(r"[\w -]{0,100}")
 _LANGUAGES = re.compile(r"[A-Za-z_]*(\+[A-Za-z_]+)*", re.ASCII)
 _ID = Param("id", "Job id", in_path=True)
+_UPLOADED = Param("name", "File name, optionally with folders", required=True)
+_STARTED: dict[str, Any] = {"answer": "Job", "status": 202}
+ENDPOINTS = Router()
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A saved file: its path below the folder of uploads, and its size."""
+
+    name: str
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +92,14 @@ class EvaluateRequest:
     over: tuple[str, tuple[Setting, ...]] | None = None
 
 
-def upload(request: ApiRequest) -> dict[str, Any]:
-    """Keep a file that was sent."""
+@ENDPOINTS.add("POST", "/uploads", (_UPLOADED,), body=FILE, status=201, writes=True)
+def upload(request: ApiRequest) -> Upload:
+    """Upload a file to ingest later."""
     if request.file is None:
         raise Refusal(400, "No file was sent.")
     saved = save_upload(request.state, request.values["name"], _pieces(request.file))
     name = saved.relative_to(uploads_folder(request.state)).as_posix()
-    return {"name": name, "bytes": saved.stat().st_size}
+    return Upload(name, saved.stat().st_size)
 
 
 def _pieces(file: Path) -> Iterator[bytes]:
@@ -102,8 +108,9 @@ def _pieces(file: Path) -> Iterator[bytes]:
             yield piece
 
 
+@ENDPOINTS.add("POST", "/jobs/ingest", body=IngestRequest, writes=True, **_STARTED)
 def ingest(request: ApiRequest) -> Reply:
-    """Begin to bring files in."""
+    """Start ingesting files."""
     body: IngestRequest = request.body
     paths = [allowed_path(request.state, path) for path in body.paths]
     if body.uploads:
@@ -141,8 +148,9 @@ def _checked(options: IngestOptions) -> IngestOptions:
     return replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
 
 
+@ENDPOINTS.add("POST", "/jobs/index", body=IndexRequest, writes=True, **_STARTED)
 def index(request: ApiRequest) -> Reply:
-    """Begin to build an index."""
+    """Start building an index."""
     options: IndexOptions = request.body.options
     options = replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
     if options.cluster or options.workers:
@@ -156,9 +164,7 @@ def index(request: ApiRequest) -> Reply:
             job.tell(stage=job.progress.get("stage", ""), done=done, total=total)
 
         stages = partial(_tell_stage, job)
-        return index_record(
-            request.library.index(options=options, on_stage=stages, on_step=on_step)
-        )
+        return request.library.index(options=options, on_stage=stages, on_step=on_step)
 
     said = {"name": options.name, "method": options.method}
     return _started(request, "index", said, work, writes=True)
@@ -168,25 +174,26 @@ def _tell_stage(job: Job, stage: str) -> None:
     job.tell(stage=stage)
 
 
+@ENDPOINTS.add("POST", "/jobs/predict", body=PredictRequest, writes=True, **_STARTED)
 def predict(request: ApiRequest) -> Reply:
-    """Begin to predict labels."""
+    """Start predicting labels."""
     body: PredictRequest = request.body
 
     def work(job: Job) -> Any:
-        report = request.library.predict_labels(
+        return request.library.predict_labels(
             *body.documents,
             where=body.where,
             labelled=body.labelled,
             options=body.options,
             on_progress=lambda done, total: job.tell(done=done, total=total),
         )
-        return prediction_record(report)
 
     return _started(request, "predict", {"documents": len(body.documents)}, work, writes=True)
 
 
+@ENDPOINTS.add("POST", "/jobs/evaluate", body=EvaluateRequest, **_STARTED)
 def evaluate(request: ApiRequest) -> Reply:
-    """Begin to measure."""
+    """Start an evaluation."""
     body: EvaluateRequest = request.body
     kinds = (body.categories, body.clusters, body.retrieval, body.similarity)
     wishes = [each for each in kinds if each is not None]
@@ -211,20 +218,21 @@ def evaluate(request: ApiRequest) -> Reply:
             job.tell(part=name, done=done, total=total)
 
         given = {"options": body.options, "wanted": wanted, "over": body.over}
-        return full_report_record(request.library.evaluate(body.what, on_cell=on_cell, **given))
+        return request.library.evaluate(body.what, on_cell=on_cell, **given)
 
     return _started(request, "evaluate", {"what": body.what}, work, writes=False)
 
 
+@ENDPOINTS.add("POST", "/jobs/dimensions", body=DimensionOptions, **_STARTED)
 def dimensions(request: ApiRequest) -> Reply:
-    """Begin to show the dimensions of a sparse map, which may have to be learned."""
+    """Start computing the dimensions of a sparse model."""
     options: DimensionOptions = request.body
     if not 0 < options.dims <= _MOST_DIMENSIONS:
         raise Refusal(422, f"dims must be between 1 and {_MOST_DIMENSIONS}.")
 
     def work(job: Job) -> Any:
         on_stage = partial(_tell_stage, job)
-        return dimensions_record(request.library.dimensions(options, on_stage=on_stage))
+        return request.library.dimensions(options, on_stage=on_stage)
 
     return _started(request, "dimensions", {"method": options.method}, work, writes=False)
 
@@ -236,78 +244,19 @@ def _started(
     return Reply(job.record(), 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
 
+@ENDPOINTS.add("GET", "/jobs", answer="Jobs")
 def jobs(request: ApiRequest) -> dict[str, Any]:
-    """List jobs."""
+    """List jobs, newest first."""
     return {"jobs": [job.record(brief=True) for job in request.state.jobs.all()]}
 
 
+@ENDPOINTS.add("GET", "/jobs/{id}", (_ID,), answer="Job")
 def job(request: ApiRequest) -> dict[str, Any]:
     """Show a job."""
     return request.state.jobs.get(request.values["id"]).record()
 
 
-def stop(request: ApiRequest) -> dict[str, Any]:
+@ENDPOINTS.add("DELETE", "/jobs/{id}", (_ID,), answer="Job")
+def stop_job(request: ApiRequest) -> dict[str, Any]:
     """Stop a job."""
     return request.state.jobs.stop(request.values["id"]).record()
-
-
-ENDPOINTS = (
-    Endpoint(
-        *("POST", "/uploads", "upload", upload, "Upload a file to ingest later"),
-        {
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "bytes": {"type": "integer"}},
-        },
-        (Param("name", "File name, optionally with folders", required=True),),
-        "file",
-        status=201,
-        writes=True,
-    ),
-    Endpoint(
-        *("POST", "/jobs/ingest", "ingest", ingest, "Start ingesting files", "Job"),
-        *((), IngestRequest),
-        status=202,
-        writes=True,
-    ),
-    Endpoint(
-        *(
-            "POST",
-            "/jobs/index",
-            "index",
-            index,
-            "Start building an index",
-            "Job",
-            (),
-            IndexRequest,
-        ),
-        status=202,
-        writes=True,
-    ),
-    Endpoint(
-        *("POST", "/jobs/predict", "predict", predict, "Start predicting labels", "Job"),
-        *((), PredictRequest),
-        status=202,
-        writes=True,
-    ),
-    Endpoint(
-        *("POST", "/jobs/evaluate", "evaluate", evaluate, "Start an evaluation", "Job"),
-        *((), EvaluateRequest),
-        status=202,
-    ),
-    Endpoint(
-        *("POST", "/jobs/dimensions", "dimensions", dimensions),
-        *("Start computing the dimensions of a sparse model", "Job", (), DimensionOptions),
-        status=202,
-    ),
-    Endpoint(
-        *("GET", "/jobs", "jobs", jobs, "List jobs, newest first"),
-        {
-            "type": "object",
-            "properties": {
-                "jobs": {"type": "array", "items": {"$ref": "#/components/schemas/Job"}}
-            },
-        },
-    ),
-    Endpoint("GET", "/jobs/{id}", "job", job, "Show a job", "Job", (_ID,)),
-    Endpoint("DELETE", "/jobs/{id}", "stopJob", stop, "Stop a job", "Job", (_ID,)),
-)

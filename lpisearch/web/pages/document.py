@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
     start: int
     heading: str
-    templates: list[Piece]
+    pieces: list[Piece]
 
 
 class Spot(NamedTuple):

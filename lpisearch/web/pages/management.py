@@ -22,7 +22,7 @@ from lpisearch.model.report_text import (
     own_columns,
     shown,
 )
-from lpisearch.model.reports import Figure, Series, Table
+from lpisearch.model.reports import IndexReport
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.web.api.tasks import EvaluateRequest, IndexRequest, IngestRequest
 from lpisearch.web.api.tasks import evaluate as begin_evaluate
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from lpisearch.model.reports import Figure, Report, Table
     from lpisearch.web.jobs import Job
     from lpisearch.web.state import WebState
 
@@ -137,12 +138,12 @@ def _far(job: Job) -> tuple[str, float | None]:
     return said, done / total if total else None
 
 
-def _outcome(kind: str, result: Mapping[str, Any]) -> str:
+def _outcome(kind: str, result: Any) -> str:
+    if isinstance(result, IndexReport):
+        return f"{result.documents:,} documents, {result.dims} dimensions"
     if kind == "ingest":
         names = ("added", "updated", "unchanged", "removed", "failed")
         return ", ".join(f"{result[name]:,} {name}" for name in names if result.get(name)) or "done"
-    if kind == "index":
-        return f"{result['documents']:,} documents, {result['dims']} dimensions"
     return "done"
 
 
@@ -222,14 +223,14 @@ def evaluation_page(request: Request) -> Response:
     shared = state_of(request)
     jobs = [each for each in shown_jobs(shared) if each.job.kind == "evaluate"]
     done = next((each.job for each in jobs if each.job.state == DONE), None)
-    report: Mapping[str, Any] = done.result if done is not None and done.result else {}
+    report: Report | None = None if done is None else done.result
     return render(
         request,
         "evaluation.html",
         report=report,
         job=done,
-        tables=[_table(each) for each in report.get("tables", ())],
-        figures=[_figure(each) for each in report.get("figures", ())],
+        tables=[_table(each) for each in report.tables] if report else [],
+        figures=[_figure(each) for each in report.figures] if report else [],
         jobs=[each for each in jobs if each.job is not done],
         kinds=_KINDS,
         writer="",
@@ -245,8 +246,7 @@ async def evaluate(request: Request) -> Response:
     return back_to("/evaluation#jobs")
 
 
-def _table(said: Mapping[str, Any]) -> ShownTable:
-    table = Table(said["name"], said["title"], tuple(said["rows"]), tuple(said["notes"]))
+def _table(table: Table) -> ShownTable:
     columns = own_columns(table)
     numeric = {name for name in columns if is_numeric(table, name)}
     best = {name: _best(table, name) for name in numeric if more_is_better(name)}
@@ -278,19 +278,8 @@ def _best(table: Table, name: str) -> str:
     return shown(name, max(values)) if len(texts) > 1 else _NONE
 
 
-def _figure(said: Mapping[str, Any]) -> tuple[str, str]:
-    series = tuple(
-        Series(
-            each["name"],
-            tuple(each["x"]),
-            tuple(each["y"]),
-            None if each["spread"] is None else tuple(each["spread"]),
-        )
-        for each in said["series"]
-    )
-    names = {name: str(said[name]) for name in ("name", "title", "x_label", "y_label")}
-    figure = Figure(**names, series=series, log_x=bool(said["log_x"]), groups=tuple(said["groups"]))
-    # The title stands above the bars already.
+def _figure(figure: Figure) -> tuple[str, str]:
+    """Return the title of a figure, and its bars without it."""
     return figure.title, as_bars(figure, _COLUMNS).removeprefix(f"{figure.title}\n")
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class ShownPassage(NamedTuple):
     """A passage with its marks, and where it is."""
 
-    templates: list[Piece]
+    pieces: list[Piece]
     passage: Passage
 
 

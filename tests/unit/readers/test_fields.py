@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.model.codec import document_record
+from lpisearch.model.codec import to_json
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import ReadOptions
 from lpisearch.readers.fields import (
@@ -146,7 +146,7 @@ def test_library_export_round_trips() -> None:
         metadata={"title": "x", "nested": {"a": [1, None, 2.5, True]}, "labels": "y"},
         sections=(Section(0, "page", "1"), Section(7, "heading", "With space")),
     )
-    assert _document(json.loads(json.dumps(document_record(document)))) == document
+    assert _document(json.loads(json.dumps(to_json(document)))) == document
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.codec import document_record
+from lpisearch.model.codec import to_json
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import HEAD_BYTES, SourceFile
@@ -42,7 +42,7 @@ def test_exported_documents_round_trip(tmp_path: Path) -> None:
             sections=(Section(0, "page", "1"),),
         ),
     ]  # fmt: skip
-    rows = [document_record(each) for each in documents]
+    rows = [to_json(each) for each in documents]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     assert _read(tmp_path / "a.jsonl", lines) == documents
 

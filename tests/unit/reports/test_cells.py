@@ -91,7 +91,7 @@ def test_a_column_of_numbers_may_have_gaps() -> None:
 def test_the_room_is_quick_to_enter() -> None:
     """Neither matplotlib nor NumPy is imported before something is drawn."""
     code = (
-        "import sys, lpisearch.reports; print([m for m in ('numpy', 'matplotlib') "
+        "import sys, lpisearch.model.report_text; print([m for m in ('numpy', 'matplotlib') "
         "if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import pytest
 
 import lpisearch
 from lpisearch import Filter
-from lpisearch.model.codec import answer_record
+from lpisearch.model.codec import to_json
 from lpisearch.search.facets import MOST_BARS, by_period
 
 if TYPE_CHECKING:
@@ -149,6 +149,6 @@ def test_bars_can_be_read(dates: list[str], period: str, bars: int) -> None:
 
 def test_facets_as_json(opened: Library) -> None:
     """An answer that was counted has its facets in JSON, any other has none."""
-    said: dict[str, Any] = answer_record(opened.search("ship", facets=True))
+    said: dict[str, Any] = to_json(opened.search("ship", facets=True))
     assert said["facets"]["labels"][0] == {"value": "sea", "name": "sea", "count": 10}
-    assert "facets" not in answer_record(opened.search("ship"))
+    assert "facets" not in to_json(opened.search("ship"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lpisearch.web.api.openapi import schemas
+from lpisearch.web.api import described
 
 _KINDS: dict[str, Any] = {
     "string": str,
@@ -19,7 +19,7 @@ _KINDS: dict[str, Any] = {
 
 def differences(value: Any, form: Any, where: str = "$") -> list[str]:
     """Return where a value is not of a form, given as a schema or by name."""
-    form = schemas()[form] if isinstance(form, str) else form
+    form = described()["components"]["schemas"][form] if isinstance(form, str) else form
     if "$ref" in form:
         return differences(value, form["$ref"].rsplit("/", 1)[-1], where)
     if "anyOf" in form:
