@@ -93,7 +93,7 @@ def plan_index(library: Location, options: IndexOptions) -> IndexPlan:
         )
         labels = 0 if options.train == "none" else len(snapshot.labels.names())
         limits = VocabularyLimits()
-        found = snapshot.lexical.count_terms(limits.smallest_df(documents))
+        found = snapshot.lexical.count_terms(limits.min_df_for(documents))
         terms = min(found, limits.max_terms or found)
     _refuse_too_few(documents, options)
     words, in_long = characters // _CHARACTERS_A_WORD, in_long // _CHARACTERS_A_WORD

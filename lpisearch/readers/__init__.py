@@ -1,1 +1,1 @@
-"""Files in, documents out: one module per format, and `READERS`, the one list of them."""
+"""Files in, documents out: one module per family of formats; `registry` lists the readers."""

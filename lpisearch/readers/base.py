@@ -1,16 +1,9 @@
-"""Reader contract, limits, budget, joined sections.
+"""The contract of a reader, the limits that apply to every reader, and joined sections.
 
-A reader is one module with one constant `READER`. It never touches the database, never decides
-on labels from folders, never stops a run: it yields what it can, yields a `Problem` for a record
-it cannot read, and raises `ReaderError` when the whole file is of no use.
-
-In goes the size of a file and what the user allows for a document; out come times and amounts of
-memory. A large file may take longer than a small one, a file of which `max_document_bytes` was
-raised may take more memory. What is promised of a file at the usual options, however it was made:
-60 s of processor time and 1 GB, reading and storing together.
-
-In goes what any reader yields, out comes the same within the limits. It is the only place where
-they are counted, whether the reader runs in a worker or not.
+A reader never touches the database, assigns no labels from folders and never stops a run: it
+yields what it can read, yields a `Problem` for a record that it cannot read, and raises
+`ReaderError` if nothing in the file can be read. Any file at the default options, however it was
+made, takes at most 60 s of processor time and 1 GB, reading and storing together.
 """
 
 from __future__ import annotations
@@ -39,16 +32,16 @@ HEAD_BYTES = 8192
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read, unpacked on the way if it is gzipped.
+    """A file to read, unpacked on the fly if it is gzipped.
 
     Attributes
     ----------
     path
-        Where the bytes are.
+        The file on disk.
     name
-        The name that tells the format: without ".gz", or the name given to standard input.
+        The name that determines the format: without ".gz", or the name given to standard input.
     gzipped
-        Whether the bytes begin with the gzip magic.
+        Whether the bytes begin with the gzip magic number.
     """
 
     path: Path
@@ -66,7 +59,7 @@ class SourceFile:
 
     @property
     def size(self) -> int:
-        """Bytes of the file as it lies on disk; 0 if it is gone."""
+        """Bytes of the file on disk; 0 if it no longer exists."""
         try:
             return self.path.stat().st_size
         except OSError:
@@ -79,7 +72,7 @@ class SourceFile:
 
     @property
     def stem(self) -> str:
-        """The name without its suffix: the title of a document that has no other."""
+        """The name without its suffix: the title of a document without another."""
         return PurePath(self.name).stem
 
     def open(self) -> BinaryIO:
@@ -103,10 +96,10 @@ class SourceFile:
 
 
 class ReadFunction(Protocol):
-    """What a reader does with a file."""
+    """The function of a reader."""
 
     def __call__(self, source: SourceFile, options: ReadOptions, /) -> Iterator[Document | Problem]:
-        """Yield the documents of the file, and a problem for each record that has none."""
+        """Yield the documents of the file, and a problem for each unreadable record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,24 +109,23 @@ class Reader:
     Attributes
     ----------
     name
-        What `--format` calls it.
+        The value of `--format`.
     suffixes
-        File name endings in lower case, the dot included.
+        File name endings in lower case, with the dot.
     read
         Yields the documents.
     sniff
-        Tells from the first bytes whether a file of unknown or ambiguous name is of this
-        format; None for a format that is told by name alone.
+        Tells from the first bytes whether a file of unknown or ambiguous name has this format;
+        None for a format recognised by name only.
     owns
-        Tells from the first bytes whether a file with one of the suffixes is of this format, where
-        other formats have the suffix too; None for a format that has its suffixes alone.
+        Tells from the first bytes whether a file with one of the suffixes has this format, if other
+        formats share the suffix; None otherwise.
     isolated
-        True when the extractor may crash, hang or swell, however small the file: it then runs
-        in a worker process with limits on time and memory. Large and gzipped files of any
+        Whether the extractor may crash, hang or take much memory, however small the file: it then
+        runs in a worker process with limits on time and memory. Large and gzipped files of any
         format do.
     many
-        True when one file holds many documents; those without an id of their own are then
-        called `path#1`, `path#2`, …
+        Whether one file contains many documents; those without an id become `path#1`, `path#2`, …
     """
 
     name: str
@@ -187,7 +179,7 @@ def total_seconds(file_bytes: int) -> float:
 
 
 def memory_bytes(options: ReadOptions) -> int:
-    """Return the address space of a worker: in proportion, where documents may be larger."""
+    """Return the address space of a worker: more if documents may be larger."""
     return max(MEMORY_BYTES, MEMORY_BYTES * options.max_document_bytes // USUAL_DOCUMENT_BYTES)
 
 
@@ -198,13 +190,7 @@ _WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+")
 def within_budget(
     items: Iterable[Document | Problem], reader: Reader, options: ReadOptions
 ) -> Iterator[Document | Problem]:
-    """Pass on what a reader yields; a document that is too large becomes a problem.
-
-    Raises
-    ------
-    ReaderError
-        Far more records of the file are bad than good, or its one document is too large.
-    """
+    """Pass on what a reader yields; a document that is too large becomes a problem."""
     documents = problems = remarks = 0
     for item in items:
         if isinstance(item, Problem):
@@ -228,7 +214,7 @@ def within_budget(
 
 
 def _refusal(document: Document, options: ReadOptions) -> str:
-    """Return why a document is too much to be stored, or ""."""
+    """Return why a document is too large to store, or ""."""
     size = document_bytes(document)
     if size > options.max_document_bytes:
         return over_limit(options.max_document_bytes, size)
@@ -238,7 +224,7 @@ def _refusal(document: Document, options: ReadOptions) -> str:
 
 
 def has_too_many_words(text: str, most: int = MOST_DIFFERENT_WORDS) -> bool:
-    """Tell whether more than so many words, or pairs of characters, of a text are different."""
+    """Tell whether a text has more different words, or pairs of characters, than a limit."""
     words: set[str] = set()
     pairs: set[str] = set()
     only_words = text.isascii()
@@ -253,7 +239,7 @@ def has_too_many_words(text: str, most: int = MOST_DIFFERENT_WORDS) -> bool:
 
 
 def document_bytes(document: Document) -> int:
-    """Return what a document takes as UTF-8, with all that goes with it."""
+    """Return the size of a document as UTF-8, with its metadata."""
     size = _utf8_bytes(document.title) + _utf8_bytes(document.text)
     if document.metadata:
         size += len(json.dumps(document.metadata, ensure_ascii=False))
@@ -272,13 +258,7 @@ _BETWEEN = "\n\n"
 
 
 def join_sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, tuple[Section, ...]]:
-    """Return the parts a blank line apart, and where each begins; an empty one leaves nothing.
-
-    Parameters
-    ----------
-    parts
-        Kind, name and text of each.
-    """
+    """Join (kind, name, text) parts by blank lines; return where each that is not empty begins."""
     texts, sections, start = [], [], 0
     for kind, name, text in parts:
         if text:
@@ -295,18 +275,10 @@ def line_sections(
     between: str = "\n",
     skipped: int = 0,
 ) -> tuple[Section, ...]:
-    """Return the headings of a text that was joined from lines or blocks.
+    """Return the sections of a text joined from lines or blocks.
 
-    Parameters
-    ----------
-    lines
-        Of the text, before white space was taken off its beginning.
-    headings
-        The number of a line, from 0, and the heading on it; in order.
-    between
-        What the lines were joined by.
-    skipped
-        How many characters were taken off the beginning.
+    Headings are (number of the line from 0, name), in order; `skipped` is the number of
+    characters stripped from the beginning of the joined text.
     """
     ends = list(accumulate((len(line) + len(between) for line in lines), initial=0))
     return tuple(

@@ -1,8 +1,6 @@
-"""CSV, TSV.
+"""CSV and TSV.
 
-The delimiter is found by trying; newlines within quotes are part of a cell; labels within a
-cell are parted by the characters of the option `label_separators`. The file is read twice, the
-first time for its encoding, since one late byte decides it.
+The file is read twice, the first time for its encoding, since one late byte decides it.
 """
 
 from __future__ import annotations
@@ -32,13 +30,7 @@ if TYPE_CHECKING:
 def read(
     source: SourceFile, options: ReadOptions, preferred: str = ","
 ) -> Iterator[Document | Problem]:
-    """Yield a document, or a problem with its line number, for each row below the header.
-
-    Raises
-    ------
-    ReaderError
-        There is no header, or a column is missing; the message names the columns there are.
-    """
+    """Yield a document, or a problem with its line number, for each row below the header."""
     # The module has one limit for all; its own default, 128 KiB, is far too low for documents.
     csv.field_size_limit(options.max_document_bytes)
     encoding = detect(source)
@@ -121,9 +113,9 @@ def _sample(lines: Iterator[str]) -> list[str]:
 
 
 def _delimiter(sample: list[str], preferred: str) -> str:
-    """Find the delimiter that cuts the most rows into as many cells as the header.
+    """Find the delimiter that splits the most rows into as many cells as the header.
 
-    The wider header decides between equals, then the one that the file's suffix speaks for.
+    Ties go to the wider header, then to the delimiter that the suffix of the file implies.
     """
     best = (0.0, 0, False)
     found = preferred
@@ -143,7 +135,7 @@ def _delimiter(sample: list[str], preferred: str) -> str:
 
 
 def _column_names(header: list[str]) -> list[str]:
-    """Return the names of the columns; the second of a name is told apart from the first."""
+    """Return the names of the columns; a repeated name gets a number."""
     if not any(name.strip() for name in header):
         raise ReaderError(EMPTY if not header else "has no header row")
     names = [name.strip() for name in header]

@@ -1,11 +1,9 @@
-"""Bytes to text, charset detection.
+"""Bytes to text; charset detection.
 
-The rule, everywhere: a byte order mark, then what the document declares (HTML), then strict
-UTF-8 on the whole, then a guess by charset-normalizer where it can be trusted, last
+The rule, everywhere: a byte order mark, then the encoding that the document declares (HTML), then
+strict UTF-8 on the whole, then a guess by charset-normalizer where it can be trusted, last
 Windows-1252 with a warning. Newlines become LF; NUL characters are removed, since neither
-SQLite nor a terminal takes them.
-
-Bytes come in, Python's name of an encoding goes out, or "".
+SQLite nor a terminal accepts them.
 """
 
 from __future__ import annotations
@@ -34,17 +32,7 @@ NUL_REMOVED = Problem("NUL characters were removed", warning=True)
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A text, and how it was read.
-
-    Attributes
-    ----------
-    text
-        With LF newlines, without NUL characters and byte order mark.
-    encoding
-        Python's name of the encoding.
-    warnings
-        What the user should know about it.
-    """
+    """A text with LF newlines, without NUL characters and byte order mark; its encoding."""
 
     text: str
     encoding: str
@@ -57,15 +45,7 @@ class Decoded:
 
 
 def decode(data: bytes, declared: str = "") -> Decoded:
-    """Read bytes as text, by the rule of this module; never fails.
-
-    Parameters
-    ----------
-    data
-        All bytes of the document.
-    declared
-        The encoding that the document itself names; ignored when it is none we know.
-    """
+    """Decode bytes by the rule of this module; an unknown declared encoding is ignored."""
     encoding, skip = byte_order_mark(data)
     warnings: list[Problem] = []
     if encoding:
@@ -78,7 +58,7 @@ def decode(data: bytes, declared: str = "") -> Decoded:
 
 
 def decode_text(data: bytes, declared: str = "") -> Decoded:
-    """Read bytes as text; raises ReaderError if they are something else."""
+    """Decode bytes; raises ReaderError if they are not text."""
     if looks_binary(data):
         raise ReaderError(NOT_TEXT)
     return decode(data, declared)
@@ -100,7 +80,7 @@ def clean(text: str) -> str:
 
 
 def looks_binary(data: bytes) -> bool:
-    """Tell whether bytes are no text in any encoding: many NUL bytes or control characters."""
+    """Tell whether bytes are not text in any encoding: many NULs or control characters."""
     if byte_order_mark(data)[0]:
         return False
     nuls = data.count(0)
@@ -113,7 +93,7 @@ def looks_binary(data: bytes) -> bool:
 
 
 def utf8_chunks(source: SourceFile) -> Iterator[bytes]:
-    """Yield the bytes of a record file; UTF-16 and UTF-32, told by their mark, as UTF-8.
+    """Yield the bytes of a record file; UTF-16 and UTF-32 with a byte order mark as UTF-8.
 
     Bytes without a mark pass unchanged: each record is then decoded on its own.
     """
@@ -131,18 +111,10 @@ def utf8_chunks(source: SourceFile) -> Iterator[bytes]:
 
 
 def detect(source: SourceFile) -> Decoded:
-    """Find the encoding of a file too large to hold, by reading all of it once.
+    """Find the encoding of a file too large for memory, by reading all of it once; no text.
 
-    Returns
-    -------
-    Decoded
-        With an empty text.
-
-    Raises
-    ------
-    ReaderError
-        It looks like binary data. Damaged gzip data is no error here: whoever reads the
-        records meets it again, after the whole ones.
+    Damaged gzip data is not an error here: the reader of the records meets it again, after the
+    intact ones. Raises ReaderError for binary data.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     before = b""
@@ -194,7 +166,7 @@ def _until_damage(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _decode_without_mark(
     data: bytes, declared: str = "", *, final: bool = True
 ) -> tuple[str, str, list[Problem]]:
-    """Return encoding, text and warnings; a sample that is not `final` may end in a character."""
+    """Return encoding, text and warnings; unless `final`, the last character may be cut."""
     for encoding in (known(declared), "utf-8"):
         if (text := _decode_strictly(data, encoding, final=final)) is not None:
             return encoding, text, []
@@ -212,7 +184,7 @@ def _decode_without_mark(
 
 
 def _decode_strictly(data: bytes, encoding: str, *, final: bool) -> str | None:
-    """Return the text, or None if a byte does not fit or there is no encoding."""
+    """Return the text, or None if a byte does not fit or no encoding is given."""
     if not encoding:
         return None
     try:
@@ -228,7 +200,7 @@ LONGEST_MARK = 4
 
 
 def byte_order_mark(data: bytes) -> tuple[str, int]:
-    """Return the encoding that the mark tells and the length of the mark, or "" and 0."""
+    """Return the encoding and the length of the byte order mark, or "" and 0."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding, len(mark)
@@ -236,7 +208,7 @@ def byte_order_mark(data: bytes) -> tuple[str, int]:
 
 
 def known(declared: str) -> str:
-    """Return Python's name of a declared encoding, or "" if it is unknown or no plain one."""
+    """Return Python's name of a declared encoding, or "" if it is unknown or not plain text."""
     try:
         name = codecs.lookup(declared.strip()).name
     except (LookupError, ValueError):
@@ -247,8 +219,8 @@ def known(declared: str) -> str:
 def guess(data: bytes) -> str:
     """Ask charset-normalizer, but only where its answer can be trusted.
 
-    For a sentence or two it finds many encodings equally good, Thai, Korean and Chinese for one
-    text; of those, the one that gives the most usual characters of its script is taken.
+    For a sentence or two it finds many encodings equally good: Thai, Korean and Chinese for one
+    text. Of those, take the one that gives the most usual characters of its script.
     """
     first = next(_HIGH.finditer(data)).start()
     sample = data[max(0, first - _BEFORE) : first + SAMPLE_BYTES]

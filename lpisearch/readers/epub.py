@@ -74,7 +74,7 @@ def _package_part(archive: Archive) -> str:
 
 
 def _spine(package: ET.Element, folder: str) -> list[str]:
-    """Return the parts that hold the text, in reading order, without the table of contents."""
+    """Return the parts that contain text, in reading order, without the table of contents."""
     items = {attribute(item, "id"): item for item in package.iter() if local_name(item) == "item"}
     order = [
         items[attribute(reference, "idref")]
@@ -94,7 +94,7 @@ def _part(folder: str, href: str) -> str:
 
 
 def _encrypted(archive: Archive) -> set[str]:
-    """Return the encrypted parts. Fonts often are, in books whose text is free to read."""
+    """Return the encrypted parts: often fonts, in books whose text is readable."""
     if _ENCRYPTION not in archive:
         return set()
     return {

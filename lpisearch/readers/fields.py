@@ -1,7 +1,7 @@
 """Fields and single values of a record.
 
-Which field plays which part is decided once for each list of field names (`find_roles`), so
-that a record costs little more than its own copying (`document_from_fields`).
+Which field has which role is decided once for each list of field names (`find_roles`), so that a
+record costs little more than copying it (`document_from_fields`).
 """
 
 from __future__ import annotations
@@ -48,14 +48,10 @@ _LABEL_FILES = (".csv", ".tsv")
 
 @dataclass(frozen=True, slots=True)
 class FieldRoles:
-    """The name of the field that plays each part, or None.
+    """The name of the field for each part of a document, or None.
 
-    Attributes
-    ----------
-    others
-        The fields that play none: they become metadata.
-    missing
-        Fields that the options name and that are not there, by part.
+    `others` have no role and become metadata; `missing` are the fields that the options name and
+    the record lacks, by part.
     """
 
     id: str | None = None
@@ -75,17 +71,7 @@ class FieldRoles:
 def find_roles(
     names: Iterable[str], options: ReadOptions, usual: Iterable[str] = tuple(USUAL_NAMES)
 ) -> FieldRoles:
-    """Decide which field plays which part.
-
-    Parameters
-    ----------
-    names
-        The names of the fields, in their order.
-    options
-        A field that they name plays that part, whatever its name.
-    usual
-        The parts that a field with a usual name may play.
-    """
+    """Assign fields to parts: those that the options name, then those with `usual` names."""
     names = tuple(names)
     find = _Names(names).find
     asked = asked_fields(options)
@@ -116,24 +102,10 @@ def asked_fields(options: ReadOptions) -> dict[str, str]:
 def document_from_fields(
     fields: Mapping[str, Any], parts: FieldRoles, base: Document = _NOTHING, separators: str = ""
 ) -> Document | Problem:
-    """Make a document of one record.
+    """Make a document of one record, or a problem if it has neither title nor text.
 
-    Parameters
-    ----------
-    fields
-        The record.
-    parts
-        Which of its fields plays which part.
-    base
-        What holds where no field says otherwise; its metadata are added.
-    separators
-        Characters that part the labels within a string.
-
-    Returns
-    -------
-    Document or Problem
-        A problem when there is neither title nor text, or a value cannot be what its field
-        says.
+    What no field states comes from `base`, whose metadata are added. `separators` are the
+    characters that separate labels within a string.
     """
     try:
         return _document(fields, parts, base, separators)
@@ -170,7 +142,7 @@ def _string(fields: Mapping[str, Any], name: str | None) -> str:
 
 
 def _metadata(fields: Mapping[str, Any], parts: FieldRoles, base: Document) -> dict[str, Any]:
-    """Gather what no part of the document holds."""
+    """Collect what no other part of the document contains."""
     metadata = dict(base.metadata)
     for name in parts.others:
         metadata[clean(name)] = json_safe(fields[name])
@@ -187,14 +159,14 @@ def _metadata(fields: Mapping[str, Any], parts: FieldRoles, base: Document) -> d
 
 
 def _no_sections(parts: FieldRoles) -> FieldRoles:
-    """Return the same parts, with a field of sections that holds none among the metadata."""
+    """Return the same roles, with an unusable field of sections among the metadata."""
     if parts.sections is None:
         return parts
     return replace(parts, sections=None, others=(*parts.others, parts.sections))
 
 
 def _names_no_field(option: str) -> bool:
-    """Tell whether a value of --labels or --split is a word of ours or a file with labels."""
+    """Tell whether a value of --labels or --split is a keyword or a file with labels."""
     return option in _WORDS or option.lower().endswith(_LABEL_FILES)
 
 
@@ -203,7 +175,7 @@ def _is_automatic(part: str, options: ReadOptions) -> bool:
 
 
 class _Names:
-    """The names of the fields of a record, of which there may be a million."""
+    """The names of the fields of a record; there may be a million."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._exact = frozenset(names)
@@ -212,7 +184,7 @@ class _Names:
             self._folded.setdefault(name.strip().casefold(), name)
 
     def find(self, name: str) -> str | None:
-        """Return the field of that name, whatever its case if there is none of the exact name."""
+        """Return the field of that name, ignoring case if none matches exactly."""
         return name if name in self._exact else self._folded.get(name.strip().casefold())
 
 
@@ -221,11 +193,11 @@ DEEPEST = 32
 
 
 class Unusable(ValueError):
-    """A value that cannot be what its field says. The text is a reason for a `Problem`."""
+    """A value of the wrong type for its field. The text is a reason for a `Problem`."""
 
 
 def text_of(value: Any, field: str) -> str:
-    """Return a string, a number or a list of these as text; None is no text."""
+    """Return a string, a number or a list of these as text; None is ""."""
     if type(value) is str:
         return clean(value)
     if value is None:
@@ -236,24 +208,14 @@ def text_of(value: Any, field: str) -> str:
 
 
 def id_of(value: Any, field: str) -> str | None:
-    """Return a string or a number as an id; an empty one is none."""
+    """Return a string or a number as an id; None if it is empty."""
     if isinstance(value, (list, tuple)):
         raise Unusable(f"its field “{field}” is a list, not an id")
     return text_of(value, field) or None
 
 
 def labels_of(value: Any, field: str, separators: str = "") -> tuple[str, ...]:
-    """Return a word or a list of words as labels, each once.
-
-    Parameters
-    ----------
-    value
-        Of the field.
-    field
-        Its name, for messages.
-    separators
-        Characters that part the labels within a string; "" takes a string as one label.
-    """
+    """Return a word or a list of words as labels, each once; split a string at `separators`."""
     if isinstance(value, str) and separators:
         labels: Iterable[str] = map(str.strip, split_labels(clean(value), separators))
     elif isinstance(value, (list, tuple, set, frozenset)):
@@ -264,15 +226,15 @@ def labels_of(value: Any, field: str, separators: str = "") -> tuple[str, ...]:
 
 
 def split_labels(text: str, separators: str) -> list[str]:
-    """Return what stands between any of the separators."""
+    """Split a text at any of the separators."""
     return re.split(f"[{re.escape(separators)}]", text) if separators else [text]
 
 
 def date_of(value: Any) -> str:
-    """Return a date in ISO 8601, or "" if the value is none.
+    """Return a date in ISO 8601, or "" if the value is not a date.
 
-    A date that is in this form already stays as it is. The form of e-mails is understood too;
-    forms in which day and month could be confused are not.
+    A date already in this form is unchanged. The form of e-mails is understood too; forms in which
+    day and month could be confused are not.
     """
     if isinstance(value, (date, datetime)):
         return value.isoformat()
@@ -289,7 +251,7 @@ def date_of(value: Any) -> str:
 
 
 def sections_of(value: Any, text: str) -> tuple[Section, ...]:
-    """Return what an exported library says of the sections of a text; () if it is not of its form.
+    """Return the sections that an exported library states; () if the value has another form.
 
     The form is a list of objects with `start`, `kind` and `name`, in ascending order within the
     text.
@@ -307,13 +269,7 @@ def sections_of(value: Any, text: str) -> tuple[Section, ...]:
 
 
 def json_safe(value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON can hold it: dates as ISO 8601, no NaN, no other types.
-
-    Raises
-    ------
-    Unusable
-        It is nested deeper than `DEEPEST`.
-    """
+    """Return a value as JSON types; raises Unusable if it is nested too deeply."""
     if depth > DEEPEST:
         raise Unusable(f"its metadata is nested deeper than {DEEPEST} levels")
     if isinstance(value, str):
@@ -359,5 +315,5 @@ def _scalar(value: Any, field: str) -> Any:
 
 
 def _word(value: Any) -> Any:
-    """Return JSON's word for a truth value, so that a label true reads as it was written."""
+    """Return the JSON spelling of a Boolean, so that a label true reads as it was written."""
     return str(value).lower() if isinstance(value, bool) else json_safe(value)

@@ -1,7 +1,7 @@
-"""HTML and its text.
+"""HTML pages and their text.
 
-Scripts, styles, navigation and forms are left out. The encoding is that of the byte order mark,
-else of the page's own declaration, else as for any text.
+Scripts, styles, navigation and forms are omitted. The encoding is that of the byte order mark,
+then that of the page's own declaration, then found as for any text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MEDIA_TYPE = "text/html"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says, and what it says about itself."""
+    """The text of a page and its metadata."""
 
     title: str
     text: str
@@ -42,7 +42,7 @@ class Page:
 
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document, after what there is to say about its encoding."""
+    """Yield warnings about the encoding, then the one document."""
     data = whole(source, options.max_page_bytes)
     decoded = decode_text(data, _declared_encoding(data))
     page = read_page(decoded.text)
@@ -61,12 +61,12 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
 
 
 def page_of(page: str | bytes) -> Page:
-    """Take apart a page that stands inside another format."""
+    """Parse a page inside another format."""
     return read_page(_decoded(page).text if isinstance(page, bytes) else page)
 
 
 def read_page(source: str) -> Page:
-    """Take a page apart; a page built to stall a parser yields its text alone."""
+    """Parse a page; a page built to stall a parser yields its text only."""
     if "/>" in source and _XHTML.search(source, 0, _HEAD_CHARACTERS):
         # An HTML parser takes <title/> for a beginning, and the whole page for the title.
         source = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", source)
@@ -132,7 +132,7 @@ def _words_of(tree: LexborHTMLParser, selector: str) -> str:
 
 
 def _facts(tree: LexborHTMLParser) -> dict[str, str]:
-    """Return date, author, description and language, as far as the page states them."""
+    """Return date, author, description and language where the page states them."""
     found = {}
     for fact, selectors in _FACTS.items():
         nodes = [node for selector in selectors for node in tree.css(selector)]
@@ -156,7 +156,7 @@ class HtmlText(NamedTuple):
 
 
 def text_of_tree(body: LexborNode) -> HtmlText:
-    """Return the words below a node, without recursion."""
+    """Return the text below a node, without recursion."""
     lines = _Lines()
     node = body.child
     while node is not None:
@@ -180,7 +180,7 @@ def text_of_tree(body: LexborNode) -> HtmlText:
 
 
 def text_of_tags(source: str) -> HtmlText:
-    """Return the words between tags, whatever their order: for pages that no parser should see."""
+    """Return the text between tags in any order, for pages too hostile for the parser."""
     lines = _Lines()
     skipped = ""
     # Text and tags take turns in what the pattern splits.
@@ -202,8 +202,8 @@ def text_of_tags(source: str) -> HtmlText:
 def is_hostile(source: str) -> bool:
     """Tell whether a page is nested, or has a tag with attributes, beyond all use.
 
-    Formatting that is still open where a block ends is begun anew in the next, as HTML demands: a
-    few kilobytes can become millions of elements.
+    HTML reopens formatting that is still open where a block ends in the next block: a few kilobytes
+    can become millions of elements.
     """
     depth = formatting = begun_anew = 0
     for tag in _NESTING_TAG.finditer(source):
@@ -250,7 +250,7 @@ _SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
 
 
 class _Lines:
-    """Gathers words; blocks begin new lines."""
+    """Collects words; blocks begin new lines."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -260,7 +260,7 @@ class _Lines:
         self._heading_at = 0
 
     def begin(self, tag: str) -> bool:
-        """Note the beginning of an element; return whether its text is wanted."""
+        """Begin an element; return whether to include its text."""
         if tag in _SKIPPED or tag.startswith("-"):
             return False
         if tag in _BLOCKS:
@@ -273,7 +273,7 @@ class _Lines:
         return True
 
     def end(self, tag: str) -> None:
-        """Note the end of an element."""
+        """End an element."""
         if tag in _BLOCKS:
             self._end_line()
         if tag in _HEADINGS:
@@ -283,7 +283,7 @@ class _Lines:
             self._preformatted = max(0, self._preformatted - 1)
 
     def add(self, text: str) -> None:
-        """Note words between tags."""
+        """Add words between tags."""
         if text:
             self._words.append(text)
 

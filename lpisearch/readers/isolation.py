@@ -1,11 +1,7 @@
-"""Worker pool seen from the parent.
+"""A pool of worker processes that read files, seen from the parent.
 
-A source file and the name of a reader go in; an answer that gives its documents comes out. Each
-thread of the pool owns one worker process, started when first needed and replaced when it is lost.
-Workers read ahead of whoever takes their documents, by so many bytes together and no more.
-
-Packs of documents go in from the thread that talks with the worker; documents come out where they
-are taken, which may be later.
+Each thread of the pool owns one worker process, started when first needed and replaced when it is
+lost. Workers read ahead of the consumer of their documents, up to a total number of bytes.
 """
 
 from __future__ import annotations
@@ -45,22 +41,10 @@ MAX_WORKERS = 4
 
 
 class IsolatedReaders:
-    """A pool of worker processes; use it in a `with` statement.
+    """A pool of worker processes; use it in a `with` statement, which ends the workers.
 
-    Leaving the block ends the workers at once, finished or not.
-
-    Parameters
-    ----------
-    options
-        Passed to the readers; `max_document_bytes` bounds each document.
-    max_workers
-        How many files are read at a time; None for one a processor, at most `MAX_WORKERS`.
-    seconds
-        Processor time for one small file; a large one has more.
-    silent_seconds
-        Time without an answer.
-    memory
-        Address space of one worker, where the system can limit it; None for the usual.
+    `seconds` is the processor time for a small file (a large one has more), `silent_seconds` the
+    time without an answer, `memory` the address space of one worker, where the system can limit it.
     """
 
     def __init__(
@@ -99,18 +83,10 @@ class IsolatedReaders:
     def submit(
         self, source: SourceFile, reader: str, on_wait: Callable[[], object] | None = None
     ) -> Answer:
-        """Read a file in a worker; the caller bounds how many answers it keeps.
+        """Read a file in a worker; the caller bounds how many answers are pending.
 
-        They are to be taken in the order of their files: who takes another first may wait for ever.
-
-        Parameters
-        ----------
-        source
-            The file.
-        reader
-            The name of a reader, or "module:attribute".
-        on_wait
-            Called once if whoever takes the documents has to wait, in the same thread.
+        Consume answers in the order of their files: another order may deadlock. `reader` is a name
+        or "module:attribute". `on_wait` is called once, in the consuming thread, if it has to wait.
         """
         request = {
             "reader": reader,
@@ -128,7 +104,7 @@ class IsolatedReaders:
         return answer
 
     def close(self) -> None:
-        """End the workers; files not yet read are given up."""
+        """End the workers; files not yet read are abandoned."""
         with self._lock:
             self._closed = True
         self._room.close()
@@ -155,7 +131,7 @@ class IsolatedReaders:
                 worker.stop()
 
     def _worker(self) -> WorkerProcess:
-        """Return this thread's worker, a new one if it has none that works."""
+        """Return this thread's worker, a new one if it has none that is usable."""
         worker: WorkerProcess | None = getattr(self._own, "worker", None)
         if worker is None or not worker.usable:
             with self._lock:
@@ -175,13 +151,7 @@ _BUFFER_BYTES = 256 * 1024
 
 
 class WorkerProcess:
-    """One worker process and the talk with it.
-
-    Parameters
-    ----------
-    memory_bytes
-        Its address space, where the system can limit it.
-    """
+    """One worker process and the exchange with it."""
 
     def __init__(self, memory_bytes: int) -> None:
         self._memory_bytes = memory_bytes
@@ -208,11 +178,8 @@ class WorkerProcess:
     def packs(self, request: dict[str, Any]) -> Iterator[Frame]:
         """Send a request; yield the packs of its answer.
 
-        Whoever stops before the end, or meets an error, is left with a worker that is not usable.
-
-        Raises
-        ------
-        ReaderError, OSError
+        After an error, or if the consumer stops early, the worker is no longer usable. Raises
+        ReaderError, OSError.
         """
         self._files_left -= 1
         done, too_late = threading.Event(), threading.Event()
@@ -238,11 +205,11 @@ class WorkerProcess:
                 self.kill()
 
     def kill(self) -> None:
-        """End the process at once; whoever waits for its answer learns that it is gone."""
+        """End the process at once; a thread waiting for its answer notices."""
         self._process.kill()
 
     def stop(self) -> None:
-        """End the process and free what it held."""
+        """End the process and release its pipes."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._requests, self._answers):
@@ -250,7 +217,7 @@ class WorkerProcess:
                 pipe.close()
 
     def _watch(self, done: threading.Event, too_late: threading.Event) -> None:
-        """End a process that is silent for too long while somebody waits for it."""
+        """End a process that is silent for too long while a thread waits for it."""
         while not done.wait(min(_LOOK_SECONDS, max(0.01, self._deadline - time.monotonic()))):
             if time.monotonic() > self._deadline:
                 too_late.set()
@@ -302,14 +269,14 @@ class _WorkerLost(Exception):
 
 
 class _Failed(Exception):
-    """The reader said that it failed; its process is as good as before."""
+    """The reader reported a failure; its process is still usable."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 def _ending(status: int, seconds: float) -> str:
-    """Say how a worker ended: a negative status is the signal that ended it."""
+    """State how a worker ended: a negative status is the signal that ended it."""
     if status == -getattr(signal, "SIGPROF", 27):
         return f"needs more than {seconds:g} s of CPU time to read"
     if status == -getattr(signal, "SIGKILL", 9):
@@ -327,17 +294,12 @@ LONG_WAIT_SECONDS = 1.0
 
 
 class Answer:
-    """What a worker gives of one file; iterating it takes the documents and problems, once.
+    """The documents and problems of one file; iterate once.
 
-    It raises ReaderError if the file is of no use or the reader crashed, hung or took too much
-    memory, and OSError if the file cannot be opened. What came before is kept.
-
-    Attributes
-    ----------
-    seconds
-        Processor time that the worker has spent on what was taken.
-    consumed
-        How many bytes of the file it had read.
+    Iterating raises ReaderError if the file is unreadable or the reader crashed, hung or took too
+    much memory, and OSError if the file cannot be opened; earlier documents remain valid. `seconds`
+    is the processor time that the worker has spent on the consumed part, `consumed` the bytes it
+    had read.
     """
 
     def __init__(self, room: Room, on_wait: Callable[[], object] | None = None) -> None:
@@ -362,7 +324,7 @@ class Answer:
             raise self._error
 
     def put(self, pack: Frame) -> bool:
-        """Add a pack as soon as there is room; return False if nobody wants more."""
+        """Add a pack as soon as there is room; return False if the consumer has left."""
         with self._room.changed:
             # The file that is waited for always finds room, so that it is never held up by others.
             self._room.changed.wait_for(
@@ -381,7 +343,7 @@ class Answer:
             return True
 
     def end(self, reading: Future[None]) -> None:
-        """Note that nothing more comes, and why."""
+        """Record that nothing more comes, and why."""
         with self._room.changed:
             self._error = not_read() if reading.cancelled() else reading.exception()
             self._ended = True
@@ -401,7 +363,7 @@ class Answer:
             return pack
 
     def _wait(self) -> None:
-        """Wait for a pack or the end; say so once if it takes long."""
+        """Wait for a pack or the end; call `on_wait` once if it takes long."""
         with self._room.changed:
             self._room.changed.wait_for(
                 lambda: self._packs or self._ended, LONG_WAIT_SECONDS if self._on_wait else None
@@ -421,7 +383,7 @@ class Answer:
 
 
 class Room:
-    """What all answers of a pool hold together, and how they tell each other of changes."""
+    """The bytes that all answers of a pool hold together, and their condition variable."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -429,12 +391,12 @@ class Room:
         self.closed = False
 
     def close(self) -> None:
-        """Let nobody wait for room any more."""
+        """Stop all waiting for room."""
         with self.changed:
             self.closed = True
             self.changed.notify_all()
 
 
 def not_read() -> ReaderError:
-    """Say that a file was given up before it was read."""
+    """Return the error for a file that was abandoned before it was read."""
     return ReaderError("was not read: the run stopped")

@@ -1,7 +1,7 @@
 """JSON Lines and JSON arrays.
 
-The file may be of any size: memory holds one chunk and one line. A line is decoded on its own,
-so that one line in another encoding costs no other.
+The file may have any size: memory contains one chunk and one line. Each line is decoded on its
+own, so that one line in another encoding affects no other.
 """
 
 from __future__ import annotations
@@ -34,13 +34,7 @@ if TYPE_CHECKING:
 
 
 def read_json_array(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield a document, or a problem with its number, for each element.
-
-    Raises
-    ------
-    ReaderError
-        It is no array, or is broken: what follows the break cannot be read.
-    """
+    """Yield a document, or a problem with its number, for each element."""
     encoding = detect(source)
     yield from encoding.warnings
     records = Records(options)
@@ -84,7 +78,7 @@ def _elements(texts: Iterator[str], limit: int) -> Iterator[Any]:
 
 
 class _Window:
-    """The part of a text that is held: from the element being read to the end of a chunk."""
+    """The part of a text in memory: from the element being read to the end of a chunk."""
 
     def __init__(self, texts: Iterator[str], limit: int) -> None:
         self._texts = texts
@@ -93,7 +87,7 @@ class _Window:
         self._position = 0
 
     def first(self) -> str:
-        """Return the next character that is not blank, or "" at the end, and leave it there."""
+        """Return the next character that is not blank, or "" at the end, without advancing."""
         while True:
             self._position = _BLANK.match(self._held, self._position).end()  # type: ignore[union-attr]  # it matches ""
             if self._position < len(self._held):
@@ -102,7 +96,7 @@ class _Window:
                 return ""
 
     def take(self) -> str:
-        """Return the next character that is not blank, and go beyond it."""
+        """Return the next character that is not blank, and advance past it."""
         character = self.first()
         self._position += 1
         return character
@@ -130,7 +124,7 @@ class _Window:
                 return value
 
     def _more(self, characters: int) -> bool:
-        """Hold so many more characters, if there are any; forget those that were read."""
+        """Read at least that many more characters, if there are any; drop what was parsed."""
         pieces = [self._held[self._position :]]
         self._position = 0
         gained = 0
@@ -151,7 +145,7 @@ PLAIN = Document("", "")
 
 
 class Records:
-    """Turns JSON objects into documents; remembers what is the same from one to the next."""
+    """Turns JSON objects into documents; caches the roles of fields."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options

@@ -1,4 +1,4 @@
-"""Queries, relevance judgements, known pairs."""
+"""Queries, relevance judgements and known pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TREC_COLUMNS, _PLAIN_COLUMNS = 4, 3
 
 
 class JudgementsUnreadable(LpiSearchError):
-    """A file of judgements cannot be read, or one of its lines is none."""
+    """A file of judgements, or one of its lines, cannot be read."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -39,12 +39,7 @@ def read_judgements(path: Path) -> Judgements:
     """Return the grade of each judged document, by query.
 
     A line is `query 0 document grade` (TREC) or `query document grade`, separated by tabs or, if
-    there are none, by spaces; a first line that names its columns is passed over.
-
-    Raises
-    ------
-    JudgementsUnreadable
-        With the number of the line.
+    there are none, by spaces; a first line of column names is skipped.
     """
     found: Judgements = {}
     try:
@@ -111,7 +106,7 @@ _TEXT_NAMES = ("text", "query", "title")
 
 
 class QueriesUnreadable(LpiSearchError):
-    """A file of queries cannot be read, or one of its lines is no query."""
+    """A file of queries, or one of its lines, cannot be read."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -121,13 +116,7 @@ class QueriesUnreadable(LpiSearchError):
 
 
 def read_queries(path: Path) -> list[tuple[str, str]]:
-    """Return the queries of a file as (id, text), in its order.
-
-    Raises
-    ------
-    QueriesUnreadable
-        With the number of the line.
-    """
+    """Return the queries of a file as (id, text), in its order."""
     try:
         queries = list(_queries(path))
     except OSError as error:
@@ -197,12 +186,12 @@ _QUERY_FIELDS = ("title", "query", "question", "desc")
 
 
 def are_topics(line: bytes) -> bool:
-    """Tell from its first line whether a file is one of topics."""
+    """Tell from its first line whether a file contains TREC topics."""
     return line.lstrip(b"\xef\xbb\xbf \t")[:5].lower() == b"<top>"
 
 
 def topics(text: str) -> list[tuple[str, str]]:
-    """Return number and query of each topic; either is "" where it is not there."""
+    """Return number and query of each topic, "" where missing."""
     parts = re.split(r"<top>", text, flags=re.IGNORECASE)[1:]
     return [_topic(part) for part in parts]
 
@@ -226,7 +215,7 @@ _COLUMNS = 3
 
 
 class PairsUnreadable(LpiSearchError):
-    """A file of pairs cannot be read, or one of its lines is none."""
+    """A file of pairs, or one of its lines, cannot be read."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -239,12 +228,7 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     """Return the pairs of a file: “must” or “cannot”, and the ids of two documents.
 
     Columns are separated by tabs or, in a line without any, by spaces. Empty lines and lines that
-    begin with # are passed over.
-
-    Raises
-    ------
-    PairsUnreadable
-        With the number of the line.
+    begin with # are skipped.
     """
     try:
         found = tuple(_pairs_lines(path))

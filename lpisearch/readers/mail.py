@@ -1,12 +1,9 @@
-"""Mail messages, MBOX.
+"""Mail messages, MBOX, 20 Newsgroups.
 
-The standard library's older header classes are used on purpose: the newer ones fail on broken
-headers, which mail is full of, and take several times as long.
-
-The standard library's `mailbox` reads the whole file first, to find where messages begin.
-
-Subject is the title, the body is the text, the other headers are metadata. Labels and splits
-come from the folders, which is not a reader's business.
+The subject is the title, the body the text, other headers are metadata. The older header classes
+of the standard library are used on purpose: the newer ones fail on broken headers, which are
+common in mail, and take several times as long. Its `mailbox` reads a whole file first, to find
+where messages begin.
 """
 
 from __future__ import annotations
@@ -60,19 +57,9 @@ def read_mail(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
 
 
 def message_document(data: bytes, stem: str) -> tuple[Document, list[Problem]]:
-    """Turn the bytes of one message into a document.
+    """Return the document and the warnings of one message; `stem` replaces a missing subject.
 
-    Parameters
-    ----------
-    data
-        Headers, a blank line, the body.
-    stem
-        The title of a message without a subject.
-
-    Raises
-    ------
-    ReaderError
-        There are no headers: this is no message; or nothing to read in it.
+    Raises ReaderError if there are no headers or nothing to read.
     """
     try:
         message = email.message_from_bytes(data, policy=_POLICY)
@@ -98,9 +85,9 @@ def message_document(data: bytes, stem: str) -> tuple[Document, list[Problem]]:
 
 
 class _ShortHeaders(email.policy.Compat32):
-    """Cuts headers off where the standard library takes quadratic time for more.
+    """Truncates headers where the standard library takes quadratic time for more.
 
-    It copies the rest of the header for each parameter, and looks to its end for each encoded word.
+    It copies the rest of the header for each parameter, and scans to its end for each encoded word.
     """
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
@@ -114,7 +101,7 @@ _POLICY = _ShortHeaders()
 
 
 class _Body:
-    """What is gathered from the parts of a message."""
+    """The text and attachments of the parts of a message."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -122,7 +109,7 @@ class _Body:
         self.warnings: list[Problem] = []
 
     def gather(self, part: Message) -> None:
-        """Add one part: containers give their parts, of alternatives the plainest."""
+        """Add one part: each part of a container, the plainest of alternatives."""
         kind = part.get_content_type()
         name = _filename(part)
         if name or part.get_content_disposition() == "attachment":
@@ -169,7 +156,7 @@ def _parts(part: Message) -> list[Message]:
 
 
 def _plainness(part: Message) -> int:
-    """Order alternatives: plain text, other containers (they may hold it), HTML, the rest."""
+    """Order alternatives: plain text, other containers (they may contain it), HTML, the rest."""
     kind = part.get_content_type()
     if kind == "text/plain":
         return 0
@@ -233,7 +220,7 @@ def read_mbox(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
 
 
 class _Message:
-    """The lines of one message, given up once they are too many bytes."""
+    """The lines of one message, dropped once they exceed the limit."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -262,7 +249,7 @@ _BEGINNING = re.compile(_SEPARATOR.pattern + rb"[^\n]*\n" + _HEADER.pattern)
 
 
 def _messages(numbered: Iterable[tuple[int, bytes | None]], limit: int) -> Iterator[_Message]:
-    """Gather the lines between separators: lines "From …" at the start or after a blank line."""
+    """Collect the lines between separators: lines “From …” at the start or after a blank line."""
     message: _Message | None = None
     after_blank = True
     stream = (line for _, line in numbered)
@@ -296,7 +283,7 @@ MBOX_READER = Reader("mbox", (".mbox", ".mbx"), read_mbox, _sniff, isolated=True
 
 
 def read_newsgroups(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one message, after what there is to say about its encoding."""
+    """Yield warnings about the encoding, then the one message."""
     decoded = decode_text(whole(source, options.max_document_bytes))
     head, _, body = decoded.text.lstrip("\n").partition("\n\n")
     fields = _headers(head)
@@ -310,7 +297,7 @@ def read_newsgroups(source: SourceFile, options: ReadOptions) -> Iterator[Docume
 
 
 def sniff(head: bytes) -> bool:
-    """Tell whether bytes begin with the headers of a news message, and not of a mail."""
+    """Tell whether bytes begin with the headers of a news message, not of a mail."""
     text = head.decode("latin-1").replace("\r\n", "\n").lstrip("\n")
     names = {name.lower() for name in _headers(text.partition("\n\n")[0])}
     is_mail = bool(names & _MAIL) and "newsgroups" not in names
@@ -325,9 +312,9 @@ _NEWSGROUPS_HEADER = re.compile(r"([!-9;-~]{1,60}):[ \t]*(.*)")
 
 
 def _headers(head: str) -> dict[str, str]:
-    """Return the header fields; nothing if a line is none.
+    """Return the header fields; {} if a line is not a header.
 
-    A folded line is joined; the collection also has some whose header itself was cut away.
+    Folded lines are joined; the collection also has some whose header itself was cut off.
     """
     fields: dict[str, str] = {}
     name = ""

@@ -1,7 +1,7 @@
 """Manual pages (man, mdoc) and troff escapes.
 
-The title is the line of the section NAME, “ls – list directory contents”, else the name and the
-section that the page states.
+The title is the line of the section NAME, “ls – list directory contents”, otherwise the name and
+section of the page.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
 
 
 def sniff(head: bytes) -> bool:
-    """Tell whether bytes begin as a manual page does: requests alone, then its heading."""
+    """Tell whether bytes begin as a manual page does: requests only, then its heading."""
     for line in head.split(b"\n"):
         if line.startswith(_BEGINNINGS):
             return True
@@ -55,7 +55,7 @@ def sniff(head: bytes) -> bool:
 
 
 class _Page:
-    """Gathers a page line by line."""
+    """Reads a page line by line."""
 
     def __init__(self) -> None:
         # Pieces of lines: a paragraph may have very many.
@@ -68,7 +68,7 @@ class _Page:
         self._wants_heading = False
 
     def marked(self, text: str) -> Marked:
-        """Give the lines of the text, and which of them are headings."""
+        """Return lines, headings and facts of the text."""
         for line in text.replace("\\\n", "").split("\n"):
             self._take(line)
         lines = [" ".join(pieces) for pieces in self._lines]
@@ -106,7 +106,7 @@ class _Page:
                 self._add(said)
 
     def _utility_and(self, rest: str) -> str:
-        """Return the name that a page describes, as first stated, and what is said after it."""
+        """Return the arguments after the name of the page, which mdoc states once."""
         word = rest.split(maxsplit=1)[0] if rest.split() else ""
         if word and (word[0].isalnum() or word[0] == "_"):
             self._utility = self._utility or word
@@ -140,7 +140,7 @@ class _Page:
 
 
 def _said(name: str, rest: str) -> str:
-    """Return the text of a macro's arguments."""
+    """Return the text of the arguments of a macro."""
     words = [plain(each) for each in arguments(rest)]
     if name == "Fl":
         return " ".join(f"-{word}" if word not in _CALLABLE else "" for word in words or [""])
@@ -152,7 +152,7 @@ def _said(name: str, rest: str) -> str:
 
 
 def _uncalled(words: list[str]) -> list[str]:
-    """Leave out the names of macros that stand among the arguments of another (mdoc)."""
+    """Drop the names of macros among the arguments of another (mdoc)."""
     return [word for word in words if word not in _CALLABLE or len(word) == 1]
 
 
@@ -192,17 +192,15 @@ _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|((?:[^\s"\\]|\\.|(?<=\S)")+)')
 
 
 def plain(text: str) -> str:
-    """Return text without escapes: fonts and sizes go, named characters become themselves."""
+    """Return text without escapes: fonts and sizes go, named characters are resolved."""
     if "\\" not in text:
         return text
     return _without_comment(text)
 
 
 def arguments(text: str) -> list[str]:
-    r"""Return the arguments of a request, which quotation marks may hold together.
+    """Return the arguments of a request; quotation marks group words.
 
-    Examples
-    --------
     >>> arguments(' LS 1 "User Commands"')
     ['LS', '1', 'User Commands']
     """

@@ -1,12 +1,12 @@
 """Markdown and front matter.
 
-The marks of Markdown are taken off, so that snippets read well: headings, emphasis, links and
-images (their words stay), lists, quotes, tables, fences, comments. Code keeps its text. The
-title is that of the front matter, else the first heading, else the name of the file.
+Marks are removed, so that snippets read well: headings, emphasis, links and images (their words
+stay), lists, quotes, tables, fences, comments. Code keeps its text. The title is that of the front
+matter, then the first heading, then the name of the file.
 
-Patterns line by line, not the tree of markdown-it-py. The tree was tried: it takes two to five
-times as long, 500 bytes of memory for each byte of a list (1.6 GB for 3 MB, and a document may
-have 64 MiB), and text in more than twenty levels of quotes or lists is missing from it.
+Patterns line by line, not the tree of markdown-it-py: it takes two to five times as long, 500
+bytes of memory per byte of a list (1.6 GB for 3 MB, and a document may have 64 MiB), and drops
+text below twenty levels of quotes or lists.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MEDIA_TYPE = "text/markdown"
 
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document, after warnings about its encoding and its front matter."""
+    """Yield warnings about encoding and front matter, then the one document."""
     decoded = decode_text(whole(source, options.max_document_bytes))
     yield from decoded.warnings
     fields, body, warnings = split_front_matter(decoded.text)
@@ -121,7 +121,7 @@ def _without_comments(text: str) -> str:
 
 
 def _is_rule(line: str) -> bool:
-    """Tell a rule, or the line between the head and the body of a table."""
+    """Tell a horizontal rule, or the line between head and body of a table."""
     if not line.lstrip().startswith(("-", "*", "_", "|", ":")):
         return False
     marks = "".join(line.split())

@@ -1,4 +1,4 @@
-"""CSR archives, svmlight."""
+"""Term-document matrices: CSR archives and svmlight."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UNREADABLE = (
 
 
 class MatrixUnreadable(LpiSearchError):
-    """A file of a matrix cannot be read, or is not one."""
+    """A file is not a matrix or cannot be read."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -46,27 +46,14 @@ class MatrixUnreadable(LpiSearchError):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Matrix:
-    """A published term-document matrix.
-
-    Attributes
-    ----------
-    counts
-        Documents (rows; the papers write them as columns) x terms.
-    labels
-        Of each document.
-    """
+    """A published matrix of documents (rows; columns in the papers) x terms, with labels."""
 
     counts: csr_array
     labels: tuple[tuple[str, ...], ...]
 
 
 def read_matrix(path: Path) -> Matrix:
-    """Read documents x terms with labels for each document.
-
-    Raises
-    ------
-    MatrixUnreadable
-    """
+    """Read documents x terms with the labels of each document."""
     try:
         with path.open("rb") as stream:
             is_archive = stream.read(len(_NPZ)) == _NPZ
@@ -101,7 +88,7 @@ def _archive(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
 
 
 def _compact(counts: csr_array) -> csr_array:
-    """Return counts with 32-bit places where they fit: the linear SVM takes no others."""
+    """Return counts with 32-bit indices where they fit: the linear SVM takes no others."""
     from scipy.sparse import csr_array
 
     if counts.nnz > np.iinfo(np.int32).max:

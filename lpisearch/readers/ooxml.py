@@ -1,10 +1,7 @@
 """DOCX, PPTX, XLSX.
 
-Headers, footers, comments and deleted text are left out.
-
-Slide numbers, dates and footers are left out.
-
-Values are read as they were last computed, dates as dates; formulas are not.
+Headers, footers, comments, deleted text, slide numbers and dates are omitted. Cells have their
+last computed values, dates as dates.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ _UNTITLED = {"powerpoint presentation"}  # what the program writes where nobody 
 
 
 def main_part(archive: Archive, kind: str) -> str:
-    """Follow the package's relationship to its document, such as word/document.xml."""
+    """Return the package's main document, such as word/document.xml."""
     relations = "_rels/.rels"
     if relations not in archive:
         raise ReaderError(f"is not a {kind} file: it has no _rels/.rels")
@@ -62,7 +59,7 @@ def main_part(archive: Archive, kind: str) -> str:
 
 
 def related_parts(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
-    """Return the type and the name of each part that a part refers to, by its id."""
+    """Return the type and the name of each related part, by its id."""
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive:
@@ -78,7 +75,7 @@ def related_parts(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
 
 
 def relation_id(element: ET.Element) -> str:
-    """Return the id of the part that an element refers to: not that of the element itself."""
+    """Return the id of the part that an element refers to, not that of the element itself."""
     return next((value for key, value in element.items() if key.endswith("}id")), "")
 
 
@@ -158,7 +155,7 @@ def _heading_styles(archive: Archive, part: str) -> frozenset[str]:
 
 
 def _gather(root: ET.Element, flow: TextFlow, heading_styles: Collection[str]) -> None:
-    """Add the text below `root` to the flow, and the paragraphs styled as headings."""
+    """Add the text below `root` to the flow, with its headings."""
     is_heading = False
     for event, name, element in walk(root, _SKIP):
         if event == "end":
@@ -230,7 +227,7 @@ _SLIDE = ("start", "sldId")
 
 
 def _slide(archive: Archive, part: str) -> tuple[str, str]:
-    """Return the title and the text of a slide, its notes below it."""
+    """Return the title and the text of a slide, followed by its notes."""
     flow = TextFlow()
     title = _pptx_gather(parse_xml(archive.read(part), part), flow)
     for kind, notes in related_parts(archive, part).values():
@@ -261,7 +258,7 @@ def _pptx_gather(root: ET.Element, flow: TextFlow) -> str:
 
 
 def _placeholder(name: str, element: ET.Element, known: str) -> str:
-    """Return what kind of shape is being read: one begins with none, and may then state it."""
+    """Return the kind of the current shape: unknown at its start, then stated within."""
     return "" if name == "sp" else attribute(element, "type") if name == "ph" else known
 
 
@@ -298,7 +295,7 @@ def read_xlsx(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
 
 
 class _Workbook:
-    """The sheets of a workbook, and what their cells refer to."""
+    """The sheets of a workbook, with shared strings and date styles."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -377,7 +374,7 @@ class _Workbook:
 
 
 def _text(element: ET.Element) -> str:
-    """Return the text of a string, without how it is pronounced."""
+    """Return the text of a string, without its pronunciation."""
     runs = [element, *(each for each in element if local_name(each) in {"r", "is"})]
     runs += [run for each in runs[1:] for run in each if local_name(run) == "r"]
     return clean(

@@ -1,7 +1,4 @@
-"""ODT, ODS, ODP.
-
-Comments and deleted text are left out.
-"""
+"""ODT, ODS, ODP. Comments and deleted text are omitted."""
 
 from __future__ import annotations
 
@@ -77,13 +74,7 @@ class Properties:
 
 
 def content(archive: Archive) -> ET.Element:
-    """Return what a document holds.
-
-    Raises
-    ------
-    ReaderError
-        It is encrypted.
-    """
+    """Return the content of a document; raises ReaderError if it is encrypted."""
     part = "META-INF/manifest.xml"
     if part in archive and any(
         local_name(element) == "encryption-data"
@@ -94,7 +85,7 @@ def content(archive: Archive) -> ET.Element:
 
 
 def gather(root: ET.Element, flow: TextFlow) -> None:
-    """Add the text below `root` to the flow, and its headings."""
+    """Add the text below `root` to the flow, with its headings."""
     open_blocks = [""]
 
     def add(text: str | None) -> None:
@@ -127,7 +118,7 @@ _BODY = {"sheet": ("spreadsheet", "table"), "slide": ("presentation", "page")}
 
 
 def read_parts(source: SourceFile, kind: str, media_type: str) -> Iterator[Document]:
-    """Yield the document of a file, with a section for each part of a kind."""
+    """Yield the document of a file, with a section for each sheet or slide."""
     with Archive(source) as archive:
         root = content(archive)
         properties = Properties(archive)

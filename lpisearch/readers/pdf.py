@@ -1,8 +1,7 @@
-"""PDF and OCR of page images.
+"""PDF, and OCR of pages that are images.
 
-Pages that are images are counted; with the option `ocr` tesseract reads them.
-
-PDFium is not thread-safe; this reader runs alone in a worker process.
+Pages that are images are counted; with the option `ocr` Tesseract reads them. PDFium is not
+thread-safe; this reader runs alone in a worker process.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _DATE = re.compile(
 
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the document, after a warning for each page that could not be read."""
+    """Yield a warning for each page that could not be read, then the document."""
     pdf = _open(source)
     try:
         pages, problems, images = _page_texts(pdf, options.ocr)
@@ -75,7 +74,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
 
 
 def iso_date(stated: str) -> str:
-    """Turn a PDF date, D:YYYYMMDDHHmmSS+HH'mm', into ISO 8601; "" if it is none."""
+    """Turn a PDF date, D:YYYYMMDDHHmmSS+HH'mm', into ISO 8601; "" if it is not one."""
     found = _DATE.match(stated)
     if not found:
         return ""
@@ -106,7 +105,7 @@ def _open(source: SourceFile) -> Any:
 
 
 def _page_texts(pdf: Any, ocr: str) -> tuple[list[str], list[Problem], list[int]]:
-    """Return the text of each page, what is wrong with pages, and which are images alone."""
+    """Return the text of each page, problems of pages, and which are images only."""
     import pypdfium2
 
     pages, problems, images = [], [], []
@@ -150,7 +149,7 @@ def _clean(text: str) -> str:
 
 
 def _doubt(text: str) -> str:
-    """Say why the text looks useless, or "": fonts without a Unicode map give random characters."""
+    """State why the text looks useless: a font without a Unicode map gives random characters."""
     sample = [c for c in text[:: len(text) // _SAMPLE_CHARACTERS + 1] if not c.isspace()]
     bad = sum(c == "\ufffd" or unicodedata.category(c) in _UNREADABLE for c in sample)
     if bad > BAD_SHARE * len(sample):
@@ -193,25 +192,12 @@ OCR_SECONDS = 3600.0
 
 
 def is_installed() -> bool:
-    """Tell whether tesseract can be called."""
+    """Tell whether Tesseract is installed."""
     return shutil.which("tesseract") is not None
 
 
 def page_text(page: Any, languages: str) -> str:
-    """Return the text on the image of a page of PDFium.
-
-    Parameters
-    ----------
-    page
-        Of a PDF file.
-    languages
-        As tesseract names them, such as "deu+eng".
-
-    Raises
-    ------
-    ReaderError
-        Tesseract is not there, does not know the language, or takes too long.
-    """
+    """Return the text on the image of a page; languages as Tesseract names them ("deu+eng")."""
     try:
         done = subprocess.run(  # noqa: S603 (no shell, and the image comes on stdin)
             [shutil.which("tesseract") or "tesseract", "stdin", "stdout", "-l", languages],

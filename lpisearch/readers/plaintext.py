@@ -1,18 +1,10 @@
 """Plain text, source code, YAML, reStructuredText, Org.
 
-The title is the first line that is not blank, when it is short (120 characters), has a letter
-or digit in it, and more text follows; else the name of the file. The text keeps every line, the
-title too.
-
-The title is the name of the file, which is how code is spoken of.
-
-The title is the value of `title` or `name` on that level, else the name of the file.
-
-The title is the first heading, else the name of the file. The text of a directive stays, its name
-and its options do not; comments are left out.
-
-The title is that of `#+TITLE`, else the first heading, else the name of the file. `#+FILETAGS`
-are labels.
+The title of a plain text is its first line that is not blank if it is short, has a letter or digit,
+and more text follows. Source code is titled by the name of the file, YAML by the top-level value of
+`title` or `name`, reStructuredText by the first heading, Org by `#+TITLE` or the first heading; all
+fall back to the name of the file. Comments of reStructuredText, names and options of directives are
+omitted; `#+FILETAGS` of Org are labels.
 """
 
 from __future__ import annotations
@@ -40,7 +32,7 @@ LONGEST_TITLE = 120
 
 
 def read_text(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document, after what there is to say about its encoding."""
+    """Yield warnings about the encoding, then the one document."""
     decoded = decode_text(whole(source, options.max_document_bytes))
     text = decoded.text.strip()
     if not text:
@@ -50,14 +42,14 @@ def read_text(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
 
 
 def first_line_title(text: str) -> str:
-    """Return the first line if it can be a title, else ""."""
+    """Return the first line if it can be a title, or ""."""
     first = _FIRST_OF_SEVERAL.match(text)
     line = first[1].strip() if first else ""
     return line if len(line) <= LONGEST_TITLE and re.search(r"\w", line) else ""
 
 
 def sniff_text(head: bytes) -> bool:
-    """Tell whether bytes are text at all. It is true of many formats: ask it last."""
+    """Tell whether bytes are text. True of many formats, so it comes last."""
     return bool(head) and not looks_binary(head)
 
 
@@ -82,7 +74,7 @@ def read_marked(
     media_type: str,
     marked: Callable[[str], Marked],
 ) -> Iterator[Document | Problem]:
-    """Yield the one document of a file, after warnings about its encoding."""
+    """Yield warnings about the encoding, then the one document."""
     decoded = decode_text(whole(source, options.max_document_bytes))
     lines, headings, facts = marked(decoded.text)
     joined = "\n".join(lines)
@@ -124,7 +116,7 @@ _DEFINITION = re.compile(
 
 
 def read_code(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document, after what there is to say about its encoding."""
+    """Yield warnings about the encoding, then the one document."""
     decoded = decode_text(whole(source, options.max_document_bytes))
     text = decoded.text.strip("\n")
     if not text.strip():
@@ -140,7 +132,7 @@ def read_code(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
 
 
 def _definitions(text: str) -> Iterator[Section]:
-    """Yield what is defined on lines that are not indented."""
+    """Yield the definitions on lines that are not indented."""
     start = 0
     for line in text.split("\n"):
         if line[:1].isalpha() and (found := _DEFINITION.match(line)) is not None:
@@ -161,12 +153,12 @@ _TITLES = ("title", "name")
 
 
 def read_yaml(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document, after warnings about its encoding."""
+    """Yield warnings about the encoding, then the one document."""
     yield from read_marked(source, options, "application/yaml", _marked)
 
 
 def _marked(text: str) -> Marked:
-    """Give the lines, which of them have keys, and the title."""
+    """Return the lines, the keys among them, and the title."""
     lines = [line for line in text.split("\n") if line.rstrip() not in {"---", "..."}]
     headings: list[tuple[int, str]] = []
     stated: dict[str, str] = {}
@@ -196,12 +188,12 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}([^*\n]{1,400})\*{1,2}(?![\w*])")
 
 
 def read_rst(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document, after warnings about its encoding."""
+    """Yield warnings about the encoding, then the one document."""
     yield from read_marked(source, options, "text/x-rst", _rst_marked)
 
 
 def _rst_marked(text: str) -> Marked:
-    """Give the lines of the text, and which of them are headings."""
+    """Return the lines of the text and its headings."""
     lines: list[str] = []
     headings: list[tuple[int, str]] = []
     skipped = -1  # the indentation of a comment, whose further lines are indented deeper
@@ -220,7 +212,7 @@ def _rst_marked(text: str) -> Marked:
 
 
 def _said(line: str) -> str | None:
-    """Return a line without marks, "" for one that is a mark; None where a comment begins."""
+    """Return a line without marks, "" for a mark; None where a comment begins."""
     if (found := _DIRECTIVE.match(line)) is not None:
         return None if found[1] in _WITHOUT_TEXT else _plain(found[2])
     if _TARGET.match(line) or _OPTION.match(line):
@@ -229,7 +221,7 @@ def _said(line: str) -> str | None:
 
 
 def _is_listed(headings: list[tuple[int, str]], lines: list[str]) -> bool:
-    """Tell whether the last line is a heading already: adornment may stand above and below."""
+    """Tell whether the last line is a heading already: adornment may be above and below."""
     return bool(headings) and headings[-1][0] == len(lines) - 1
 
 
@@ -254,12 +246,12 @@ _STATED = {"author": "author", "description": "description", "keywords": "keywor
 
 
 def read_org(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document, after warnings about its encoding."""
+    """Yield warnings about the encoding, then the one document."""
     yield from read_marked(source, options, "text/x-org", _org_marked)
 
 
 def _org_marked(text: str) -> Marked:
-    """Give the lines of the text, and which of them are headings."""
+    """Return the lines of the text, its headings and facts."""
     lines: list[str] = []
     headings: list[tuple[int, str]] = []
     facts: dict[str, Any] = {}
@@ -279,7 +271,7 @@ def _org_marked(text: str) -> Marked:
 
 
 def _state(facts: dict[str, Any], name: str, value: str) -> None:
-    """Note what a file says of itself in a line such as `#+TITLE: …`."""
+    """Record the metadata of a line such as `#+TITLE: …`."""
     if name == "title":
         facts["title"] = f"{facts.get('title', '')} {_org_plain(value)}".strip()
     elif name == "filetags":

@@ -1,6 +1,6 @@
-"""List of readers; which reads a file.
+"""The list of readers, and the choice of one for a file.
 
-A new reader is one module and one line here; `--format` and the common checks follow.
+A new reader is one module and one line here; `--format` and the contract tests follow.
 """
 
 from __future__ import annotations
@@ -72,25 +72,11 @@ READERS: dict[str, Reader] = {
 
 
 def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
-    """Choose the reader of a file: as asked, else by its suffix, else by its first bytes.
+    """Choose the reader of a file: the option `format`, then its suffix, then its first bytes.
 
-    A file without a suffix (or with a number for one, as `cran.all.1400`) is plain text if it
-    is text at all, and so is one that is called as what is to be read (`README.Debian`); another
-    with an unknown suffix is not, since most such files are programs.
-
-    Returns
-    -------
-    Reader or None
-        None: this is no document we know.
-
-    Raises
-    ------
-    BadOption
-        There is no reader of the name that was asked for.
-    ReaderError
-        The beginning of gzip data is damaged.
-    OSError
-        The file cannot be read.
+    A file without a suffix (or with a number as suffix, as `cran.all.1400`) is plain text if it is
+    text at all, and so is one with a documentation name (`README.Debian`). Other files with an
+    unknown suffix are mostly programs: None.
     """
     if options.format != "auto":
         return reader_named(options.format)

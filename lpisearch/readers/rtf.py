@@ -68,15 +68,7 @@ def read_rtf(source: SourceFile, options: ReadOptions) -> Iterator[Document | Pr
 
 
 class _Rtf:
-    """Goes through the tokens of a file once.
-
-    Attributes
-    ----------
-    text
-        Its pieces, in order.
-    stated
-        The pieces of title, author and the like.
-    """
+    """One pass over the tokens of a file: pieces of its text, and of title, author and the like."""
 
     def __init__(self, data: bytes) -> None:
         self.text: list[str] = []
@@ -129,7 +121,7 @@ class _Rtf:
             self._add(_CHARACTERS[word])
 
     def _bytes(self, data: bytes) -> None:
-        """Add bytes of the code page, but for those that stand in for a character given before."""
+        """Add bytes of the code page, except those that replace a preceding Unicode character."""
         dropped = min(self._skip, len(data))
         self._skip -= dropped
         self._add(data[dropped:].decode(self._code_page, "replace"))
@@ -140,7 +132,7 @@ class _Rtf:
 
 
 def _joined(pieces: list[str]) -> str:
-    """Join pieces; two that are halves of a pair become one character."""
+    """Join pieces; the halves of a surrogate pair become one character."""
     return clean("".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
@@ -170,7 +162,7 @@ _MEMORY_BYTES = 128 * MEBIBYTE
 
 
 def read_doc(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the one document; the second converter is asked where the first fails."""
+    """Yield the one document; the second converter runs if the first fails."""
     del options  # the worker bounds the size of the answer
     found = [each for each in _CONVERTERS if shutil.which(each[0])]
     with open_seekable(source) as stream:
@@ -186,7 +178,7 @@ def read_doc(source: SourceFile, options: ReadOptions) -> Iterator[Document | Pr
 
 
 def _converted(data: bytes, command: tuple[str, ...]) -> str:
-    """Return what a converter makes of a file, or "" if it fails."""
+    """Return the text of a file by a converter, or "" if it fails."""
     with tempfile.TemporaryDirectory(prefix="lpisearch-") as folder:
         path = Path(folder) / "file.doc"
         path.write_bytes(data)
@@ -206,7 +198,7 @@ def _converted(data: bytes, command: tuple[str, ...]) -> str:
 
 
 def _limit_itself() -> None:
-    """Bound a converter before it begins: it would outlive a worker that is ended."""
+    """Limit a converter before it starts: it would outlive a worker that is ended."""
     import resource
 
     for kind, most in (

@@ -1,12 +1,9 @@
 """Bytes in chunks and lines; zip archives.
 
-A source file comes in; bytes go out, unpacked, with a damaged gzip told in plain words.
-Everything else that the system reports (a vanished file, no permission, a failing disk) passes
-as `OSError`: that is for the workflow to judge, since it may concern more than this one file.
-
-A source file comes in; the bytes of single members go out. Nothing is ever written to disk, so
-a member called "../x" does no harm. Each limit holds for the bytes that are really unpacked,
-whatever sizes the archive declares.
+Damaged gzip and zip data becomes `ReaderError`. Other system errors (a vanished file, no
+permission, a failing disk) pass as `OSError`: they may concern more than this file. Members of an
+archive are never written to disk, so a member called “../x” is harmless; limits apply to the bytes
+actually unpacked, whatever sizes the archive declares.
 """
 
 from __future__ import annotations
@@ -56,15 +53,7 @@ def stated_gzip_damage() -> Iterator[None]:
 
 
 def chunks(source: SourceFile) -> Iterator[bytes]:
-    """Yield the bytes of a source piece by piece.
-
-    Raises
-    ------
-    ReaderError
-        The gzip data is damaged, or unpacks to too much; everything before was yielded.
-    OSError
-        The file cannot be read.
-    """
+    """Yield the bytes of a source in pieces; before an error, everything intact was yielded."""
     packed_bytes = source.path.stat().st_size if source.gzipped else 0
     unpacked_bytes = 0
     with stated_gzip_damage(), source.open() as stream:
@@ -78,22 +67,13 @@ def chunks(source: SourceFile) -> Iterator[bytes]:
 
 
 def refuse_bomb(unpacked_bytes: int, packed_bytes: int) -> None:
-    """Raise ReaderError for what unpacks to far more than honest text does."""
+    """Raise ReaderError for data that unpacks to far more than honest text does."""
     if unpacked_bytes > EXPANSION_FREE_BYTES + EXPANSION_RATIO * packed_bytes:
         raise ReaderError(f"unpacks to more than {EXPANSION_RATIO} times its size (a zip bomb?)")
 
 
 def whole(source: SourceFile, limit: int) -> bytes:
-    """Return all bytes of a source that holds one document.
-
-    Raises
-    ------
-    ReaderError
-        There is nothing, or more than `limit` bytes (which are then not kept in memory), or
-        the gzip data is damaged.
-    OSError
-        The file cannot be read.
-    """
+    """Return all bytes of a source; raises ReaderError if it is empty or over the limit."""
     if not source.gzipped and (size := source.path.stat().st_size) > limit:
         raise ReaderError(over_limit(limit, size))
     pieces = []
@@ -109,10 +89,7 @@ def whole(source: SourceFile, limit: int) -> bytes:
 
 
 def lines(pieces: Iterable[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
-    r"""Yield each line with its number from 1, without its b"\n".
-
-    A line longer than `limit` yields None in its place and is never held in memory.
-    """
+    r"""Yield each line with its number from 1, without its b"\n"; None for one over the limit."""
     number = 1
     held: list[bytes] = []
     held_bytes = 0
@@ -137,7 +114,7 @@ def lines(pieces: Iterable[bytes], limit: int) -> Iterator[tuple[int, bytes | No
 
 
 def over_limit(limit: int, size: int | None = None, about: str = "") -> Message:
-    """Say that a document, or one record of a file, is over the limit."""
+    """State that a document, or one record of a file, is over the limit."""
     stated = "" if size is None else f"{about}{size / MEBIBYTE:.1f} MiB, "
     return Message(
         f"is {stated}over the limit of {limit / MEBIBYTE:.1f} MiB for one document (raise it with ",
@@ -148,17 +125,7 @@ def over_limit(limit: int, size: int | None = None, about: str = "") -> Message:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """What an archive may unpack to.
-
-    Attributes
-    ----------
-    entries
-        Members; an office document or a book has tens to hundreds.
-    member_bytes
-        One unpacked member; a thousand pages of DOCX take about 10 MiB of XML.
-    expanded_bytes
-        All members read from one archive, together; also a gzipped file once unpacked.
-    """
+    """What an archive may unpack to."""
 
     entries: int = 10_000
     member_bytes: int = 64 * MEBIBYTE
@@ -175,20 +142,7 @@ _DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, struct.error, ValueError, R
 
 
 class Archive:
-    """A zip archive whose members are read within limits; use it in a `with` statement.
-
-    Parameters
-    ----------
-    source
-        The archive, possibly gzipped.
-    limits
-        What it may unpack to.
-
-    Raises
-    ------
-    ReaderError
-        The file is no zip archive, is damaged or encrypted, or passes a limit.
-    """
+    """A zip archive whose members are read within limits; use it in a `with` statement."""
 
     def __init__(self, source: SourceFile, limits: ArchiveLimits = _LIMITS) -> None:
         self._limits = limits

@@ -1,11 +1,9 @@
-"""TREC, Reuters-21578, SMART collections.
+"""TREC, Reuters-21578 and SMART collections.
 
-The text is that of the `<TEXT>` elements, or where there are none all that is no heading; the title
-is the headline. Bytes that are no UTF-8 are Latin-1, as the collections have them.
-
-Title and body become the text, topics the labels, LEWISSPLIT the split, NEWID the id; places,
-people and the rest become metadata. The files are not well-formed, so they are read by
-pattern, element by element. Bytes that are no UTF-8 are Latin-1, as the collection has them.
+The files are not well-formed, so they are read by pattern, element by element; bytes that are not
+UTF-8 are Latin-1. TREC: the text is that of the `<TEXT>` elements, or without any everything but
+headings; the title is the headline. Reuters: topics are labels, LEWISSPLIT is the split, NEWID the
+id; places, people and the rest are metadata.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ def read_trec(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
 
 
 def sniff_trec(head: bytes) -> bool:
-    """Tell whether bytes begin as the files of TREC collections do."""
+    """Tell whether bytes begin as TREC collections do."""
     return bool(_BEGINNING.match(head))
 
 
@@ -75,7 +73,7 @@ def _document(element: str, where: str) -> Document | Problem:
 
 
 def _texts(element: str) -> Iterator[str]:
-    """Yield what is in each <TEXT>."""
+    """Yield the content of each <TEXT>."""
     end = 0
     while (start := element.find("<TEXT>", end)) >= 0:
         end = element.find("</TEXT>", start)
@@ -84,7 +82,7 @@ def _texts(element: str) -> Iterator[str]:
 
 
 def _rest(element: str) -> str:
-    """Return the text of an element without those that say what it is."""
+    """Return the text of an element without its metadata elements."""
     for tag in _OTHERS:
         element = element.replace(f"<{tag}>{between(element, tag)}</{tag}>", "")
     return _plain(element)
@@ -104,21 +102,9 @@ TREC_READER = Reader("trec", (".trec", ".trectext"), read_trec, sniff_trec, many
 def elements(
     source: SourceFile, start_tag: bytes, end_tag: bytes, limit: int
 ) -> Iterator[bytes | None]:
-    """Yield the bytes from each start tag to its end, or None for an element over the limit.
+    """Yield the bytes from each start tag to its end tag; None for an element over the limit.
 
-    Parameters
-    ----------
-    source
-        The file.
-    start_tag, end_tag
-        As they are written, or how the first begins.
-    limit
-        The most bytes of one element.
-
-    Raises
-    ------
-    ReaderError
-        The file is empty, or its last element has no end.
+    Raises ReaderError if the file is empty or its last element has no end.
     """
     held = b""
     nothing = True
@@ -148,7 +134,7 @@ def elements(
 
 
 def decode_element(element: bytes) -> str:
-    """Return the text of an element; bytes that are no UTF-8 are Latin-1, as collections have."""
+    """Return the text of an element; bytes that are not UTF-8 are Latin-1."""
     try:
         return clean(element.decode())
     except UnicodeDecodeError:
@@ -156,7 +142,7 @@ def decode_element(element: bytes) -> str:
 
 
 def between(element: str, tag: str, begin: int = 0) -> str:
-    """Return what stands between the tags of an element within, or ""."""
+    """Return the content between the tags of an inner element, or ""."""
     # By hand: a pattern would look to the end of the element for each tag that is not closed.
     start = element.find(f"<{tag}>", begin)
     end = element.find(f"</{tag}>", start)
@@ -178,7 +164,7 @@ def read_reuters(source: SourceFile, options: ReadOptions) -> Iterator[Document 
 
 
 def sniff_reuters(head: bytes) -> bool:
-    """Tell whether bytes begin as the files of the collection do."""
+    """Tell whether bytes begin as Reuters-21578 does."""
     return bool(_REUTERS_BEGINNING.match(head))
 
 
@@ -232,7 +218,7 @@ def _content(element: str, tag: str) -> str:
 
 
 def _unprocessed(element: str) -> str:
-    """Return what stands in <TEXT> itself, for the stories that were never taken apart."""
+    """Return the content of <TEXT> itself, for stories that were never split."""
     start = element.find("<TEXT")
     end = element.find("</TEXT>", start)
     body = element[start:end] if 0 <= start < end else ""
@@ -265,7 +251,7 @@ def _iso(date: str) -> str:
 
 
 def read_smart(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield one document for each `.I` line; a problem for one without title and text."""
+    """Yield a document for each `.I` line; a problem for one without title and text."""
     warned = False
     for number, data in _records(source, options.max_document_bytes):
         where = f"line {number}"
@@ -293,7 +279,7 @@ _SMART_METADATA = {"A": "author", "B": "source", "K": "keywords", "N": "entered"
 
 
 def _records(source: SourceFile, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Yield each record with the line it begins on, or None for one over the limit."""
+    """Yield each record with the line it begins on; None for one over the limit."""
     begun = 0
     held: list[bytes] = []
     size = 0

@@ -1,22 +1,21 @@
-"""Worker process and its frames.
+"""The worker process that reads files, and its frames.
 
-A frame is a line that says its kind and two sizes, then so many bytes of JSON and so many of
-texts. Texts of documents do not go through JSON: it would take longer than reading them.
-
-Requests come in on stdin, each one line of JSON; answers go out on stdout (see `transport`):
+A frame is a line with its kind and two sizes, then that many bytes of JSON and of texts. Texts do
+not go through JSON: that would take longer than reading them. Requests come on stdin, each one line
+of JSON; answers go to stdout:
 
 ```text
 → {"reader": …, "source": {path, name, gzipped}, "options": {…}, "seconds": …, "silent": …}
-← a pack of records, with "seconds" and "consumed"     as often as need be, then one of
+← a pack of records, with "seconds" and "consumed"     any number of times, then one of
 ← {"done": true}
-← {"failed": [what, next step]}                        the file is of no use, or no more of it is
+← {"failed": [what, next step]}                        the file, or the rest of it, is unreadable
 ← {"system": [errno, message]}                         it could not be opened or read
 ← {"memory": true}                                     the reader ran out of memory
 ```
 
-It does not read ahead: what nobody takes from stdout stops it. The process ends when its stdin
-closes, so none outlives its parent. Started by `process`:
-`python -P -m lpisearch.readers.worker MEMORY_BYTES`.
+The worker does not read ahead: it blocks until its stdout is read. It ends when its stdin closes,
+so none outlives its parent. `isolation` starts it: `python -P -m lpisearch.readers.worker
+MEMORY_BYTES`.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _UTF8 = ("utf-8", "surrogatepass")  # lone surrogates of file names pass
 
 
 class Frame(NamedTuple):
-    """What was received: facts, or the records of a pack, not yet unpacked."""
+    """A received frame: facts, or the records of a pack, not yet unpacked."""
 
     is_pack: bool
     header: bytes
@@ -93,7 +92,7 @@ def pack(records: Sequence[Document | Problem], **facts: Any) -> bytes:
 
 
 def receive(stream: BinaryIO, most_bytes: int) -> Frame | None:
-    """Take the next frame; None if the stream ended, or says anything else or too much."""
+    """Read the next frame; None if the stream ended, or contains anything else or too much."""
     words = stream.readline(_LONGEST_LINE).split()
     if len(words) != len((_PACK, 0, 0)) or words[0] not in {_PACK, _WORD}:
         return None
@@ -178,7 +177,7 @@ _MODULES = {
 def find_reader(name: str) -> Reader:
     """Import the reader called `name`, or "module:attribute".
 
-    Only the module of the format is imported: all of them would cost each worker time.
+    Only the module of the format is imported: all of them would slow each worker down.
     """
     module, _, attribute = name.partition(":")
     if attribute:
@@ -193,7 +192,7 @@ def find_reader(name: str) -> Reader:
 
 
 def _take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Keep stdin and stdout for the protocol: what an extractor prints goes to stderr."""
+    """Reserve stdin and stdout for the protocol: prints of an extractor go to stderr."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -203,7 +202,7 @@ def _take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _limit_resources(memory_bytes: int) -> None:
-    """Bound the address space and write no core files, where the system can."""
+    """Limit the address space and write no core files, where the system can."""
     try:
         import resource
     except ImportError:
@@ -230,7 +229,7 @@ def _answers(request: dict[str, Any]) -> Iterator[bytes]:
 
 
 def _packs(request: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the records of a file, as many at a time as make up for the way."""
+    """Yield the records of a file in packs large enough to be worth a transfer."""
     reader = find_reader(request["reader"])
     source = SourceFile(**request["source"] | {"path": Path(request["source"]["path"])})
     options = ReadOptions(**request["options"])
@@ -258,7 +257,7 @@ def _packs(request: dict[str, Any]) -> Iterator[bytes]:
 
 
 def _set_timer(timer: str, seconds: float) -> None:
-    """Let the system end this process after so many seconds; 0: do not."""
+    """Let the system end this process after that many seconds; 0 cancels."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(getattr(signal, timer), seconds)
 

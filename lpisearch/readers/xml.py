@@ -1,9 +1,7 @@
-"""Safe XML parsing, TextFlow, XML files.
+"""Safe XML parsing, `TextFlow`, XML files.
 
-The bytes of an XML part come in; an element tree, its events and its text go out.
-
-The title is the text of the first element called `title`, else the name of the file. Attributes,
-comments and instructions are left out.
+The title of an XML file is the text of the first element called `title`, otherwise the name of the
+file. Attributes, comments and instructions are omitted.
 """
 
 from __future__ import annotations
@@ -35,20 +33,8 @@ Event = tuple[Literal["start", "end"], str, ET.Element]
 def parse_xml(data: bytes, part: str) -> ET.Element:
     """Parse one XML part of a document.
 
-    External entities are never resolved (expat has no way to fetch them), and a part that
-    declares any entity is refused, so that entities cannot swell ("billion laughs").
-
-    Parameters
-    ----------
-    data
-        The whole part.
-    part
-        Its name, for messages.
-
-    Raises
-    ------
-    ReaderError
-        The part declares entities, or is not well-formed.
+    External entities are never resolved (expat cannot fetch them), and a part that declares any
+    entity is refused, so that entities cannot expand ("billion laughs").
     """
     try:
         _refuse_entities(data, part)
@@ -76,8 +62,8 @@ def attribute(element: ET.Element, name: str) -> str:
 def walk(root: ET.Element, skip: Collection[str] = ()) -> Iterator[Event]:
     """Yield the start and the end of each element in document order.
 
-    Without recursion: a hostile file nests deeper than Python's stack. An element named in
-    `skip` yields only its end, so that the text after it is not lost.
+    Without recursion: a hostile file nests deeper than Python's stack. An element named in `skip`
+    yields only its end, so that the text after it is not lost.
     """
     yield "start", local_name(root), root
     path = [(root, iter(root))]
@@ -95,7 +81,7 @@ def walk(root: ET.Element, skip: Collection[str] = ()) -> Iterator[Event]:
 
 
 def texts_by_name(root: ET.Element) -> dict[str, list[str]]:
-    """Return the texts of the elements below `root` by element name: what a file says of itself."""
+    """Return the texts of the elements below `root`, by element name."""
     texts: dict[str, list[str]] = {}
     for element in root.iter():
         text = " ".join((element.text or "").split())
@@ -105,7 +91,7 @@ def texts_by_name(root: ET.Element) -> dict[str, list[str]]:
 
 
 def stated(facts: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[str, str]:
-    """Pick metadata: our name → the first of the file's names (a | b) that it states."""
+    """Select metadata: our name → the first of the names in the file (a | b) that has a value."""
     found: dict[str, str] = {}
     for ours, theirs in names.items():
         for name in theirs.split(" | "):
@@ -115,21 +101,16 @@ def stated(facts: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[str
 
 
 def iso_date(facts: Mapping[str, list[str]], *names: str) -> str:
-    """Return the first named fact that is a date, in ISO 8601; "" if there is none."""
+    """Return the first named fact that is a date, in ISO 8601, or ""."""
     dates = (date_of(facts[name][0]) for name in names if name in facts)
     return next(filter(None, dates), "")
 
 
 class TextFlow:
-    """Gathers text piece by piece into nested blocks: paragraphs, cells, rows, tables.
+    """Collects text piece by piece into nested blocks: paragraphs, cells, rows, tables.
 
-    A block is opened, filled and closed; on closing, its pieces are joined and become one
-    piece of the block around it. Empty blocks leave nothing.
-
-    Attributes
-    ----------
-    heading
-        The first one, or "".
+    Closing a block joins its pieces into one piece of the enclosing block; empty blocks leave
+    nothing.
     """
 
     def __init__(self) -> None:
@@ -153,11 +134,11 @@ class TextFlow:
         return text
 
     def drop(self) -> None:
-        """End the innermost block and leave nothing of it."""
+        """End the innermost block and discard it."""
         self._blocks.pop()
 
     def note_heading(self, text: str) -> None:
-        """Note that the block closed last is a heading; one within another block begins nothing."""
+        """Mark the block closed last as a heading; one inside another begins no section."""
         name = " ".join(text.split())
         self.heading = self.heading or name
         if name and len(self._blocks) == 1:
@@ -165,7 +146,7 @@ class TextFlow:
 
     @property
     def text(self) -> str:
-        """Everything gathered, its outermost blocks a blank line apart."""
+        """All text, its outermost blocks a blank line apart."""
         return _BETWEEN.join(self._blocks[0])
 
     @property
@@ -175,11 +156,11 @@ class TextFlow:
 
 
 class _PrologEnd(Exception):
-    """The root element begins: no entity can be declared any more."""
+    """The root element begins: no entity can be declared after it."""
 
 
 def _refuse_entities(data: bytes, part: str) -> None:
-    """Scan what stands before the root element for entity declarations."""
+    """Scan what precedes the root element for entity declarations."""
 
     def refuse(*_: object) -> NoReturn:
         raise ReaderError(f"declares XML entities in “{part}”, which are never resolved")
@@ -216,7 +197,7 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
 
 
 def _blocks(root: ET.Element) -> Iterator[tuple[str, str]]:
-    """Yield name and text of the elements that hold text, in order; those within are part of it."""
+    """Yield name and full text of each outermost element with text of its own, in order."""
     pending = [root]
     while pending:
         element = pending.pop()

@@ -1,17 +1,13 @@
-"""Repeated words at the edges of documents.
+"""Repeated words at the edges of documents, weighed less.
 
-In go the stored tokens as they are counted, out comes a factor for the weight of each term. The
-rule:
-
-1. Documents of at least 160 tokens are looked at, a title that is stored before the text aside.
-   The first 16 tokens of each and the last 16 are its edges: a fifth of it at most.
-2. A term is boilerplate if it stands in the edges of at least 50 of them and of 1 % of all
-   documents, and if at least half of its occurrences in them are there.
-3. Its weight is multiplied by the share of its occurrences elsewhere. All others keep theirs.
+1. Documents of at least 160 tokens count, without a title stored before the text. Their edges are
+   the first and last 16 tokens: a fifth of a document at most.
+2. A term is boilerplate if it is in the edges of at least 50 of these documents and of 1 % of all
+   documents, and at least half of its occurrences in them are there.
+3. Its weight is multiplied by the share of its other occurrences.
 
 So "prev", "next" and "home" of a manual count next to nothing for neighbours and topics, and
-"background" at the beginning of abstracts little; in a collection without such lines nothing
-changes. The lexical index and the text are as they were.
+"background" at the beginning of abstracts little. Lexical index and texts are unaffected.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ _LONGEST_TITLE = 24
 
 
 class Edges:
-    """Counts what stands at the edges of documents while they are counted whole."""
+    """Counts the terms at the edges of documents during the count of all terms."""
 
     def __init__(self) -> None:
         self._rows: array[int] = array("q")
@@ -52,14 +48,14 @@ class Edges:
         self._frequencies: Counter[str] = Counter()
 
     def watch(self, shards: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-        """Pass shards of joined tokens on as they are."""
+        """Pass shards of joined tokens on unchanged."""
         for shard in shards:
             for joined in shard:
                 self._look(joined)
             yield shard
 
     def of_terms(self, terms: Sequence[str]) -> EdgeCounts:
-        """Return what was counted of these terms, once all documents are."""
+        """Return the counts of these terms, once all documents have passed."""
         counted = (self._occurrences, self._frequencies)
         numbers = ([each[term] for term in terms] for each in counted)
         occurrences, frequencies = (np.array(each, np.int64) for each in numbers)
@@ -82,16 +78,10 @@ class Edges:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EdgeCounts:
-    """What stands at the edges of documents.
+    """Counts at the edges of documents.
 
-    Attributes
-    ----------
-    documents
-        How many there are.
-    looked_at
-        The numbers of those that are long enough, ascending.
-    occurrences, frequencies
-        Of each term: how often it stands at the edges of those, and of how many.
+    `looked_at` are the rows of the documents that are long enough, ascending; `occurrences` and
+    `frequencies` tell of each term how often it is at their edges, and of how many.
     """
 
     documents: int
@@ -114,7 +104,7 @@ class EdgeCounts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Occurrences:
-    """Counts some terms in the documents of a block that are looked at."""
+    """Counts some terms in the documents of a block that are long enough."""
 
     documents: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -127,7 +117,7 @@ class _Occurrences:
 
 
 def _title_tokens(begin: Sequence[str]) -> int:
-    """Return how many tokens are a title: it is stored twice."""
+    """Return how many tokens are the title, which is stored twice."""
     for length in range(min(_LONGEST_TITLE, len(begin) // 2), 0, -1):
         if begin[:length] == begin[length : 2 * length]:
             return 2 * length

@@ -1,15 +1,9 @@
-"""Normal form, words, case and accent folding, phrases.
+"""Normal form of text, words, folding of case and accents, phrases.
 
-In goes text, out comes its normal form, the words in it, and the way back from a place in the
-normal form to the place in the text as given. No language is known here but for the apostrophe.
-
-In goes text, out comes its normal form in which letters of Latin, Greek, Hebrew and Arabic stand
-without their marks, and ø, ł, æ, ß and their like as plain letters. Marks that make another letter
-(Cyrillic й, Japanese が, vowels of Indic scripts) stay.
-
-In goes what was quoted, out comes a pattern. Case and accents do not matter, nor does what stands
-between two words: white space, punctuation, a hyphen. A word is found whole; a run of a script
-that does not part words may be part of a longer one.
+The normal form keeps the way back to positions in the original text. The folded form drops marks of
+Latin, Greek, Hebrew and Arabic letters and spells out ø, ł, æ, ß and the like; marks that make
+another letter (Cyrillic й, Japanese が, vowels of Indic scripts) stay. A phrase ignores case,
+accents and what separates its words; runs of a script without spaces may be part of longer ones.
 """
 
 from __future__ import annotations
@@ -29,7 +23,7 @@ STRETCH = 50_000
 
 
 def normalise(text: str) -> str:
-    """Return NFKC and casefold, without invisible characters, every apostrophe written '."""
+    """Return NFKC and casefold, without invisible characters, every apostrophe as '."""
     if text.isascii():
         return text.lower()
     patterns = _patterns()
@@ -42,7 +36,7 @@ def normalise(text: str) -> str:
 def words(normal: str, *, apostrophes: bool) -> Iterator[tuple[int, str, bool]]:
     """Yield (start, word, True) for each word of a normal text, (start, run, False) for a run.
 
-    A run is text of a script that does not separate words; `pairs` cuts it up.
+    A run is text of a script that does not separate words; `pairs` splits it.
     """
     if normal.isascii():
         pattern = _ASCII_WORD_WITH_APOSTROPHES if apostrophes else _ASCII_WORD
@@ -63,7 +57,7 @@ def pairs(run: str, longest: int) -> list[str]:
 
 
 def stretches(run: str) -> Iterator[str]:
-    """Cut a long run into stretches that share a letter: their pairs are the pairs of the run."""
+    """Split a long run into chunks that share a letter: their pairs are the pairs of the run."""
     start = 0
     while len(run) - start > STRETCH:
         last = start + STRETCH
@@ -80,7 +74,7 @@ def stretches(run: str) -> Iterator[str]:
 
 
 def located_pairs(run: str) -> Iterator[tuple[int, str]]:
-    """Yield the same pairs, each with the place where it starts in the run."""
+    """Yield the same pairs, each with the position where it starts in the run."""
     letters = _letters(run)
     if len(letters) == 1:
         yield 0, run
@@ -92,8 +86,8 @@ def located_pairs(run: str) -> Iterator[tuple[int, str]]:
 def origins(text: str, normal: str) -> tuple[Sequence[int], Sequence[int]]:
     """Return, for each character of the normal form, where its origin starts and ends.
 
-    Both are found by normalising one written character (with its marks) after the other. Where
-    that differs from normalising them together, each stands for the whole text.
+    Found by normalising one written character (with its marks) after the other. Where that differs
+    from normalising them together, each maps to the whole text.
     """
     if text.isascii():
         return range(len(text)), range(1, len(text) + 1)
@@ -164,10 +158,8 @@ _SPREAD = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "
 
 
 def fold(text: str) -> str:
-    """Return a text in its normal form without accents.
+    """Return the normal form of a text without accents.
 
-    Examples
-    --------
     >>> fold("Brömmelmeier, Straße, Ærø, résumé")
     'brommelmeier, strasse, aero, resume'
     """
@@ -177,10 +169,8 @@ def fold(text: str) -> str:
 
 
 def origin(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where in a text a stretch of its folded form comes from.
+    """Return the start and end in a text of a range of its folded form.
 
-    Examples
-    --------
     >>> text = "Die Straße nach Ærø"
     >>> text[slice(*origin(text, 4, 11))], text[slice(*origin(text, 17, 21))]
     ('Straße', 'Ærø')
@@ -211,10 +201,8 @@ def origin(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def folded_spellings(word: str) -> tuple[str, ...]:
-    """Return how a word may be typed without accents: ö is o, and in German and Danish oe.
+    """Return how a word may be typed without accents: ö is o, in German and Danish also oe.
 
-    Examples
-    --------
     >>> folded_spellings("Müller")
     ('muller', 'mueller')
     """
@@ -243,29 +231,23 @@ def _marks() -> Any:
 
 
 class WrittenPhrase:
-    """Finds a phrase in texts.
-
-    Parameters
-    ----------
-    written
-        What was quoted; it has a letter or a digit.
-    """
+    """Finds a quoted phrase, which has a letter or a digit, in texts."""
 
     def __init__(self, written: str) -> None:
         self._pattern = _pattern(fold(written))
 
     def count(self, *texts: str) -> int:
-        """Return how often it stands in the texts, in none of them across an end."""
+        """Return how often the phrase occurs in the texts, never across two of them."""
         return sum(1 for text in texts for _ in self._pattern.finditer(fold(text)))
 
     def find(self, text: str) -> tuple[int, int] | None:
-        """Return where it first stands in a text, if it does."""
+        """Return the start and end of the first occurrence in a text."""
         match = self._pattern.search(fold(text))
         return origin(text, *match.span()) if match else None
 
 
 def has_words(text: str) -> bool:
-    """Tell whether there is a letter or a digit in a text."""
+    """Tell whether a text has a letter or a digit."""
     return next(words(fold(text), apostrophes=False), None) is not None
 
 

@@ -1,30 +1,22 @@
-"""Languages, stop words, function words, detection.
+"""Languages: settings of the tokeniser, stop words, function words, detection.
 
-In goes the name of a language (or its two-letter code), out come frozen settings that are stored
-with the library and with each index, so that a query is always cut up as the documents were.
+Settings are stored with the library and with each index, so that queries are tokenised as the
+documents were. A library stores the name of its stop list, so a released list never changes: a
+better one gets a new number. The lists are short on purpose: long ones also drop words of a topic
+("computer", "system") and change published figures. English words keep their apostrophe, as the
+tokeniser looks them up before it removes it; in other languages it separates ("l", "dell").
+Function words serve detection only, so their lists may grow; all have about the same length.
 
-In goes the name of a list, out comes a frozen set of words in lower case. A library stores the
-name of its list, so a list never changes once it is released: a better one gets a new number.
-The lists are short on purpose: long ones also drop words that carry a topic ("computer",
-"system"), and change published figures.
+Detection:
 
-English words keep their apostrophe here, as the tokeniser looks them up before it removes it.
-In the other languages an apostrophe separates, so elided forms stand alone ("l", "dell").
-
-In goes nothing, out comes a set of words in lower case for each language. Unlike stop words they
-take no part in making tokens, so that a list may grow at any time. All are about equally long, so
-that no language wins by the length of its list.
-
-In go texts, out comes the language of each, or "" where nothing tells it. The rules:
-
-1. The first 2,000 characters of a text are looked at.
-2. Where half of its letters are of a script that does not part words (Chinese, Japanese, Korean,
-   Thai, …), the language is "none": such text is cut into pairs, and there is nothing to stem.
-3. Else each function word counts for the languages that have it: one shared by n languages counts
-   1/n for each, and single letters of ASCII for none. The language with most wins if that is at
-   least 2 and at least 4 % of the words, and no other has more than nine tenths of it.
-4. The language of a library is that of most of the documents that tell. Where no document tells
-   by itself, all are taken together; where that tells nothing either, it is English.
+1. The first 2,000 characters of a text count.
+2. If half of its letters are of a script without spaces between words (Chinese, Japanese, Korean,
+   Thai, …), the language is "none": such text becomes pairs, without stems.
+3. Otherwise each function word counts for the languages that have it: one shared by n languages
+   counts 1/n for each, single ASCII letters count for none. The language with the most wins if it
+   has at least 2 and at least 4 % of the words, and no other has more than nine tenths of it.
+4. The language of a library is that of most documents with a detected language. If no document
+   has one, all are taken together; failing that, it is English.
 """
 
 from __future__ import annotations
@@ -51,18 +43,11 @@ STEMMER = f"snowball-{Stemmer.version()}"
 
 @dataclass(frozen=True, slots=True)
 class TokeniserSettings:
-    """How text becomes tokens: what is stored with a library.
+    """How text becomes tokens; stored with a library.
 
-    Attributes
-    ----------
-    language
-        A Snowball language, or "none": then words are neither stemmed nor stopped.
-    stop_words
-        The name of a list, or "".
-    stemmer
-        The stemmer and its version, as a record of what made the stored tokens.
-    version
-        Of our own rules.
+    `language` is a Snowball language, or "none": words are neither stemmed nor stopped.
+    `stop_words` names a list, or is "". `stemmer` records the stemmer and its version; `version` is
+    that of our rules.
     """
 
     language: str = "english"
@@ -82,14 +67,14 @@ class TokeniserSettings:
 
     @classmethod
     def for_language(cls, name: str) -> TokeniserSettings:
-        """Return today's settings of a language, given by name or two-letter code."""
+        """Return the current settings of a language, by name or two-letter code."""
         language = name.strip().casefold()
         language = _CODES.get(language, language)
         return cls(language=language, stop_words=newest_list(language))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokeniserSettings:
-        """Read what `as_dict` wrote; entries of other names are ignored."""
+        """Read the result of `as_dict`; unknown entries are ignored."""
         return cls(**{each.name: values[each.name] for each in fields(cls) if each.name in values})
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,7 +88,7 @@ class TokeniserSettings:
 
 
 class _CutInPairs(BadOption):
-    """A language without spaces between words is asked for: it needs no setting."""
+    """The language has no spaces between words: it needs no setting."""
 
     def __init__(self, language: str) -> None:
         super().__init__(
@@ -115,7 +100,7 @@ class _CutInPairs(BadOption):
 
 
 def available_languages() -> tuple[str, ...]:
-    """Return every language that can be asked for, "none" last."""
+    """Return every language of the option, "none" last."""
     return _LANGUAGES
 
 
@@ -271,7 +256,7 @@ _STOP_WORDS = {
 
 @cache
 def function_words() -> dict[str, tuple[str, ...]]:
-    """Return for each word the languages whose list has it."""
+    """Return for each function word the languages that have it."""
     found: dict[str, list[str]] = {}
     for language, listed in _FUNCTION_WORDS.items():
         for word in set(listed.split()):
@@ -280,7 +265,7 @@ def function_words() -> dict[str, tuple[str, ...]]:
 
 
 def languages() -> tuple[str, ...]:
-    """Return every language that can be told."""
+    """Return every language that can be detected."""
     return tuple(_FUNCTION_WORDS)
 
 
@@ -433,7 +418,7 @@ _SHOWN_SHARE = 0.05
 
 
 class Evidence:
-    """What the documents of a library tell of their languages, a batch after the other."""
+    """The detected languages of the documents of a library, collected in batches."""
 
     def __init__(self) -> None:
         self.documents = 0
@@ -441,7 +426,7 @@ class Evidence:
         self._together: Counter[str] = Counter()
 
     def add(self, texts: Iterable[str]) -> None:
-        """Look at some documents."""
+        """Detect the languages of some documents."""
         for text in texts:
             words = _Words.of(text[:CHARACTERS])
             language = words.language()
@@ -453,13 +438,13 @@ class Evidence:
 
     @property
     def language(self) -> str:
-        """That of most documents that tell."""
+        """The language of most documents with a detected one."""
         if self.counts:
             return min(self.counts, key=lambda each: (-self.counts[each], each))
         return _Words(self._together).language() or FALLBACK
 
     def describe(self, used: str) -> str:
-        """Return one line for the user: the language in use, and where it was found."""
+        """Return one line for the user: the language in use, and the evidence for it."""
         looked = counted(self.documents, "document")
         if not self.counts:
             found = f"Language: {used} (too little text in {looked} to detect it; "
@@ -480,7 +465,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Words and how often each is there; characters of scripts that do not part words."""
+    """Counts of words, and the characters of scripts without spaces between words."""
 
     found: Counter[str]
     unspaced: int = 0
@@ -497,7 +482,7 @@ class _Words:
         return cls(found, unspaced)
 
     def language(self) -> str:
-        """Return that of the words, or "" where they do not tell it."""
+        """Return the language of the words, or "" if it is unclear."""
         if self.unspaced > sum(len(word) * count for word, count in self.found.items()):
             return NO_LANGUAGE
         ranked = sorted(self._scores().items(), key=lambda each: (-each[1], each[0]))

@@ -1,8 +1,8 @@
 """Long text cut into spans.
 
-A passage is a section (a page, a chapter, what stands below a heading), several short ones one
-after the other, or a stretch of a long one; of a text without sections it is a stretch. Lines of a
-table of contents, and what stands at the head or the foot of many pages, are in no passage.
+A passage is a section (page, chapter, part below a heading), several short consecutive ones, or a
+part of a long one; in a text without sections, a part of the text. Lines of a table of contents and
+lines repeated at the head or foot of many pages are in no passage.
 """
 
 from __future__ import annotations
@@ -63,18 +63,10 @@ def cut_passages(
     joined: Callable[[str], str],
     usual: int = USUAL_TOKENS,
 ) -> list[Span]:
-    """Cut a text into passages, in order and apart from each other.
+    """Split a text into passages, in order and without overlap.
 
-    Parameters
-    ----------
-    text
-        Of a document.
-    sections
-        Of the document, in order of where they begin.
-    joined
-        Gives the tokens of a text, joined by spaces.
-    usual
-        How many tokens a passage has, more or less.
+    `sections` are in order; `joined` returns the tokens of a text, joined by spaces; a passage has
+    about `usual` tokens.
     """
     bounds = sorted({0, *(section.start for section in sections), len(text)})
     passed_over = _page_edges(text, sections)
@@ -96,7 +88,7 @@ def cut_passages(
 
 
 def _stretches(pieces: Sequence[_Piece], usual: int) -> Iterator[Span]:
-    """Yield pieces that follow each other as one passage, or as several of about equal size."""
+    """Yield consecutive pieces as one passage, or as several of about equal size."""
     total = sum(piece.size for piece in pieces)
     if total < _LEAST_TOKENS:
         return
@@ -114,7 +106,7 @@ def _stretches(pieces: Sequence[_Piece], usual: int) -> Iterator[Span]:
 def _runs(
     text: str, bounds: tuple[int, int], passed_over: set[int], cut: _Cut
 ) -> Iterator[list[_Piece]]:
-    """Yield the lines of a section that stand together, nothing that is passed over among them."""
+    """Yield the consecutive lines of a section without skipped lines between them."""
     run: list[_Piece] = []
     begun = end = -1
     for line in _LINE.finditer(text, *bounds):
@@ -134,7 +126,7 @@ def _runs(
 
 
 class _Cut(NamedTuple):
-    """How passages are cut: what gives tokens, and how many a passage usually has."""
+    """The function that returns tokens, and the usual number of tokens of a passage."""
 
     joined: Callable[[str], str]
     usual: int
@@ -159,7 +151,7 @@ def _is_dotted(line: str) -> bool:
 
 
 def _page_edges(text: str, sections: Sequence[Section]) -> set[int]:
-    """Return where the lines begin that stand at the head or the foot of many pages."""
+    """Return the starts of the lines repeated at the head or the foot of many pages."""
     pages = [one.start for one in sections if one.kind == "page"]
     edges: dict[str, list[int]] = {}
     for start, end in pairwise([*pages, len(text)]):

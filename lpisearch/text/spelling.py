@@ -1,7 +1,6 @@
-"""Words by prefix, without accents, by edit distance.
+"""Terms by prefix, without accents, by edit distance.
 
-In go all terms with the number of documents that have each, out come terms. Words are told apart
-by bytes: a term is looked at closely only where its letters leave a chance.
+Terms are filtered as bytes first: only those whose letters leave a chance are compared in full.
 """
 
 from __future__ import annotations
@@ -35,18 +34,10 @@ _LETTER_OF_ENDING = 0.4
 
 
 class Words:
-    """All terms, or those of some beginnings.
+    """All terms, or those with some prefixes.
 
-    Parameters
-    ----------
-    lines
-        Terms in UTF-8, sorted, each ended by a line feed.
-    starts
-        Where each begins, and where all end.
-    frequencies
-        In how many documents each is.
-    tokeniser
-        That made them.
+    `lines` are the terms in UTF-8, sorted, each ended by a line feed; `starts` where each begins,
+    and the end of the last; `frequencies` the number of documents of each.
     """
 
     def __init__(
@@ -74,15 +65,15 @@ class Words:
         return len(self._starts) - 1
 
     def documents(self, term: str) -> int:
-        """Return in how many documents a term is."""
-        number = self._place(f"{term}\n".encode("utf-8", "surrogatepass"))
+        """Return the number of documents of a term."""
+        number = self._position(f"{term}\n".encode("utf-8", "surrogatepass"))
         there = number < len(self) and self._term(number) == term
         return int(self._frequencies[number]) if there else 0
 
     def spelled_like(self, token: str, typed: str = "") -> tuple[str, ...]:
-        """Return the other terms that are the same without accents: "muller" for "Müller".
+        """Return the other terms that are equal without accents: "muller" for "Müller".
 
-        In German and Danish spelling, too: "mueller". `typed` is the word before it was stemmed.
+        Also in German and Danish spelling: "mueller". `typed` is the word before it was stemmed.
         """
         wanted = self._spellings(token)
         if fold(typed) != normalise(typed):  # else it may be the stem of another word
@@ -92,12 +83,12 @@ class Words:
         return tuple(sorted((plain | marked) - {token}))
 
     def beginning_with(self, prefix: str) -> tuple[str, ...]:
-        """Return the terms of all words that begin so, those in the most documents first.
+        """Return the terms of all words with a prefix, most documents first.
 
-        Terms are stems: where no stem begins so, the one that the prefix has as a word, or the
-        longest that it begins with, stands for them.
+        Terms are stems: if none has the prefix, use the stem of the prefix as a word, or the
+        longest stem that begins the prefix.
         """
-        first, last = self._place(prefix.encode()), self._place(prefix.encode() + b"\xff")
+        first, last = self._position(prefix.encode()), self._position(prefix.encode() + b"\xff")
         order = np.argsort(-self._frequencies[first:last], kind="stable") + first
         terms = [self._term(number) for number in order.tolist()]
         stems = [stem for stem in self._tokeniser.tokens(prefix) if self.documents(stem)]
@@ -107,29 +98,28 @@ class Words:
             terms = [stem for stem in shorter if self.documents(stem)][:1]
         return tuple(terms)
 
-    def nearest(self, word: str, number: int) -> list[tuple[str, float]]:
-        """Return the terms that may be of words that are spelled nearly like one, best first.
+    def nearest(self, word: str, limit: int) -> list[tuple[str, float]]:
+        """Return the nearest terms of a misspelt word with their edit distances, best first.
 
-        Terms are stems: they are compared with the stem of the word, and with the word less some
-        letters at its end, each of which counts against a term. With each term comes in how many
-        letters it differs.
+        Terms are stems: compare them with the stem of the word, and with the word without its last
+        letters, each of which counts against a term.
         """
         costs: dict[int, float] = {}
         for form, ending in [
             (word, _ENDING),
             *((stem, 0) for stem in self._tokeniser.tokens(word)),
         ]:
-            for place, cost in self._near(form, ending):
-                costs[place] = min(cost, costs.get(place, cost))
+            for number, cost in self._near(form, ending):
+                costs[number] = min(cost, costs.get(number, cost))
         documents = self._frequencies
         ranked = sorted(
-            (-merit(word, self._term(place), cost, int(documents[place])), place)
-            for place, cost in costs.items()
+            (-merit(word, self._term(number), cost, int(documents[number])), number)
+            for number, cost in costs.items()
         )
-        return [(self._term(place), costs[place]) for _, place in ranked[:number]]
+        return [(self._term(number), costs[number]) for _, number in ranked[:limit]]
 
     def _near(self, word: str, ending: int) -> list[tuple[int, float]]:
-        """Return terms by their places, and in how many letters each differs."""
+        """Return the numbers of similar terms, and the edit distance of each."""
         limit = allowed_edits(word)
         if not limit or not len(self):
             return []
@@ -138,23 +128,23 @@ class Words:
         chance = np.bitwise_count(letters & ~own) <= limit * (1 if word.isascii() else 2)
         chance &= lengths <= len(word) + limit
         chance &= lengths >= max(len(word) - limit - ending, _SHORTEST_STEM - 1)
-        places = np.flatnonzero(chance).tolist()
-        terms = [self._term(place) for place in places]
+        numbers = np.flatnonzero(chance).tolist()
+        terms = [self._term(number) for number in numbers]
         edits = edit_distances(word, terms, ending)
         return [
-            (place, each + _LETTER_OF_ENDING * max(len(word) - len(term), 0) * bool(ending))
-            for place, term, each in zip(places, terms, edits, strict=True)
+            (number, each + _LETTER_OF_ENDING * max(len(word) - len(term), 0) * bool(ending))
+            for number, term, each in zip(numbers, terms, edits, strict=True)
             if each <= limit
         ]
 
     def _spellings(self, word: str) -> set[str]:
-        """Return a word without accents, and the stems of that where it had any."""
+        """Return a word without accents, and the stems of that if it had any."""
         normal = normalise(word)
         folded = set(folded_spellings(normal))
         stems = (stem for each in folded - {normal} for stem in self._tokeniser.tokens(each))
         return {*folded, *stems} - {""}
 
-    def _place(self, line: bytes) -> int:
+    def _position(self, line: bytes) -> int:
         return bisect_left(range(len(self)), line, key=self._line)
 
     def _term(self, number: int) -> str:
@@ -191,7 +181,7 @@ class Words:
 
     @cached_property
     def _letters(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Which letters each term has, a bit each, and how many there are."""
+        """The letters of each term, a bit each, and how many characters it has."""
         starts = self._starts[:-1]
         continued = (self._lines & 0xC0) == _MARKED
         more = np.add.reduceat(continued, starts, dtype=np.int64)
@@ -199,21 +189,21 @@ class Words:
 
 
 def allowed_edits(word: str) -> int:
-    """Return in how many letters another spelling may differ: two in a word of 7 or more."""
+    """Return how many letters another spelling may differ in: two in a word of 7 or more."""
     return (len(word) >= _ONE_EDIT) + (len(word) >= _TWO_EDITS)
 
 
 def merit(word: str, near: str, edits: float, documents: int) -> float:
-    """Return how probable it is that another word was meant: few edits, many documents."""
+    """Return how probable another word is: few edits, many documents."""
     other_letter = near[:1] != word[:1]
     return math.log1p(documents) - _EDIT * edits - _FIRST_LETTER * other_letter
 
 
 def edit_distances(word: str, terms: Sequence[str], ending: int = 0) -> list[int]:
-    """Return how many letters must be exchanged, added, taken out or transposed for each term.
+    """Return the edit distance (with transpositions) of a word to each term.
 
-    Damerau's and Levenshtein's distance, in which no letter is touched twice. Up to `ending`
-    letters at the end of the word may be left out for nothing.
+    Damerau and Levenshtein's distance in which no letter is edited twice. Up to `ending` letters at
+    the end of the word may be dropped at no cost.
     """
     if not terms:
         return []

@@ -1,20 +1,20 @@
-"""Tokeniser, one per thread; tokens and surface forms.
+"""Tokeniser, one per thread; tokens of documents and surface forms.
 
-In goes text, out come tokens: letters, numbers and marks only, in lower case, stemmed. The rules:
+Tokens are letters, numbers and marks only, in lower case, stemmed:
 
-1. Unicode NFKC and casefold; invisible characters (soft hyphen, joiners) vanish.
-2. A word is a run of letters and numbers with their marks; all else separates, hyphen and
-   underscore too. In English an apostrophe inside a word belongs to it until the end, so that
+1. Unicode NFKC and casefold; invisible characters (soft hyphen, joiners) are removed.
+2. A word is a run of letters and numbers with their marks; everything else separates, hyphen and
+   underscore too. In English an inner apostrophe belongs to the word until the end, so that
    "don't" is a stop word, "boy's" becomes "boy" and "o'neil" becomes "oneil"; in other languages
    it separates, so that "l'amour" is "l" and "amour".
-3. Scripts written without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
-   give overlapping pairs of characters. So does Korean: its particles are written on to the
-   word, and no Snowball stemmer takes them off. A character on its own stays as it is.
-4. Stop words go, then Snowball stems (for English: Porter 2). Words of more than 64 characters
-   go too: they are encoded files. Numbers stay.
+3. Scripts without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese) give
+   overlapping pairs of characters. So does Korean: no Snowball stemmer removes its particles. A
+   single character stays as it is.
+4. Stop words are dropped, then Snowball stems (English: Porter 2). Words of more than 64
+   characters are dropped: they are encoded files. Numbers stay.
 
-Speed comes from `_Chunks`: text is cut coarsely, in C, only where rule 2 always cuts, and each
-distinct chunk is analysed once.
+Text is split coarsely, in C, only where rule 2 always splits, and each distinct chunk is analysed
+once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import re
 from collections import Counter, defaultdict
 from string import ascii_letters, ascii_uppercase, digits
 from threading import local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import Stemmer
 
@@ -36,21 +36,18 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import Document
 
 
+K = TypeVar("K", bytes, str)
+V = TypeVar("V")
+
 LONGEST_WORD = 64
 BLOCK_BYTES = 1 << 20
-"""A text is cut up in blocks of about this size: a list of all its words is many times as large."""
+"""A text is split into blocks of about this size: a list of all its words would be much larger."""
 LONGEST_CACHED_CHUNK = 64
 CACHED_CHUNKS = 300_000
 
 
 class Tokeniser:
-    """Cuts text into tokens. One per thread: the stemmer and the cache are not shared.
-
-    Parameters
-    ----------
-    settings
-        What the library was made with; English if not given.
-    """
+    """Splits text into tokens. One per thread: the stemmer and the caches are not shared."""
 
     def __init__(self, settings: TokeniserSettings | None = None) -> None:
         self.settings = settings or TokeniserSettings()
@@ -58,38 +55,38 @@ class Tokeniser:
         self._stop_words = frozenset(map(normalise, stop_words(self.settings.stop_words)))
         self._stem = _stemmer(self.settings.language)
         self._separate = _separators(keep="'" if self._apostrophes else "")
-        self._chunks = _Chunks(self._analyse)
-        self._said = _Said(self.tokens)
+        self._chunks = _Cache(self._analyse)
+        self._tokens_of_chunk = _Cache(self.tokens)
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens in the order of the text."""
         return self.joined(text).split()
 
     def joined(self, text: str) -> str:
-        """Return the tokens with one space between: what a library stores and FTS5 indexes."""
+        """Return the tokens joined by single spaces: what a library stores and FTS5 indexes."""
         separated = text.encode("utf-8", "surrogatepass").translate(self._separate)
         if len(separated) <= BLOCK_BYTES:
             return self._joined(separated)
         return " ".join(filter(None, map(self._joined, _blocks(separated))))
 
     def stems(self, words: Iterable[str]) -> list[str]:
-        """Return the token of each word, given in its normal form; "" for a stop word."""
+        """Return the token of each word in normal form; "" for a stop word."""
         return list(map(self._token, words))
 
     def spans(
         self, text: str, wanted: Collection[str] | None = None
     ) -> Iterator[tuple[int, int, str]]:
-        """Yield (start, end, token): the same tokens, with their places in the text as given.
+        """Yield (start, end, token): the same tokens, with their positions in the text as given.
 
-        With `wanted`, only those tokens, and faster: few words of a text are looked at closely.
+        With `wanted`, only those tokens, and faster: few words of a text are analysed in full.
         """
         has_none = None if wanted is None else frozenset(wanted).isdisjoint
         for chunk in _CHUNK.finditer(text):
-            said = chunk.group()
-            if has_none is not None and has_none(self._said[said]):
+            original = chunk.group()
+            if has_none is not None and has_none(self._tokens_of_chunk[original]):
                 continue
-            normal = normalise(said)
-            starts, ends = origins(said, normal)
+            normal = normalise(original)
+            starts, ends = origins(original, normal)
             for start, end, token in self._located(normal):
                 if wanted is not None and token not in wanted:
                     continue
@@ -125,15 +122,15 @@ class Tokeniser:
         return self._stem(word).replace("'", "")
 
 
-class _Said(dict[str, tuple[str, ...]]):
-    """What is between two spaces → its tokens, each looked at once: `spans` asks for each word."""
+class _Cache(dict[K, V]):
+    """Chunks of text → their tokens, each distinct chunk analysed once; bounded in memory."""
 
-    def __init__(self, tokens: Callable[[str], list[str]]) -> None:
+    def __init__(self, analyse: Callable[[K], V]) -> None:
         super().__init__()
-        self._tokens = tokens
+        self._analyse: Callable[[K], V] = analyse
 
-    def __missing__(self, chunk: str) -> tuple[str, ...]:
-        tokens = tuple(self._tokens(chunk))
+    def __missing__(self, chunk: K) -> V:
+        tokens = self._analyse(chunk)
         if len(chunk) <= LONGEST_CACHED_CHUNK:
             if len(self) >= CACHED_CHUNKS:
                 self.clear()
@@ -141,24 +138,8 @@ class _Said(dict[str, tuple[str, ...]]):
         return tokens
 
 
-class _Chunks(dict[bytes, str]):
-    """What is between two separators → its tokens, each distinct chunk analysed once."""
-
-    def __init__(self, analyse: Callable[[bytes], str]) -> None:
-        super().__init__()
-        self._analyse = analyse
-
-    def __missing__(self, chunk: bytes) -> str:
-        tokens = self._analyse(chunk)
-        if len(chunk) <= LONGEST_CACHED_CHUNK:
-            if len(self) >= CACHED_CHUNKS:  # so that a long stream of texts stays small in memory
-                self.clear()
-            self[chunk] = tokens
-        return tokens
-
-
 def _blocks(separated: bytes) -> Iterator[bytes]:
-    """Yield a long text piece by piece, cut at separators."""
+    """Yield a long text in pieces, split at separators."""
     start = 0
     while start < len(separated):
         end = separated.find(b" ", start + BLOCK_BYTES)
@@ -180,8 +161,8 @@ def _stemmer(language: str) -> Callable[[str], str]:
 def _separators(keep: str) -> bytes:
     """Return a table for UTF-8: ASCII in lower case, a space for all but letters and digits.
 
-    It may be applied before NFKC: no separator becomes part of a word by normalisation, and
-    lower case gives the same result before and after. Bytes above 127 stay as they are.
+    It may be applied before NFKC: no separator becomes part of a word by normalisation, and lower
+    case gives the same result before and after. Bytes above 127 are unchanged.
     """
     separators = bytes(set(range(128)) - set(f"{ascii_letters}{digits}{keep}".encode()))
     capitals = ascii_uppercase.encode()
@@ -189,13 +170,13 @@ def _separators(keep: str) -> bytes:
 
 
 class Tokenisers(local):
-    """Makes a tokeniser when a thread first needs it, and keeps it."""
+    """Creates a tokeniser when a thread first needs it, and caches it."""
 
     def __init__(self) -> None:
         self._made: dict[TokeniserSettings, Tokeniser] = {}
 
     def of(self, stored: Mapping[str, Any]) -> Tokeniser:
-        """Return the tokeniser of this thread for settings as a library or an index has them."""
+        """Return the tokeniser of this thread for the settings of a library or an index."""
         settings = TokeniserSettings.from_dict(stored)
         if settings not in self._made:
             self._made[settings] = Tokeniser(settings)
@@ -205,8 +186,8 @@ class Tokenisers(local):
 def document_tokens(tokeniser: Tokeniser, document: Document) -> str:
     """Return the tokens of title and text; the words of the title count twice.
 
-    A title that also begins the text is not added a second time, so that it makes no difference
-    where a format keeps it. Weighing the title double was measured to help (docs/ranking.md).
+    A title that also begins the text is not added again, so it does not matter where a format keeps
+    it. Counting the title twice was measured to help (docs/ranking.md).
     """
     title, text = document.title, document.text
     if not title:
@@ -221,14 +202,13 @@ def _begins_with(text: str, title: str) -> bool:
 
 
 MOST_CHARACTERS = 200_000
-"""As much of a text is looked at: what is said of it is said of its beginning."""
+"""The surface forms of a text are those of its beginning."""
 
 
 def surface_forms(text: str, tokeniser: Tokeniser) -> dict[str, str]:
     """Return for each token of a text the form in which the text writes it most often.
 
-    Capitals make no difference to the count; of the ways to write a form, the most frequent is
-    given. Looked at is as much of a text as for a snippet.
+    Case is ignored in the count; of the ways to write a form, the most frequent is returned.
     """
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     written: Counter[str] = Counter()

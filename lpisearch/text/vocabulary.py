@@ -1,14 +1,10 @@
-"""Terms that are the columns; counts of documents.
+"""Terms, which are the columns, and counts of documents.
 
-In goes how many documents each term occurs in, out comes a frozen `Vocabulary`. It never changes
-once an index is built: what later documents bring anew is counted as unknown.
-
-In go shards of texts as the tokeniser joined them, out comes a `csr_array` with documents as ROWS
-(the papers write them as columns) and terms as columns: int32 indices, sorted in each row, no
-duplicates, float32 counts. A document without a known word is a row without entries.
-
-Columns keep the order in which terms first appear. So the columns of a shard need not be sorted
-again once the vocabulary is known, and frequent terms lie close together in memory.
+A `Vocabulary` never changes once an index is built: new words of later documents count as unknown.
+Counts are a `csr_array` with documents as ROWS (columns in the papers) and terms as columns: int32
+indices, sorted in each row, no duplicates, float32 counts. Columns keep the order in which terms
+first appear, so those of a shard need no second sort once the vocabulary is known, and frequent
+terms are close together in memory.
 """
 
 from __future__ import annotations
@@ -35,19 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VocabularyLimits:
-    """Which terms are worth a column.
+    """Which terms get a column.
 
-    Attributes
-    ----------
-    min_df
-        A term must occur in at least so many documents. None: in 1 of up to 1,000 documents, in
-        2 of up to 10,000, in 3 of more; a rare term links hardly any two documents, and the
-        lexical index finds it all the same.
-    max_df
-        A term must not occur in more than this share of the documents. At the default of 1
-        nothing is dropped: a term in every document has next to no weight anyway.
-    max_terms
-        At most so many: those in the most documents, the earlier one if two are equal.
+    `min_df`: the fewest documents of a term. None: 1 up to 1,000 documents, 2 up to 10,000,
+    otherwise 3; a rare term links hardly any documents, and the lexical index finds it anyway.
+    `max_df`: the largest share of documents; the default of 1 drops nothing, as a term in every
+    document has next to no weight. `max_terms`: those in the most documents, the earlier one of two
+    equal.
     """
 
     min_df: int | None = None
@@ -62,7 +52,7 @@ class VocabularyLimits:
         if self.max_terms is not None and self.max_terms < 1:
             raise BadOption("max_terms", f"must be at least 1, not {self.max_terms}")
 
-    def smallest_df(self, n_documents: int) -> int:
+    def min_df_for(self, n_documents: int) -> int:
         """Return the least number of documents for a library of that size."""
         if self.min_df is not None:
             return self.min_df
@@ -74,7 +64,7 @@ class VocabularyLimits:
         """Return for each term whether it stays."""
         # A share such as .3 of 10 documents must not come out as 2.9999 documents.
         largest = np.floor(self.max_df * n_documents + 1e-9)
-        stays = document_frequencies >= self.smallest_df(n_documents)
+        stays = document_frequencies >= self.min_df_for(n_documents)
         stays &= document_frequencies <= largest
         if self.max_terms is not None and np.count_nonzero(stays) > self.max_terms:
             candidates = np.flatnonzero(stays)
@@ -84,7 +74,7 @@ class VocabularyLimits:
 
 
 class TermCounts(NamedTuple):
-    """The terms of one text: ascending columns, how often each occurs, and the words left out."""
+    """The terms of one text: ascending columns, their counts, and the number of unknown words."""
 
     indices: NDArray[np.int32]
     counts: NDArray[np.float32]
@@ -93,18 +83,10 @@ class TermCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Vocabulary:
-    """Terms and the columns they stand for.
+    """Terms and their columns.
 
-    Attributes
-    ----------
-    terms
-        In the order of their first appearance in the documents; the place is the column.
-    document_frequencies
-        In how many of the documents each occurs (int32).
-    n_documents
-        How many documents the vocabulary was built from, empty ones too.
-    index
-        Term → column.
+    `terms` are in the order of their first appearance, which is that of the columns; `n_documents`
+    includes empty ones; `index` maps a term to its column.
     """
 
     terms: tuple[str, ...]
@@ -134,18 +116,15 @@ class Vocabulary:
     def from_bytes(
         cls, terms: bytes, document_frequencies: NDArray[np.int32], n_documents: int
     ) -> Vocabulary:
-        """Read what `terms_as_bytes` gave."""
+        """Read the result of `terms_as_bytes`."""
         return cls(tuple(terms.decode().split()), document_frequencies, n_documents)
 
     def terms_as_bytes(self) -> bytes:
-        """Return the terms in UTF-8, a line each, to be stored; a term has no space in it."""
+        """Return the terms in UTF-8, one per line, for storage; no term has a space."""
         return "\n".join(self.terms).encode()
 
     def count(self, tokens: Iterable[str] | Mapping[str, float]) -> TermCounts:
-        """Count the tokens of one text, without SciPy: the way of a query.
-
-        They may be counted already, and count in parts.
-        """
+        """Count the tokens of one text, perhaps weighted, without SciPy: for queries."""
         counted: Counter[int | None] = Counter()
         for token, number in Counter(tokens).items():
             counted[self.index.get(token)] += number
@@ -164,15 +143,7 @@ BLOCK = 256
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Counts:
-    """How often each term occurs in each document.
-
-    Attributes
-    ----------
-    matrix
-        Documents as rows, terms as columns, float32.
-    lengths
-        The number of tokens of each document, unknown ones too (int32).
-    """
+    """Counts of terms (columns) in documents (rows); `lengths` include unknown tokens."""
 
     matrix: csr_array
     lengths: NDArray[np.int32]
@@ -181,7 +152,7 @@ class Counts:
 def count_all_terms(
     shards: Iterable[Sequence[str]], known: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], Counts]:
-    """Count every term: the known ones in their order, then the others as they come."""
+    """Count every term: the known ones in their order, then new ones as they appear."""
     numbered = {term: column for column, term in enumerate(known)}
     # A new term gets the next column.
     columns: dict[str, int] = defaultdict(count(len(numbered)).__next__, numbered)
@@ -196,13 +167,13 @@ class TermNumbers:
         self._columns: dict[str, int] = defaultdict(count(0).__next__)
 
     def count(self, texts: Sequence[str]) -> Counts:
-        """Count the terms of some documents; there are as many columns as terms by now."""
+        """Count the terms of some documents; columns are the terms so far."""
         table = _Table.of([texts], partial(map, self._columns.__getitem__))
         return table.keep_columns(np.ones(len(self._columns), np.bool_))
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """All terms that were seen, in their order."""
+        """All terms so far, in order."""
         return tuple(self._columns)
 
 

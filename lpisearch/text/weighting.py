@@ -1,11 +1,11 @@
-"""Weighting schemes, row normalisation.
+"""Weighting schemes and row normalisation.
 
-In goes a `csr_array` of counts (documents as ROWS; the papers write them as columns), out comes
-one of the same entries, weighted, in float32. What a weighting learned from the corpus is a small
-`Weighting`: queries and later documents are weighted by it as the corpus was.
+A `csr_array` of counts (documents as ROWS; columns in the papers) becomes one with the same
+entries, weighted, in float32. A `Weighting` is what was learned from the corpus: it weighs queries
+and later documents as the corpus was.
 
 With t the count of a term in a document, n the number of documents and f the number of those that
-have the term:
+contain the term:
 
 ============  ==========================================================================
 tf            t
@@ -15,8 +15,8 @@ bm25          t (k1 + 1) / (t + k1 (1 - b + b · length / mean length)) · idf,
               where idf = log(1 + (n - f + ½) / (f + ½))
 ============  ==========================================================================
 
-The n + 1 keeps a term that is in every document just above zero: a library of one document, or of
-equal ones, is not empty. A length is the sum of a document's counts, known terms only.
+The n + 1 keeps a term of every document just above zero, so that a library of one document, or of
+equal ones, is not empty. A length is the sum of a document's counts of known terms.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     Floats = NDArray[np.float32]
-    Lengths = Callable[[], Floats]  # worked out for each count, and only if asked for
+    Lengths = Callable[[], Floats]  # one per count, computed on demand
 
 
 DEFAULT_WEIGHTING = "log-tfidf"
@@ -53,7 +53,7 @@ class LocalWeight(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One way to weigh: a local weight times an idf."""
+    """A weighting scheme: a local weight times an idf."""
 
     local: LocalWeight
     idf: Callable[[Floats, int], Floats]
@@ -63,16 +63,8 @@ class Scheme:
 class Weighting:
     """A scheme with what it learned from a corpus.
 
-    Attributes
-    ----------
-    name
-        Of a scheme in `WEIGHTINGS`.
-    idf
-        A factor for each term.
-    mean_length
-        Of the corpus' documents.
-    k1, b
-        Of bm25: how soon a repeated term saturates, how much a document's length counts.
+    `name` is that of a scheme in `WEIGHTINGS`; k1 and b are those of BM25: how soon a repeated term
+    saturates, how much the length of a document counts.
     """
 
     name: str
@@ -100,7 +92,7 @@ class Weighting:
     ) -> Weighting:
         """Learn idf and mean length from a matrix of counts without duplicate entries.
 
-        With `factors`, one for each term, the weight of a term is multiplied by its own.
+        `factors` multiply the weight of each term.
         """
         n_documents, n_terms = counts.shape
         frequencies = np.bincount(counts.indices, minlength=n_terms)
@@ -117,7 +109,7 @@ class Weighting:
         name: str = DEFAULT_WEIGHTING,
         factors: Floats | None = None,
     ) -> Weighting:
-        """Learn from the number of documents of each term, and the mean sum of their counts."""
+        """Learn from the number of documents of each term, and their mean length."""
         idf = weighting_scheme(name).idf(frequencies.astype(np.float32), n_documents)
         return cls(name, idf if factors is None else idf * factors, mean_length)
 
@@ -135,10 +127,9 @@ class Weighting:
     def weigh_query(
         self, indices: NDArray[np.int32], counts: NDArray[np.floating], *, unit: bool = True
     ) -> Floats:
-        """Return the weights of one text, at unit length unless told otherwise, without SciPy.
+        """Return the weights of one text, by default of unit length, without SciPy.
 
-        They are those that the text would have as a document. A text without known words has
-        no weights.
+        They are those that the text would have as a document; without known words it has none.
         """
         lengths = self._relative(np.full(len(counts), counts.sum()))
         weights = self._weigh(indices, counts, lambda: lengths)
@@ -156,7 +147,7 @@ class Weighting:
 
 
 def weighting_scheme(name: str) -> Scheme:
-    """Return the scheme of that name, or say which names there are."""
+    """Return the scheme of that name; raises BadOption with the known names."""
     if name not in WEIGHTINGS:
         guess = nearest(name, WEIGHTINGS)
         raise BadOption("weighting", f"unknown weighting “{name}”{guess}", WEIGHTINGS)
@@ -164,7 +155,7 @@ def weighting_scheme(name: str) -> Scheme:
 
 
 def normalise_rows(matrix: csr_array) -> csr_array:
-    """Return the matrix with each row at unit length; a row of zeros stays one."""
+    """Return the matrix with rows of unit length; rows of zeros stay."""
     from scipy.sparse import csr_array
 
     data = matrix.data.astype(np.float32, copy=False)

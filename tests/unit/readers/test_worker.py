@@ -6,23 +6,16 @@ from lpisearch.readers.registry import READERS
 from lpisearch.readers.worker import find_reader
 
 
-def test_isolated_readers_are_found_by_name() -> None:
-    """Every reader can run in a worker, also one that shares a module or is called otherwise."""
+def test_readers_are_imported_by_name_or_by_module_and_attribute() -> None:
+    """Every reader can run in a worker, also one that shares a module."""
     assert all(find_reader(name) is reader for name, reader in READERS.items())
-
-
-def test_a_reader_that_is_not_called_as_its_module_is_found() -> None:
-    """One that nobody has is an error that the parent tells."""
-    with pytest.raises(KeyError, match="no_such"):
-        find_reader("no_such")
-
-
-def test_attribute_of_a_module_is_found() -> None:
-    """A reader from elsewhere is named with its module."""
     assert find_reader("lpisearch.readers.pdf:READER") is find_reader("pdf")
 
 
-def test_what_is_no_reader_is_refused() -> None:
-    """Another object of that name is not called."""
-    with pytest.raises(TypeError, match="is not a reader"):
-        find_reader("lpisearch.readers.pdf:read")
+@pytest.mark.parametrize(
+    ("name", "error"), [("no_such", ModuleNotFoundError), ("lpisearch.readers.pdf:read", TypeError)]
+)
+def test_other_names_are_refused(name: str, error: type[Exception]) -> None:
+    """A missing module, or an object that is not a reader, is an error."""
+    with pytest.raises(error, match="no_such|is not a reader"):
+        find_reader(name)

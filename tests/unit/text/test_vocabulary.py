@@ -39,8 +39,8 @@ def test_smallest_frequency_follows_the_size_of_the_library(
     n_documents: int, smallest: int
 ) -> None:
     """A small library keeps every word, a large one drops those that link nothing."""
-    assert VocabularyLimits().smallest_df(n_documents) == smallest
-    assert VocabularyLimits(min_df=7).smallest_df(n_documents) == 7
+    assert VocabularyLimits().min_df_for(n_documents) == smallest
+    assert VocabularyLimits(min_df=7).min_df_for(n_documents) == 7
 
 
 @pytest.mark.parametrize(
