@@ -17,5 +17,5 @@ def test_readers_are_imported_by_name_or_by_module_and_attribute() -> None:
 )
 def test_other_names_are_refused(name: str, error: type[Exception]) -> None:
     """A missing module, or an object that is not a reader, is an error."""
-    with pytest.raises(error, match="no_such|is not a reader"):
+    with pytest.raises(error, match=r"no_such|is not a reader"):
         find_reader(name)
