@@ -1,43 +1,16 @@
-"""Contracts: projection, embedding, factor model.
+"""Base classes of the methods: scikit-learn transformers whose rows are documents.
 
-A projection is a scikit-learn transformer. Documents come in as rows of X (the papers write them
-as columns), sparse or dense, float32 or float64; a linear map comes out:
-
-- `components_` (n_components x n_terms): `transform(X)` is `X @ components_.T` and nothing else,
-  so a query or a new document takes the same way as the corpus. The largest absolute loading
-  of every component is positive.
-- `eigenvalues_`: one for each component, largest first unless the class says otherwise.
-- `scales_`: what each dimension is multiplied by where documents are compared by cosine.
-  `transform` leaves it out, `embed` puts it in and gives rows of unit length.
-- `n_components_`: how many dimensions there are. Fewer than asked come with the warning
-  `FewerDimensions`; none at all is a ValueError.
-
-Fitting twice with the same `random_state` gives the same bits.
-
-PLSI, NMF, Laplacian eigenmaps and kernel methods have no `components_` whose product with a
-document is its place. What they promise instead:
-
-- `embedding_` (documents x n_components_): the places of the documents that were fitted.
-- `transform(X)` places any documents, fitted or new, by the rule that the class states (folding
-  in, Nyström, a kernel expansion). For the fitted documents it gives `embedding_`. A document
-  without a term has a place of zeros.
-- `placement` names that rule in `lpisearch.methods.placement`, and `placement_arrays()`
-  gives all the numbers that it takes, so that a stored index places a query without the estimator.
-- `scales_`, `n_components_` and `embed` mean what they mean for a linear projection.
-
-Rules see documents at unit length, and so does the rule within `transform`: how long a row is
-makes no difference to its place.
-
-A cosine here has no exact explanation by pairs of terms: that takes a linear map.
-
-Documents and factors have no negative weights, so that each document is a mixture of factors and
-the factor with the largest part is its cluster.
+`Projection` is a linear map, `Embedding` a placement by a rule. Subclasses are dataclasses: their
+fields are the parameters of the constructor, and `_fit` learns from validated documents.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -47,13 +20,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from lpisearch.graphs.affinity import Affinity, as_affinity
-from lpisearch.graphs.base import GRAPHS, GraphOptions
+from lpisearch.graphs.base import (
+    EDGE_WEIGHTS,
+    GRAPHS,
+    HEAT_SCALE,
+    NEIGHBOURS,
+    RADIUS,
+    GraphOptions,
+)
 from lpisearch.graphs.supervision import memberships
+from lpisearch.methods.catalogue import EIGENVALUE_POWER
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.rows import SparseRows, each_term_once, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -66,11 +47,11 @@ LARGEST_POWER = 0.2
 
 
 class FewerDimensions(UserWarning):
-    """The documents do not have as many dimensions as were asked for."""
+    """The documents have fewer dimensions than were requested."""
 
 
 class NotConverged(UserWarning):
-    """An iteration ended at its limit before its residual was as small as asked."""
+    """An iteration reached its limit before its residual was within the tolerance."""
 
     def __init__(self, what: str, steps: int, residual: float, tolerance: float) -> None:
         super().__init__(
@@ -80,17 +61,31 @@ class NotConverged(UserWarning):
 
 
 class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
-    """What linear maps and other embeddings share: documents in, places out.
+    """Base of all methods: documents in, places (points of the subspace) out.
 
-    What a method needs, costs and can do stands in its entry of the catalogue, `about`.
+    Subclasses implement `_fit`, and `about` is their entry in the catalogue. Fitting twice with
+    the same `random_state` gives the same bits.
+
+    Attributes
+    ----------
+    n_components_
+        Number of dimensions. Fewer than requested come with the warning `FewerDimensions`; none
+        at all is a ValueError.
+    scales_
+        Weight of each dimension where documents are compared by cosine: `embed` applies it,
+        `transform` does not.
+    eigenvalues_
+        One for each component, largest first unless the class says otherwise; None if the method
+        has none. So are `alpha_` (strength of a ridge penalty), and `n_graph_components_` and
+        `n_isolated_` of a graph.
     """
 
     about: ClassVar[Method]
-    # The name of the rule that places documents; "" for a linear map.
     placement: ClassVar[str] = ""
+    """The rule of `lpisearch.methods.placement` that places documents; "" for a linear map."""
 
+    n_components: int | str
     n_components_: int
-    # What only some methods find out; None where there is no such thing.
     alpha_: float | None = None
     eigenvalues_: Floats | None = None
     n_graph_components_: int | None = None
@@ -98,12 +93,31 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @property
     def clusters_(self) -> NDArray[np.intp] | None:
-        """The cluster of each fitted document, where the method itself finds clusters."""
+        """The cluster of each fitted document, if the method finds clusters."""
         return None
 
-    @abstractmethod
     def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Learn from documents (rows of X), their labels, or a ready graph."""
+        """Learn from documents.
+
+        Parameters
+        ----------
+        X
+            Documents as rows, best at unit length; sparse or dense, float32 or float64.
+        y
+            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several.
+            Methods without a graph do not use labels.
+        affinity
+            A ready graph (an `Affinity` or a symmetric matrix), in place of one built from X
+            and y. Methods without a graph do not use it.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or the documents have no dimension to keep.
+        """
+        self._check_parameters()
+        self._fit(self._documents(X), y, affinity)
+        return self
 
     @abstractmethod
     def transform(self, X: Any) -> Floats:
@@ -125,7 +139,7 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @property
     def scales_(self) -> Floats:
-        """The weight of each dimension where documents are compared by cosine: here 1."""
+        """The weight of each dimension where documents are compared by cosine: 1 by default."""
         return np.ones(self.n_components_, dtype=np.float32)
 
     @property
@@ -138,11 +152,19 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _documents(self, X: Any, *, reset: bool = True, any_size: bool = False) -> Matrix:
-        """Validate X and give it as an array or a csr_array, float32 or float64.
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of range."""
+        check_count("n_components", self.n_components)
 
-        For fitting there must be two documents, one of them with a term, and weights that can be
-        squared, unless those of `any_size` are taken.
+    @abstractmethod
+    def _fit(self, X: Matrix, y: Sequence[Any] | None, affinity: Any) -> None:
+        """Learn from validated documents; end with `_keep` or `_keep_places`."""
+
+    def _documents(self, X: Any, *, reset: bool = True, any_size: bool = False) -> Matrix:
+        """Validate X and return it as an array or a csr_array, float32 or float64.
+
+        To fit, X must have two documents, one of them with a term, and, unless `any_size`,
+        weights that can be squared.
         """
         checked: Any = validate_data(
             self,
@@ -158,23 +180,26 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             _check_size(matrix, any_size=any_size)
         return matrix
 
-    def _check_found(self, found: int, asked: int, n_terms: int) -> None:
-        """Refuse to go without a dimension; warn if there are fewer than asked."""
-        if found == 0:
+    def _set_dimensions(self, count: int, requested: int, n_terms: int) -> None:
+        """Store the number of dimensions; refuse 0, warn if there are fewer than requested."""
+        if count == 0:
             raise ValueError(
                 "The documents cannot be distinguished, so there is no dimension to keep "
                 f"({n_terms} feature(s))."
             )
-        if found < asked:
-            warnings.warn(
-                f"{asked} dimensions were requested, but the documents have only {found}.",
-                FewerDimensions,
-                stacklevel=4,
-            )
+        self.n_components_ = count
+        if count < requested:
+            warn_of_fewer(requested, count, stacklevel=6)
 
 
 class Projection(DocumentTransformer):
-    """A linear map from terms to a subspace. Subclasses implement `fit`."""
+    """A linear map from terms to a subspace.
+
+    Attributes
+    ----------
+    components_
+        n_components_ x n_terms. The largest absolute loading of every component is positive.
+    """
 
     components_: Floats
     eigenvalues_: Floats
@@ -187,31 +212,55 @@ class Projection(DocumentTransformer):
 
     @property
     def scales_(self) -> Floats:
-        """The weight of each dimension where documents are compared by cosine: here 1."""
+        """The weight of each dimension where documents are compared by cosine: 1 by default."""
         return np.ones(self.n_components_, dtype=self.components_.dtype)
 
-    def _keep(self, components: Floats, eigenvalues: Floats, asked: int) -> None:
-        """Store the learned map with its signs fixed; warn if it is smaller than asked."""
-        found = len(components)
-        self._check_found(found, asked, components.shape[1])
+    def _keep(self, components: Floats, eigenvalues: Floats, requested: int) -> None:
+        """Store the learned map with its signs fixed; warn if it is smaller than requested."""
+        self._set_dimensions(len(components), requested, components.shape[1])
         self.components_ = with_fixed_signs(components)
         self.eigenvalues_ = eigenvalues.astype(components.dtype)
-        self.n_components_ = found
 
 
-class GraphTransformer(DocumentTransformer):
-    """What learns from who is a neighbour of whom, whether the map is linear or not.
+@dataclass(eq=False, repr=False, kw_only=True)
+class GraphParameters:
+    """Parameters of every method that learns from a document graph.
 
-    Subclasses have the parameters `graph`, `n_neighbors`, `radius`, `edge_weights` and
-    `heat_scale`, and call `_affinity` in `fit`.
+    Parameters
+    ----------
+    graph
+        A name from `GRAPHS`, or "auto": by label if all documents have one, by nearness if none
+        has, otherwise both ("blend").
+    n_neighbors, radius, edge_weights, heat_scale
+        See `lpisearch.graphs.base.GraphOptions`.
+    eigenvalue_power
+        `embed` scales each dimension by its graph eigenvalue to this power; `components_` does
+        not contain the scale.
     """
 
-    graph: str
-    n_neighbors: int
-    radius: float
-    edge_weights: str
-    heat_scale: float
-    eigenvalue_power: float
+    graph: str = "auto"
+    n_neighbors: int = NEIGHBOURS
+    radius: float = RADIUS
+    edge_weights: str = EDGE_WEIGHTS[0]
+    heat_scale: float = HEAT_SCALE
+    eigenvalue_power: float = EIGENVALUE_POWER
+
+
+class GraphTransformer(GraphParameters, DocumentTransformer):
+    """A method that learns from a document graph, given or built by `_affinity`.
+
+    Attributes
+    ----------
+    eigenvalues_
+        λ of each dimension on the scale of W y = λ D y, largest first.
+    scales_
+        `eigenvalues_ ** eigenvalue_power`.
+    n_graph_components_, n_isolated_
+        Number of connected parts of the graph, and of documents without a neighbour.
+    seconds_
+        Time of each stage that the method measures, such as "graph".
+    """
+
     eigenvalues_: Floats
     n_graph_components_: int
     n_isolated_: int
@@ -231,8 +280,12 @@ class GraphTransformer(DocumentTransformer):
             heat_scale=self.heat_scale,
         )
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_not_negative("eigenvalue_power", self.eigenvalue_power)
+
     def _affinity(self, X: Matrix, y: Sequence[Any] | None, affinity: Any) -> Affinity:
-        """Take the ready graph, or build the one that `graph` names, and count its parts."""
+        """Return the given graph, or build the one that `graph` names; count its parts."""
         options = self.graph_options
         if affinity is not None:
             W = as_affinity(affinity, X.shape[0])
@@ -254,15 +307,137 @@ class GraphTransformer(DocumentTransformer):
         shares, _ = memberships(y, n_documents)
         return "label" if np.diff(shares.indptr).all() else "blend"
 
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        """Add the time of the block to a stage in `seconds_`."""
+        began = perf_counter()
+        yield
+        self.seconds_[stage] = self.seconds_.get(stage, 0.0) + perf_counter() - began
+
 
 class GraphProjection(GraphTransformer, Projection):
-    """A linear map that learns from who is a neighbour of whom."""
+    """A linear map that learns from a document graph."""
+
+
+class Embedding(DocumentTransformer):
+    """A method that places documents by a rule that is not a linear map.
+
+    `placement` names the rule, and `placement_arrays` has all the numbers that it takes, so a
+    stored index can place a query without the estimator. Rules see documents at unit length: the
+    length of a row does not change its place. Such a cosine has no exact explanation by terms.
+
+    Attributes
+    ----------
+    embedding_
+        Documents x n_components_: the places of the fitted documents, as `transform` gives them.
+        A document without a term has a place of zeros.
+    """
+
+    embedding_: Floats
+
+    def transform(self, X: Any) -> Floats:
+        """Place documents (rows), fitted or new, by the rule that `placement` names."""
+        check_is_fitted(self, "embedding_")
+        return self._placed(self._documents(X, reset=False))
+
+    def _placed(self, X: Matrix) -> Floats:
+        rule = placement_rule(self.placement)
+        places = rule(self.placement_arrays(), SparseRows.of_matrix(X).unit())
+        return np.asarray(places, X.dtype)
+
+    @property
+    def scales_(self) -> Floats:
+        """The weight of each dimension where documents are compared by cosine: 1 by default."""
+        return np.ones(self.n_components_, dtype=self.embedding_.dtype)
+
+    @abstractmethod
+    def placement_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers that the rule takes, by name."""
+
+    def _keep_places(self, places: Floats, requested: int) -> None:
+        """Store the places of the fitted documents; warn if there are fewer dimensions."""
+        self._set_dimensions(places.shape[1], requested, self.n_features_in_)
+        self.embedding_ = places
+
+
+class FactorShares(Embedding):
+    """Documents as mixtures of non-negative factors. Subclasses implement `_learn`.
+
+    The factor with the largest part in a document is its cluster. Subclasses have the parameters
+    `n_components`, `n_init`, `max_iter` and `tolerance`.
+    """
+
+    n_components: int
+    n_init: int
+    max_iter: int
+    tolerance: float
+    factors_: Floats
+
+    def fit_transform(
+        self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None
+    ) -> Floats:
+        """Fit, and return the places of the same documents."""
+        return self.fit(X, y, affinity=affinity).embedding_.copy()
+
+    @property
+    def clusters_(self) -> NDArray[np.intp]:
+        """The factor with the largest part in each fitted document; -1 without a term."""
+        largest = self.embedding_.argmax(axis=1)
+        return np.where(self.embedding_.any(axis=1), largest, -1)
+
+    @abstractmethod
+    def _learn(self, X: sparse.csr_array, n_factors: int) -> None:
+        """Set `factors_`, `n_components_` and what the rule of placement takes."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("n_init", self.n_init)
+        check_count("max_iter", self.max_iter)
+        check_not_negative("tolerance", self.tolerance)
+
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+        del y, affinity
+        self._learn(X, self._possible(X))
+        self.embedding_ = self._placed(X)
+
+    def _documents(self, X: Any, *, reset: bool = True, any_size: bool = True) -> sparse.csr_array:
+        """Validate X and return it as a csr_array of positive entries."""
+        documents = super()._documents(X, reset=reset, any_size=any_size)
+        name = type(self).__name__
+        check_non_negative(documents, f"{name}.fit" if reset else f"{name}.transform")
+        weights = sparse.csr_array(documents)
+        if not weights.data.all():
+            weights = weights.copy()
+            weights.eliminate_zeros()
+        return weights
+
+    def _possible(self, X: sparse.csr_array) -> int:
+        """Return the number of factors: no more than documents or terms, which they could copy."""
+        non_empty = np.count_nonzero(np.diff(X.indptr))
+        most = min(int(non_empty), len(np.unique(X.indices)))
+        if most < self.n_components:
+            warn_of_fewer(self.n_components, most)
+        return min(self.n_components, most)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def warn_of_fewer(requested: int, count: int, *, stacklevel: int = 5) -> None:
+    """Warn that there are fewer dimensions than requested."""
+    warnings.warn(
+        f"{requested} dimensions were requested, but the documents have only {count}.",
+        FewerDimensions,
+        stacklevel=stacklevel,
+    )
 
 
 def _check_size(X: Matrix, *, any_size: bool) -> None:
-    """Refuse weights that are all 0, or so large or small that their fourth powers are no numbers.
+    """Refuse weights that are all 0, or whose fourth powers overflow or underflow.
 
-    Gram matrices and their squares would be infinite, or 0, and the map wrong without a word.
+    Gram matrices and their squares would be infinite, or 0, and the map silently wrong.
     """
     entries = X.data if sparse.issparse(X) else X
     largest = float(np.abs(entries).max(initial=0))
@@ -277,18 +452,18 @@ def _check_size(X: Matrix, *, any_size: bool) -> None:
 
 
 def with_fixed_signs(components: Floats) -> Floats:
-    """Turn each row so that its largest absolute entry (the first, if several) is positive."""
+    """Flip rows so that the largest absolute entry (the first, if several) is positive."""
     rows = np.arange(len(components))
     highest, lowest = components.argmax(axis=1), components.argmin(axis=1)
     above, below = components[rows, highest], -components[rows, lowest]
-    turned = (below > above) | ((below == above) & (lowest < highest))
+    flipped = (below > above) | ((below == above) & (lowest < highest))
     fixed = components.copy()
-    fixed[turned] = 0 - components[turned]  # the difference leaves no zero with a minus sign
+    fixed[flipped] = 0 - components[flipped]  # the difference leaves no negative zero
     return np.asarray(fixed)
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Make a random generator from an int, None or a `RandomState`, as scikit-learn has them."""
+    """Make a random generator from what scikit-learn accepts: an int, None or a `RandomState`."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -296,7 +471,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def check_count(name: str, value: Any, *, auto: bool = False) -> None:
-    """Refuse a number of dimensions that is not a whole number above 0 (or "auto")."""
+    """Refuse what is not a whole number above 0 (or "auto")."""
     if auto and isinstance(value, str) and value == "auto":
         return
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
@@ -314,125 +489,7 @@ def check_not_negative(name: str, value: Any, *, auto: bool = False) -> None:
         raise ValueError(f"{name} must be a number of at least 0{choice}, not {value!r}.")
 
 
-class Embedding(DocumentTransformer):
-    """Placed by a rule that is no linear map.
-
-    Subclasses implement `fit`, which sets `embedding_` and `n_components_`, and
-    `placement_arrays`.
-    """
-
-    embedding_: Floats
-
-    def transform(self, X: Any) -> Floats:
-        """Place documents (rows) by the rule that `placement` names."""
-        check_is_fitted(self, "embedding_")
-        X = self._documents(X, reset=False)
-        fold = placement_rule(self.placement)
-        places = fold(self.placement_arrays(), SparseRows.of_matrix(X).unit())
-        return np.asarray(places, X.dtype)
-
-    @property
-    def scales_(self) -> Floats:
-        """The weight of each dimension where documents are compared by cosine: here 1."""
-        return np.ones(self.n_components_, dtype=self.embedding_.dtype)
-
-    @abstractmethod
-    def placement_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the numbers that the rule takes, by name."""
-
-    def _keep_places(self, places: Floats, asked: int) -> None:
-        """Store the places of the fitted documents; warn if there are fewer dimensions."""
-        found = places.shape[1]
-        self._check_found(found, asked, self.n_features_in_)
-        self.embedding_ = places
-        self.n_components_ = found
-
-
-class FactorShares(Embedding):
-    """Documents as parts of non-negative factors. Subclasses implement `_learn`.
-
-    They have the parameters `n_components`, `n_init`, `max_iter` and `tolerance`, and a rule that
-    folds documents in.
-    """
-
-    n_components: int
-    n_init: int
-    max_iter: int
-    tolerance: float
-    factors_: Floats
-
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Learn the factors from documents (rows of X). `y` and `affinity` are not used."""
-        del y, affinity
-        self._check()
-        X = self._weights(X)
-        self._learn(X, self._possible(X))
-        self.embedding_ = self._placed(X)
-        return self
-
-    def fit_transform(
-        self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None
-    ) -> Floats:
-        """Fit, and give the places of the same documents."""
-        return self.fit(X, y, affinity=affinity).embedding_.copy()
-
-    def transform(self, X: Any) -> Floats:
-        """Place documents by folding them in: the factors stay as they are."""
-        check_is_fitted(self, "factors_")
-        return self._placed(self._weights(X, reset=False))
-
-    @property
-    def clusters_(self) -> NDArray[np.intp]:
-        """The factor with the largest part in each fitted document; -1 without a term."""
-        largest = self.embedding_.argmax(axis=1)
-        return np.where(self.embedding_.any(axis=1), largest, -1)
-
-    @abstractmethod
-    def _learn(self, X: sparse.csr_array, n_factors: int) -> None:
-        """Set `factors_`, `n_components_` and what the rule of placement takes."""
-
-    def _check(self) -> None:
-        """Refuse parameters that are out of range."""
-        check_count("n_components", self.n_components)
-        check_count("n_init", self.n_init)
-        check_count("max_iter", self.max_iter)
-        check_not_negative("tolerance", self.tolerance)
-
-    def _weights(self, X: Any, *, reset: bool = True) -> sparse.csr_array:
-        """Validate X and give it as a csr_array of positive entries."""
-        documents = self._documents(X, reset=reset, any_size=True)
-        name = type(self).__name__
-        check_non_negative(documents, f"{name}.fit" if reset else f"{name}.transform")
-        weights = sparse.csr_array(documents)
-        if not weights.data.all():
-            weights = weights.copy()
-            weights.eliminate_zeros()
-        return weights
-
-    def _possible(self, X: sparse.csr_array) -> int:
-        """Give the number of factors: no more than documents or terms, which they could copy."""
-        filled = np.count_nonzero(np.diff(X.indptr))
-        most = min(int(filled), len(np.unique(X.indices)))
-        if most < self.n_components:
-            warn_of_fewer(self.n_components, most)
-        return min(self.n_components, most)
-
-    def _placed(self, X: sparse.csr_array) -> Floats:
-        """Fold the documents in, each at unit length: how long it is makes no difference."""
-        fold = placement_rule(self.placement)
-        places = fold(self.placement_arrays(), SparseRows.of_matrix(X).unit())
-        return places.astype(X.dtype, copy=False)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-
-def warn_of_fewer(asked: int, found: int) -> None:
-    """Warn that there are fewer factors than asked."""
-    warnings.warn(
-        f"{asked} dimensions were requested, but the documents have only {found}.",
-        FewerDimensions,
-        stacklevel=4,
-    )
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse what is not one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")

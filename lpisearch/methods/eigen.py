@@ -1,10 +1,9 @@
 """Leading eigenvectors of a document graph.
 
 They are computed from the symmetric N = D^-1/2 W D^-1/2, whose eigenvectors v give y = D^-1/2 v.
-The constant vector, which belongs to the eigenvalue 1 and tells no document from another, is
-taken out beforehand. A graph of k connected parts has the eigenvalue 1 k times; the other k - 1
-vectors tell the parts from each other and are kept. Isolated documents take no part: their
-entries are 0.
+The constant vector (eigenvalue 1), which distinguishes no documents, is removed beforehand. A
+graph of k connected parts has the eigenvalue 1 k times; the other k - 1 vectors distinguish the
+parts and are kept. Isolated documents are left out: their entries are 0.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from lpisearch.methods.base import check_choice
 from lpisearch.methods.linalg import ROWS, combined, gram, product, whitening
 from lpisearch.numeric.threads import map_threads, one_blas_thread
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SOLVERS = ("auto", "block", "arpack", "dense")
 DENSE_DOCUMENTS = 600
 OVERSAMPLING = 20
-# Columns that a thread filters at a time: the three blocks of the recurrence stay in its cache.
+# Columns that a thread filters at a time, so that the blocks of the recurrence stay in its cache.
 PANEL = 48
 SMOOTHING_STEPS = 2
 FILTER_DEGREE = 14
@@ -35,7 +35,7 @@ MAX_ROUNDS = 12
 ARPACK_TOLERANCE = 1e-6
 LANCZOS_STEPS = 12
 NOISE = 0.01
-# An eigenvalue of so many units of rounding is 0.
+# An eigenvalue below so many units of rounding is 0.
 ROUNDING = 1000
 
 
@@ -61,24 +61,15 @@ def graph_vectors(
     tolerance: float = 0.05,
     dtype: Any = np.float64,
 ) -> GraphVectors:
-    """Find the `count` leading eigenvectors with λ > 0, or fewer if there are no more.
+    """Find the `count` leading eigenvectors with λ > 0, or all there are.
 
-    Parameters
-    ----------
-    start
-        Documents as rows; the block solver begins with a random projection of them, smoothed
-        over the graph.
-    solver
-        "block" is subspace iteration with a Chebyshev filter, "arpack" Lanczos to full
-        precision, "dense" LAPACK; "auto" is dense up to 600 documents or where more than a
-        third of all vectors is asked for, else block.
-    power, tolerance
-        The block solver stops when another round would move the subspace by less than this
-        share, each direction weighted by λ^power, as it is where documents are compared. What
-        it would move follows from how much the last two rounds did.
+    The solver "block" is subspace iteration with a Chebyshev filter, "arpack" Lanczos to full
+    precision, "dense" LAPACK; "auto" is dense up to 600 documents or for more than a third of all
+    vectors, else block. The block solver starts from a random projection of the documents `start`
+    (rows), smoothed over the graph. It stops when another round, judged by the last two, would
+    move the subspace by less than the share `tolerance`, each direction weighted by λ^power.
     """
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
+    check_choice("solver", solver, SOLVERS)
     graph = NormalisedGraph(W, np.dtype(dtype))
     n = int(np.count_nonzero(graph.roots))
     count = min(count, max(n - 1, 0))
@@ -103,7 +94,7 @@ def graph_vectors(
 
 
 def _dense(graph: NormalisedGraph, count: int) -> tuple[Floats, Floats]:
-    """Solve the full problem on the documents that take part, the constant vector moved to -2."""
+    """Solve the full problem on the linked documents, with the constant vector moved to -2."""
     active = np.flatnonzero(graph.roots)
     columns = np.eye(len(graph.roots), dtype=graph.dtype)[:, active]
     N = graph.apply(columns)[active].astype(np.float64)
@@ -117,7 +108,7 @@ def _dense(graph: NormalisedGraph, count: int) -> tuple[Floats, Floats]:
 
 
 def _arpack(graph: NormalisedGraph, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Lanczos with restarts: the reference. Slow where eigenvalues crowd near 1."""
+    """Lanczos with restarts: the reference, slow if many eigenvalues are near 1."""
     n = len(graph.roots)
     operator = LinearOperator((n, n), matvec=lambda v: graph @ v, dtype=graph.dtype)
     start = graph.without_constant(rng.standard_normal(n, dtype=graph.dtype))
@@ -128,9 +119,9 @@ def _arpack(graph: NormalisedGraph, count: int, rng: np.random.Generator) -> tup
 def _first_block(
     graph: NormalisedGraph, start: Matrix | None, width: int, rng: np.random.Generator
 ) -> Floats:
-    """Random combinations of terms, and some noise, smoothed over the graph.
+    """Smooth random combinations of terms over the graph.
 
-    Documents of few different words do not span the block; the noise sees to it.
+    Noise is added, because documents of few different words do not span the block.
     """
     n = len(graph.roots)
     block = _noise(rng, (n, width), graph.dtype)
@@ -145,17 +136,17 @@ def _first_block(
 
 
 def _noise(rng: np.random.Generator, size: tuple[int, int], dtype: Any) -> Floats:
-    """Draw uniformly from [-0.5, 0.5): as good as normal here, and quicker."""
+    """Draw uniformly from [-0.5, 0.5): as good as normal here, and faster."""
     return np.asarray(rng.random(size, dtype=dtype) - dtype.type(0.5))
 
 
 def _filtered(
     graph: NormalisedGraph, block: Floats, count: int, power: float, tolerance: float
 ) -> tuple[Floats, Floats, int]:
-    """Subspace iteration: each round damps all that lies below the wanted end of the spectrum.
+    """Iterate a subspace; each round damps the lower part of the spectrum.
 
     The filter is a Chebyshev polynomial of N: small from the lowest eigenvalue up to the last
-    Ritz value of the round before, and steep above it (Zhou and Saad, 2006).
+    Ritz value of the previous round, and steep above it (Zhou and Saad, 2006).
     """
     low = _lowest(graph, block[:, 0])
     values, basis = _ritz(graph, block)
@@ -164,10 +155,10 @@ def _filtered(
         before = basis[:, :count]
         values, basis = _ritz(graph, _chebyshev(graph, basis, low, max(values[-1], 0.0)))
         weights = np.maximum(values[:count], 0) ** (2 * power)
-        kept = np.square(gram(before, basis[:, :count])).sum(axis=0)
+        overlap = np.square(gram(before, basis[:, :count])).sum(axis=0)
         moved_before = moved
-        moved = float(np.sum(weights * (1 - kept)) / max(np.sum(weights), np.finfo(float).tiny))
-        # The next round would move it by so much, if steps go on shrinking as they do.
+        moved = float(np.sum(weights * (1 - overlap)) / max(np.sum(weights), np.finfo(float).tiny))
+        # How far the next round would move it if the steps keep shrinking at this rate.
         expected = moved * min(moved / moved_before, 1) if moved > 0 else 0
         rounds += 1
     return values[:count], basis[:, :count], rounds
@@ -192,7 +183,7 @@ def _lowest(graph: NormalisedGraph, start: Floats) -> float:
 
 
 def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float) -> Floats:
-    """Filter a block, panels of columns shared out among threads."""
+    """Filter a block, its panels of columns in threads."""
     centre, half = (low + high) / 2, max((high - low) / 2, ARPACK_TOLERANCE)
     twice = graph.affine(2 / half, 2 * centre / half)
     cuts = np.linspace(0, block.shape[1], -(-block.shape[1] // PANEL) + 1).astype(int)
@@ -206,7 +197,7 @@ def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float) -
             following = twice(now)
             following -= before
             before, now = now, following
-        # Columns that grew by very different factors would be rounded away beside each other.
+        # Otherwise rounding would hide columns that grew by much smaller factors.
         now /= np.maximum(linalg.norm(now, axis=0), np.finfo(now.dtype).tiny)
         out[:, start:stop] = now
 
@@ -215,22 +206,22 @@ def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float) -
 
 
 def _ritz(graph: NormalisedGraph, block: Floats) -> tuple[Floats, Floats]:
-    """Give the best eigenvalues and eigenvectors within the span of a block, largest first."""
+    """Return Ritz values and vectors of the span of a block, largest first."""
     eps = np.finfo(graph.dtype).eps
     graph.without_constant(block)
     basis = combined(block, whitening(gram(block, block), np.square(10 * eps)))
     del block
-    # Nearly orthonormal now: what is missing is made up for in the small matrices.
-    turn = whitening(gram(basis, basis), np.sqrt(eps))
-    small = turn.T @ gram(basis, graph @ basis) @ turn
+    # The basis is only nearly orthonormal; the small matrices correct for it.
+    correction = whitening(gram(basis, basis), np.sqrt(eps))
+    small = correction.T @ gram(basis, graph @ basis) @ correction
     values, vectors = linalg.eigh((small + small.T) / 2)
-    return values[::-1], combined(basis, turn @ vectors[:, ::-1])
+    return values[::-1], combined(basis, correction @ vectors[:, ::-1])
 
 
 def _responses(
     graph: NormalisedGraph, values: Floats, vectors: Floats, rounds: int
 ) -> GraphVectors:
-    """Scale y = D^-1/2 v; drop what has no positive eigenvalue."""
+    """Scale y = D^-1/2 v; drop vectors without a positive eigenvalue."""
     keep = values > ROUNDING * np.finfo(graph.dtype).eps
     scale = (graph.roots * np.sqrt(graph.total))[:, np.newaxis]
     y = (vectors[:, keep] * scale).astype(graph.dtype)
@@ -256,14 +247,14 @@ class NormalisedGraph:
             self._factor = scale @ W.factor.astype(dtype)
 
     def __matmul__(self, block: Floats) -> Floats:
-        """Multiply N by a block, shared out among threads where that pays."""
+        """Multiply N by a block, in threads if it is large, without the constant direction."""
         out: Any = 0 if self._edges is None else product(self._edges, block)
         if self._factor is not None:
             out = out + self._factor @ (self._factor.T @ block)
         return self.without_constant(np.asarray(out))
 
     def affine(self, scale: float, shift: float) -> Callable[[Floats], Floats]:
-        """Give the operator scale · N - shift · I, for use on one thread."""
+        """Return the operator scale · N - shift · I, for use on one thread."""
         diagonal = sparse.diags_array(np.full(len(self.roots), -shift, self.dtype), format="csr")
         edges = diagonal
         if self._edges is not None:
@@ -286,7 +277,7 @@ class NormalisedGraph:
         return np.asarray(out)
 
     def without_constant(self, block: Floats) -> Floats:
-        """Take the direction of the constant vector out of a block, in place."""
+        """Remove the direction of the constant vector from a block, in place."""
         shares = self.constant @ block
         for start in range(0, len(block), ROWS):
             rows = slice(start, start + ROWS)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, GRAPHS, HEAT_SCALE, NEIGHBOURS, RADIUS
-from lpisearch.methods.base import (
-    Embedding,
-    check_count,
-    check_not_negative,
-    generator,
-    with_fixed_signs,
-)
-from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
+from lpisearch.graphs.base import GRAPHS
+from lpisearch.methods.base import Embedding, generator, with_fixed_signs
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.placement import SAME, InvertedRows
 from lpisearch.methods.responses import ResponseTransformer
 from lpisearch.numeric.rows import SparseRows
@@ -29,8 +24,9 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
+@dataclass(eq=False, repr=False)
 class Eigenmaps(ResponseTransformer, Embedding):
-    """Places that change least from a document to its neighbours, without a map from the terms.
+    """Laplacian eigenmaps: places that vary least between neighbours, without a linear map.
 
     A graph W joins the documents (rows of X; the papers write them as columns). Among all
     y with yᵀ D y fixed and orthogonal to the constant vector, those that minimise
@@ -42,29 +38,22 @@ class Eigenmaps(ResponseTransformer, Embedding):
     the terms; where the documents are linearly independent that is no restriction, and the
     results are the same (proposition 4.1).
 
-    A new document x is placed by a Nyström step over the fitted documents that it would name as
+    A new document x is placed by a Nyström step over the fitted documents that would be its
     neighbours, with the weights of those edges:
 
         y(x) = (1 / λ) Σᵢ w(x, i) y_i / Σᵢ w(x, i)
 
-    It has no label, so with `graph` "label" or "blend", or a ready graph, its neighbours
-    are the nearest. A document in the direction of a fitted one takes the place of that one.
+    It has no label, so with `graph` "label" or "blend", or a ready graph, its neighbours are
+    the nearest documents. A document in the direction of a fitted one gets the same place.
 
     Parameters
     ----------
     n_components
         Dimensions, or "auto": see `lpisearch.methods.responses.choose_dimensions`.
-    graph
-        "auto" (by label where there are labels, by nearness elsewhere), or a name from `GRAPHS`;
-        graphs by nearness take no notice of labels.
-    n_neighbors, radius, edge_weights, heat_scale
-        See `lpisearch.graphs.GraphOptions`.
-    eigenvalue_power
-        `embed` scales each dimension by its eigenvalue to this power.
-    solver, tolerance
-        Of the eigenproblem: see `lpisearch.methods.eigen.graph_vectors`.
-    random_state
-        Seed of the block solver's start.
+    solver, tolerance, random_state
+        Parameters of the eigenproblem: see `RLPI`.
+    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        See `GraphParameters`.
 
     Attributes
     ----------
@@ -72,19 +61,13 @@ class Eigenmaps(ResponseTransformer, Embedding):
         Documents x n_components_; each dimension's largest absolute entry is positive.
     eigenvalues_
         λ of each dimension, largest first.
-    scales_
-        eigenvalues_ ** eigenvalue_power.
-    n_graph_components_, n_isolated_
-        Connected parts of the graph, and documents without a neighbour.
-    seconds_
-        Time of the stages: "graph", "eigenvectors".
+    scales_, n_graph_components_, n_isolated_, seconds_
+        See `GraphTransformer`; stages are "graph" and "eigenvectors".
 
     Notes
     -----
-    An isolated document has a place of zeros. Documents in the same direction share one place:
-    the mean of those that the eigenvectors give them.
-
-    The fitted documents are kept, for the Nyström step.
+    An isolated document has a place of zeros. Documents in the same direction share the mean of
+    their places. The fitted documents are stored, for the Nyström step.
 
     References
     ----------
@@ -112,56 +95,21 @@ class Eigenmaps(ResponseTransformer, Embedding):
     about: ClassVar[Method] = CATALOGUE["eigenmaps"]
     placement: ClassVar[str] = "nystrom"
 
-    def __init__(
-        self,
-        n_components: int | str = DIMENSIONS,
-        *,
-        graph: str = "auto",
-        n_neighbors: int = NEIGHBOURS,
-        radius: float = RADIUS,
-        edge_weights: str = EDGE_WEIGHTS[0],
-        heat_scale: float = HEAT_SCALE,
-        eigenvalue_power: float = EIGENVALUE_POWER,
-        solver: str = "auto",
-        tolerance: float = 0.05,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.edge_weights = edge_weights
-        self.heat_scale = heat_scale
-        self.eigenvalue_power = eigenvalue_power
-        self.solver = solver
-        self.tolerance = tolerance
-        self.random_state = random_state
+    n_components: int | str = DIMENSIONS
+    _: KW_ONLY
+    solver: str = "auto"
+    tolerance: float = 0.05
+    random_state: Any = 0
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Place the documents.
-
-        Parameters
-        ----------
-        X
-            Documents as rows, best at unit length; sparse or dense.
-        y
-            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several.
-        affinity
-            A ready graph, in place of one built from X and y.
-        """
-        check_count("n_components", self.n_components, auto=True)
-        check_not_negative("eigenvalue_power", self.eigenvalue_power)
-        check_not_negative("tolerance", self.tolerance)
-        X = self._documents(X)
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
         responses = self._responses(X, y, affinity, generator(self.random_state))
         rows = SparseRows.of_matrix(X).unit()
         places = _shared(responses.vectors, rows)
-        self._keep_places(with_fixed_signs(places.T).T, responses.asked)
+        self._keep_places(with_fixed_signs(places.T).T, responses.requested)
         self.eigenvalues_ = responses.values
         self._fitted = InvertedRows.of_rows(rows)
         name = "nearest" if affinity is not None else self._graph_name(y, X.shape[0])
         self._edges = self._edge_arrays(GRAPHS[name], X.shape[0])
-        return self
 
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers that the Nyström step takes, by name."""
@@ -169,7 +117,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
         return places | self._edges | self._fitted.arrays()
 
     def _edge_arrays(self, graph: Graph, n_documents: int) -> dict[str, NDArray[Any]]:
-        """Say how a new document finds its neighbours, and how the edges weigh."""
+        """Return how a new document finds its neighbours, and how its edges are weighted."""
         most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
         if graph.has_ball:
             most, least = n_documents, self.graph_options.least_cosine
@@ -182,7 +130,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
 
 
 def _shared(places: Floats, rows: SparseRows) -> Floats:
-    """Give documents in the same direction one place, the mean of theirs."""
+    """Replace the places of documents in the same direction by their mean."""
     places = places.copy()
     for group in _same_directions(rows):
         places[group] = places[group].mean(axis=0)
@@ -190,9 +138,9 @@ def _shared(places: Floats, rows: SparseRows) -> Floats:
 
 
 def _same_directions(rows: SparseRows) -> Iterator[NDArray[np.intp]]:
-    """Find the groups of two or more documents that differ by their length alone.
+    """Yield groups of documents that differ in length only.
 
-    Only documents with the very same terms can, so few are compared.
+    Only documents with the same terms can, so few are compared.
     """
     groups: dict[bytes, list[int]] = {}
     entries = list(rows)
@@ -201,11 +149,11 @@ def _same_directions(rows: SparseRows) -> Iterator[NDArray[np.intp]]:
         if len(terms):
             groups.setdefault(terms[order].tobytes(), []).append(number)
     for numbers in groups.values():
-        left = np.array(numbers)
-        weights = np.array([entries[each][1][orders[each]] for each in numbers], np.float64)
-        while len(left) > 1:
+        rest = np.array(numbers)
+        weights = np.array([entries[row][1][orders[row]] for row in numbers], np.float64)
+        while len(rest) > 1:
             same = weights @ weights[0] > 1 - SAME
             same[0] = True
             if np.count_nonzero(same) > 1:
-                yield left[same]
-            left, weights = left[~same], weights[~same]
+                yield rest[same]
+            rest, weights = rest[~same], weights[~same]

@@ -1,29 +1,23 @@
-"""FSSL, group lasso.
+"""Joint feature selection and subspace learning (FSSL) by the group lasso.
 
 Documents are rows of X and responses are columns of Y. The map A (terms x responses) minimises
 
     F(A) = |X A - Y|² + μ |A|₂,₁,    |A|₂,₁ the sum of the lengths of the rows of A,
 
 so that most terms have no weight in any response. It is solved by accelerated proximal gradients
-(Beck and Teboulle, 2009) on a working set of terms, which grows by those that resist most. The
-duality gap, over all terms, proves how near to the minimum it ends. F never rises: momentum that
-would raise it is dropped, and a step without momentum descends. Each term f has a step of its own,
-1 / c with c the sum of |fᵀ g| over all terms g: the matrix diag(c) - Xᵀ X is then diagonally
-dominant, so that diag(c) bounds the curvature. Rare terms take far longer steps than one bound for
-all would allow.
+(Beck and Teboulle, 2009) on a growing working set of terms.
 """
 
 from __future__ import annotations
 
 import warnings
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
 from lpisearch.methods.base import NotConverged, check_count, check_not_negative, generator
-from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import product, transposed
 from lpisearch.methods.regression import ridge, row_norms, squared
 from lpisearch.methods.responses import ResponseProjection
@@ -37,12 +31,13 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
-# The usual end of a path of penalties where there are more terms than documents.
+# The usual end of a path of penalties if there are more terms than documents.
 AUTO_SHARE = 0.01
 
 
+@dataclass(eq=False, repr=False)
 class FSSL(ResponseProjection):
-    """Joint feature selection and subspace learning, the unsupervised form by the graph.
+    """Joint feature selection and subspace learning, in its unsupervised form by the graph.
 
     With documents as rows of X (the papers write them as columns) and the leading eigenvectors of
     W y = λ D y, without the constant one, as the columns of Y, the map A minimises
@@ -50,48 +45,44 @@ class FSSL(ResponseProjection):
         |X A - Y|² + μ |A|₂,₁,
 
     where |A|₂,₁ is the sum of the lengths of the rows of A. A row belongs to a term: the rows of
-    terms that do not help are zero, for all dimensions together. Labels for all documents take
-    the place of the graph, as in `RLPI`.
+    terms that do not help are zero in all dimensions at once. Labels for all documents replace
+    the graph, as in `RLPI`.
 
     Parameters
     ----------
     n_components
         Dimensions, or "auto": see `lpisearch.methods.responses.choose_dimensions`.
     mu
-        Strength of the penalty, or "auto": a hundredth of the strength at which every term is
-        left out.
-    graph, n_neighbors, radius, edge_weights, heat_scale
-        See `RLPI`.
-    eigenvalue_power
-        `embed` scales each dimension by its eigenvalue to this power.
+        Strength of the penalty, or "auto": a hundredth of the strength that excludes every term.
+        One that excludes every term is a ValueError that names the limit.
     tol
-        The iteration ends when the objective is above its minimum by no more than this share of
-        |Y|², which the duality gap proves.
+        The iteration ends when the duality gap proves that the objective exceeds its minimum by
+        at most this share of |Y|².
     max_iter
-        Steps after which it ends anyway, with the warning `NotConverged`.
+        Limit of steps, at which it ends with the warning `NotConverged`.
     random_state
-        Seed of the eigenproblem's start.
+        Seed of the eigenproblem.
+    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        See `GraphParameters`.
 
     Attributes
     ----------
     components_
-        n_components_ x n_terms; columns of terms that are left out are zero.
+        n_components_ x n_terms; columns of terms that are not selected are zero.
     selected_
-        The columns of the terms that are kept.
+        The columns of the selected terms.
     mu_
         The strength used.
     objective_
-        The objective after each step, beginning with that of A = 0; it never rises.
+        The objective after each step, starting with that of A = 0; it never rises.
     n_iter_
-        Steps done.
+        Number of steps.
     gap_
-        How far it is above the minimum at most, as a share of |Y|².
+        Bound of its excess over the minimum, as a share of |Y|².
     eigenvalues_
         λ of each dimension, largest first.
-    n_graph_components_, n_isolated_
-        Connected parts of the graph, and documents without a neighbour.
-    seconds_
-        Time of the stages: "graph", "eigenvectors", "regression".
+    n_graph_components_, n_isolated_, seconds_
+        See `GraphTransformer`; stages are "graph", "eigenvectors" and "regression".
 
     References
     ----------
@@ -109,58 +100,29 @@ class FSSL(ResponseProjection):
 
     about: ClassVar[Method] = CATALOGUE["fsslpi"]
 
-    def __init__(
-        self,
-        n_components: int | str = DIMENSIONS,
-        *,
-        mu: float | str = "auto",
-        graph: str = "auto",
-        n_neighbors: int = NEIGHBOURS,
-        radius: float = RADIUS,
-        edge_weights: str = EDGE_WEIGHTS[0],
-        heat_scale: float = HEAT_SCALE,
-        eigenvalue_power: float = EIGENVALUE_POWER,
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.mu = mu
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.edge_weights = edge_weights
-        self.heat_scale = heat_scale
-        self.eigenvalue_power = eigenvalue_power
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int | str = DIMENSIONS
+    _: KW_ONLY
+    mu: float | str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 2000
+    random_state: Any = 0
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Learn the map from documents (rows of X), their labels, or a ready graph.
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+        responses = self._responses(X, y, affinity, generator(self.random_state))
+        with self._timed("regression"):
+            coefficients = self._regress(X, responses.vectors)
+        self.n_iter_ = max(len(self.objective_) - 1, 1)
+        self.selected_ = np.flatnonzero(coefficients.any(axis=1))
+        self._keep(coefficients.T, responses.values, responses.requested)
 
-        Raises
-        ------
-        ValueError
-            If μ is so large that every term is left out; the message names the limit.
-        """
-        check_count("n_components", self.n_components, auto=True)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_count("max_iter", self.max_iter)
         check_not_negative("mu", self.mu, auto=True)
         check_not_negative("tol", self.tol)
-        check_not_negative("eigenvalue_power", self.eigenvalue_power)
-        X = self._documents(X)
-        responses = self._responses(X, y, affinity, generator(self.random_state))
-        began = perf_counter()
-        coefficients = self._regress(X, responses.vectors)
-        self.seconds_["regression"] = perf_counter() - began
-        self.n_iter_ = max(len(self.objective_) - 1, 1)
-        self.selected_ = np.flatnonzero(coefficients.any(axis=1))
-        self._keep(coefficients.T, responses.values, responses.asked)
-        return self
 
     def _regress(self, X: Matrix, Y: Floats) -> Floats:
-        """Solve for A; without a penalty that is the least squares solution of least norm."""
+        """Solve for A; without a penalty, the least squares solution of least norm."""
         limit = vanishing_penalty(X, Y)
         self.mu_ = AUTO_SHARE * limit if isinstance(self.mu, str) else float(self.mu)
         if self.mu_ == 0 or not Y.shape[1]:
@@ -171,27 +133,23 @@ class FSSL(ResponseProjection):
                 f"mu is {self.mu_:g}, which excludes every term; use less than {limit:g}, "
                 'or "auto".'
             )
-        found = group_lasso(X, Y, self.mu_, tolerance=self.tol, max_steps=self.max_iter)
-        self.objective_, self.gap_ = found.objective, found.gap
-        if found.gap > self.tol:
-            steps = len(found.objective) - 1
-            warnings.warn(NotConverged("FSSL", steps, found.gap, self.tol), stacklevel=3)
-        return found.coefficients
+        solution = group_lasso(X, Y, self.mu_, tolerance=self.tol, max_steps=self.max_iter)
+        self.objective_, self.gap_ = solution.objective, solution.gap
+        if solution.gap > self.tol:
+            steps = len(solution.objective) - 1
+            warnings.warn(NotConverged("FSSL", steps, solution.gap, self.tol), stacklevel=4)
+        return solution.coefficients
 
 
-# A working set begins with so many terms, and at most trebles in a round.
+# Size of the first working set, which at most trebles in a round.
 FIRST_TERMS = 100
-# On the working set the gap is brought to this share of the one that is asked for.
+# On the working set the gap is reduced to this share of the tolerance.
 INNER_SHARE = 0.3
 CHECK_EVERY = 10
 
 
 class GroupLasso(NamedTuple):
-    """The map A, terms x responses, and how it was found.
-
-    `objective` is F after each step; `gap` how far it is above the minimum at most, as a share
-    of |Y|².
-    """
+    """The map A (terms x responses), F after each step, and the duality gap as a share of |Y|²."""
 
     coefficients: Floats
     objective: list[float]
@@ -199,7 +157,7 @@ class GroupLasso(NamedTuple):
 
 
 def vanishing_penalty(X: Matrix, Y: Floats) -> float:
-    """Give the least μ at which A is all zeros: twice the largest |fᵀ Y| of a term f."""
+    """Return the least μ at which A is all zeros: twice the largest |fᵀ Y| of a term f."""
     return 2 * float(row_norms(product(transposed(X), Y)).max(initial=0))
 
 
@@ -211,9 +169,10 @@ def group_lasso(
     tolerance: float = 1e-3,
     max_steps: int = 2000,
 ) -> GroupLasso:
-    """Minimise F to a gap of `tolerance` times |Y|², or until `max_steps` are done.
+    """Minimise F to a gap of `tolerance` times |Y|², or for `max_steps` steps.
 
-    μ is above 0 and below `vanishing_penalty`.
+    μ is above 0 and below `vanishing_penalty`. A working set of terms grows by those with the
+    steepest slopes; the duality gap is taken over all terms.
     """
     Xt, right = transposed(X), Y.astype(np.float64)
     A = np.zeros((X.shape[1], Y.shape[1]))
@@ -235,7 +194,13 @@ def group_lasso(
 
 
 class _Descent:
-    """Accelerated proximal gradients on working sets, in double precision: F falls to the last."""
+    """Accelerated proximal gradients on working sets, in double precision.
+
+    F never rises: momentum that would raise it is dropped, and a step without momentum descends.
+    Each term f has its own step 1 / c, c the sum of |fᵀ g| over all terms g: diag(c) - Xᵀ X is then
+    diagonally dominant, so diag(c) bounds the curvature. Rare terms take far longer steps than a
+    common bound would allow.
+    """
 
     def __init__(self, Y: Floats, mu: float, objective: list[float], max_steps: int) -> None:
         self.Y = Y
@@ -245,7 +210,7 @@ class _Descent:
         self.stalled = False
 
     def run(self, X: Any, A: Floats, tolerance: float) -> Floats:
-        """Go on from A until the gap is at the tolerance, as a share of |Y|²."""
+        """Continue from A until the gap is at most this share of |Y|²."""
         Xt = transposed(X)
         curvatures = (abs(Xt) @ (abs(X) @ np.ones(X.shape[1])))[:, np.newaxis]
         image = product(X, A)
@@ -259,7 +224,7 @@ class _Descent:
             B_image = product(X, B)
             value = squared(B_image - self.Y) + self.mu * float(row_norms(B).sum())
             if value > self.objective[-1]:
-                if momentum == 1:  # a plain step: only rounding is left
+                if momentum == 1:  # a plain step: only rounding remains
                     break
                 ahead, ahead_image, momentum = A, image, 1.0
                 continue
@@ -280,22 +245,19 @@ class _Descent:
 
 
 def _double(X: Any, columns: NDArray[np.intp]) -> Any:
-    """Take a few columns of X, in double precision."""
+    """Return a few columns of X in double precision."""
     return X[:, columns].astype(np.float64)
 
 
 def _dual(Y: Floats, residual: Floats, slopes: Floats, mu: float) -> float:
-    """Give a lower bound of the minimum: |Y|² - |Y - θ|², θ the residual scaled to be feasible.
-
-    Feasible is 2 |fᵀ θ| ≤ μ for every term f.
-    """
+    """Return the lower bound |Y|² - |Y - θ|², θ the residual scaled to 2 |fᵀ θ| ≤ μ for all f."""
     theta = residual * min(1.0, mu / max(float(slopes.max(initial=0)), mu))
     return squared(Y) - squared(Y - theta)
 
 
-def _shrunk(block: Floats, by: Floats) -> Floats:
-    """Shorten each row by its length in `by`, the shorter ones to 0."""
+def _shrunk(block: Floats, reductions: Floats) -> Floats:
+    """Shorten each row by its reduction, shorter ones to 0."""
     lengths = row_norms(block)
-    left = np.maximum(lengths - by, 0)
-    factors = np.divide(left, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    reduced = np.maximum(lengths - reductions, 0)
+    factors = np.divide(reduced, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.asarray(block * factors[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""Kernel RLPI, kernel ridge.
+"""Kernel RLPI (KRLPI): kernel ridge regression of the responses.
 
 Documents are rows of unit length and responses are columns of Y. The coefficients C (documents or
 landmarks x responses) are those of the functions f(x) = Σⱼ cⱼ k(x, zⱼ) that minimise
@@ -7,19 +7,22 @@ landmarks x responses) are those of the functions f(x) = Σⱼ cⱼ k(x, zⱼ) t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
-from lpisearch.methods.base import Embedding, check_count, check_not_negative, generator
+from lpisearch.methods.base import (
+    Embedding,
+    check_choice,
+    check_count,
+    check_not_negative,
+    generator,
+)
 from lpisearch.methods.catalogue import (
     CATALOGUE,
     DIMENSIONS,
-    EIGENVALUE_POWER,
     EXACT_DOCUMENTS,
     LANDMARKS,
 )
@@ -38,34 +41,36 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
+@dataclass(eq=False, repr=False)
 class KRLPI(ResponseTransformer, Embedding):
     """Regularised locality preserving indexing in a reproducing kernel Hilbert space.
 
     1. The responses y place every document near its neighbours, as in `RLPI`: leading
-       eigenvectors of W y = λ D y, or class indicators where all documents have a label.
+       eigenvectors of W y = λ D y, or class indicators if all documents have a label.
     2. For each y, the function f(x) = Σᵢ cᵢ k(x, xᵢ) of the kernel's space that minimises
-       Σᵢ (f(xᵢ) - y_i)² + α |f|² has (K + αI) c = y, with K the kernels of the documents (rows
-       of X; the papers write them as columns). A document's place is f(x), one f a dimension.
+       Σᵢ (f(xᵢ) - y_i)² + α |f|² has (K + αI) c = y, with K the kernel matrix of the documents
+       (rows of X; the papers write them as columns). The place of a document is f(x), with one
+       f for each dimension.
 
-    That a kernel may serve where the document space is not linear is an open question of
-    olpi-2005 (section 6) and spg-2008 (conclusions). With k(x, z) = xᵀz this is `RLPI` in its
-    dual form: Xᵀ (X Xᵀ + αI)⁻¹ y = (Xᵀ X + αI)⁻¹ Xᵀ y.
+    Whether kernels help if the document space is not linear is an open question of olpi-2005
+    (section 6) and spg-2008 (conclusions). With k(x, z) = xᵀz this is `RLPI` in its dual form:
+    Xᵀ (X Xᵀ + αI)⁻¹ y = (Xᵀ X + αI)⁻¹ Xᵀ y.
 
-    Kernels are of documents at unit length:
+    Kernels take documents at unit length:
 
     - "linear": cos(x, z)
     - "rbf": exp(-γ |x - z|²) = exp(-γ (2 - 2 cos(x, z)))
     - "poly": (γ cos(x, z) + c₀)^degree
 
-    Up to `exact_documents` this is exact; K takes 8 bytes a pair, and its factor as much. Beyond,
-    `landmarks` documents are drawn, and f is looked for among the functions
-    Σⱼ cⱼ k(x, zⱼ) of the landmarks z alone (Nyström), fitted to all documents.
+    Up to `exact_documents` this is exact; K takes 8 bytes per pair, and its factor as much.
+    Beyond, `landmarks` documents z are drawn, and f is restricted to the functions
+    Σⱼ cⱼ k(x, zⱼ) of the landmarks (Nyström), fitted to all documents.
 
     Parameters
     ----------
     n_components
         Dimensions, or "auto": see `lpisearch.methods.responses.choose_dimensions`. Fully
-        labelled documents have one dimension fewer than classes, whatever is asked beyond that.
+        labelled documents have at most one dimension fewer than classes.
     kernel
         "linear", "rbf" or "poly".
     gamma
@@ -75,17 +80,15 @@ class KRLPI(ResponseTransformer, Embedding):
     alpha
         Strength of the ridge penalty, or "auto": generalised cross-validation, as in `RLPI`.
     exact_documents
-        Of more documents with a term, only landmarks have a coefficient.
+        With more documents that have a term, only landmarks have a coefficient.
     landmarks
-        How many, drawn without replacement.
-    graph, n_neighbors, radius, edge_weights, heat_scale
-        As in `RLPI`; neighbours are found by cosine, not by the kernel.
-    eigenvalue_power
-        `embed` scales each dimension by its eigenvalue to this power.
+        Number of landmarks, drawn without replacement.
     solver, tolerance
-        Of the eigenproblem: see `lpisearch.methods.eigen.graph_vectors`.
+        Parameters of the eigenproblem: see `RLPI`.
     random_state
-        Seed of the block solver's start and of the landmarks.
+        Seed of the block solver and of the landmarks.
+    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        See `GraphParameters`; neighbours are found by cosine, not by the kernel.
 
     Attributes
     ----------
@@ -93,20 +96,16 @@ class KRLPI(ResponseTransformer, Embedding):
         Documents x n_components_; each dimension's largest absolute entry is positive.
     eigenvalues_
         λ of each dimension, largest first.
-    scales_
-        eigenvalues_ ** eigenvalue_power.
     alpha_
         The strength used.
     landmarks_
-        Which documents have a coefficient.
-    n_graph_components_, n_isolated_
-        Connected parts of the graph, and documents without a neighbour.
-    seconds_
-        Time of the stages: "graph", "eigenvectors", "regression".
+        The documents that have a coefficient.
+    scales_, n_graph_components_, n_isolated_, seconds_
+        See `GraphTransformer`; stages are "graph", "eigenvectors" and "regression".
 
     Notes
     -----
-    A document without a term takes no part, and its place is 0.
+    A document without a term is left out, and its place is 0.
 
     References
     ----------
@@ -128,71 +127,29 @@ class KRLPI(ResponseTransformer, Embedding):
     about: ClassVar[Method] = CATALOGUE["krlpi"]
     placement: ClassVar[str] = "kernel"
 
-    alpha_: float
+    n_components: int | str = DIMENSIONS
+    _: KW_ONLY
+    kernel: str = "rbf"
+    gamma: float = 1.0
+    coef0: float = 1.0
+    degree: int = 2
+    alpha: float | str = 1.0
+    exact_documents: int = EXACT_DOCUMENTS
+    landmarks: int = LANDMARKS
+    solver: str = "auto"
+    tolerance: float = 0.05
+    random_state: Any = 0
+    alpha_: float = field(init=False)
 
-    def __init__(
-        self,
-        n_components: int | str = DIMENSIONS,
-        *,
-        kernel: str = "rbf",
-        gamma: float = 1.0,
-        coef0: float = 1.0,
-        degree: int = 2,
-        alpha: float | str = 1.0,
-        exact_documents: int = EXACT_DOCUMENTS,
-        landmarks: int = LANDMARKS,
-        graph: str = "auto",
-        n_neighbors: int = NEIGHBOURS,
-        radius: float = RADIUS,
-        edge_weights: str = EDGE_WEIGHTS[0],
-        heat_scale: float = HEAT_SCALE,
-        eigenvalue_power: float = EIGENVALUE_POWER,
-        solver: str = "auto",
-        tolerance: float = 0.05,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.alpha = alpha
-        self.exact_documents = exact_documents
-        self.landmarks = landmarks
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.edge_weights = edge_weights
-        self.heat_scale = heat_scale
-        self.eigenvalue_power = eigenvalue_power
-        self.solver = solver
-        self.tolerance = tolerance
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Learn the coefficients.
-
-        Parameters
-        ----------
-        X
-            Documents as rows, best at unit length; sparse or dense.
-        y
-            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several.
-        affinity
-            A ready graph, in place of one built from X and y.
-        """
-        self._check_parameters()
-        X = self._documents(X)
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
         rng = generator(self.random_state)
         responses = self._responses(X, y, affinity, rng)
-        self._keep_places(responses.vectors, responses.asked)
+        self._keep_places(responses.vectors, responses.requested)
         self.eigenvalues_ = responses.values
-        began = perf_counter()
-        rows = SparseRows.of_matrix(X).unit()
-        weights = responses.values ** (2 * self.eigenvalue_power)
-        self._regress(rows, weights, responses.freedom_cost, rng)
-        self.seconds_["regression"] = perf_counter() - began
-        return self
+        with self._timed("regression"):
+            rows = SparseRows.of_matrix(X).unit()
+            weights = responses.values ** (2 * self.eigenvalue_power)
+            self._regress(rows, weights, responses.freedom_cost, rng)
 
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers that the kernel expansion takes, by name."""
@@ -206,47 +163,43 @@ class KRLPI(ResponseTransformer, Embedding):
     def _regress(
         self, rows: SparseRows, weights: Any, cost: float, rng: np.random.Generator
     ) -> None:
-        """Replace the responses in `embedding_` by the places that the kernel can give."""
+        """Replace the responses in `embedding_` by the values of the fitted functions."""
         shape = (len(rows), rows.n_terms)
         U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
         active = np.flatnonzero(rows.lengths)
         Y = self.embedding_[active].astype(np.float64)
         kernels = Kernels(U[active], self.kernel, (self.gamma, self.coef0, self.degree))
-        if len(active) <= self.exact_documents:
-            solved = exact_ridge(kernels, Y, self.alpha, weights, cost, rng=rng)
-        else:
-            count = self.landmarks
-            solved = landmark_ridge(kernels, Y, self.alpha, weights, cost, rng=rng, count=count)
-        self.alpha_ = solved.alpha
-        self.landmarks_ = active[solved.landmarks]
+        count = None if len(active) <= self.exact_documents else self.landmarks
+        solution = kernel_ridge(kernels, Y, self.alpha, weights, cost, rng=rng, count=count)
+        self.alpha_ = solution.alpha
+        self.landmarks_ = active[solution.landmarks]
         # As for the other methods: the largest absolute entry of each dimension is positive.
-        largest = np.abs(solved.places).argmax(axis=0)
-        signs = np.where(solved.places[largest, np.arange(len(largest))] < 0, -1.0, 1.0)
-        self._coefficients = solved.coefficients * signs
+        largest = np.abs(solution.places).argmax(axis=0)
+        signs = np.where(solution.places[largest, np.arange(len(largest))] < 0, -1.0, 1.0)
+        self._coefficients = solution.coefficients * signs
         self._inverted = InvertedRows.of_rows(SparseRows.of_matrix(U[self.landmarks_]))
         self.embedding_ = np.zeros_like(self.embedding_)
-        self.embedding_[active] = solved.places * signs
+        self.embedding_[active] = solution.places * signs
 
     def _check_parameters(self) -> None:
-        check_count("n_components", self.n_components, auto=True)
+        super()._check_parameters()
         check_not_negative("alpha", self.alpha, auto=True)
-        for name in ("gamma", "coef0", "eigenvalue_power", "tolerance"):
+        for name in ("gamma", "coef0"):
             check_not_negative(name, getattr(self, name))
         for name in ("degree", "exact_documents", "landmarks"):
             check_count(name, getattr(self, name))
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {self.kernel!r}.")
+        check_choice("kernel", self.kernel, KERNELS)
         if self.gamma == 0:
             raise ValueError("gamma must be above 0: with 0, all documents are the same.")
 
 
 ROWS = 512
-# A direction of the landmarks whose squared length is below this share of theirs is rounding.
+# Directions of the landmarks with a squared length below this share are rounding.
 LEAST = 1e-10
 
 
 class KernelRidge(NamedTuple):
-    """Which documents have a coefficient, theirs, where all documents come to lie, and α."""
+    """The documents that have a coefficient, the coefficients, the places of all, and α."""
 
     landmarks: NDArray[np.intp]
     coefficients: Floats
@@ -256,15 +209,7 @@ class KernelRidge(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kernels:
-    """The kernels of documents, worked out a few rows at a time.
-
-    Attributes
-    ----------
-    X
-        Documents as rows of unit length.
-    name, numbers
-        Of the kernel: see `lpisearch.methods.placement.kernel`.
-    """
+    """The kernels of documents (rows of unit length), computed a few rows at a time."""
 
     X: sparse.csr_array
     name: str
@@ -273,23 +218,23 @@ class Kernels:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def blocks(self, of: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
-        """Yield the kernels of some documents after the others with those that are chosen."""
+    def blocks(self, chosen: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
+        """Yield the kernels of consecutive documents with the chosen ones."""
         X = self.X.astype(np.float64)
-        Zt = sparse.csr_array(X[of].T)
+        Zt = sparse.csr_array(X[chosen].T)
         for start in range(0, len(self), ROWS):
             rows = slice(start, min(start + ROWS, len(self)))
             yield rows, kernel((X[rows] @ Zt).toarray(), self.name, *self.numbers)
 
-    def matrix(self, of: NDArray[np.intp]) -> Floats:
-        """Return all of them at once: documents x those that are chosen."""
-        whole = np.empty((len(self), len(of)))
-        for rows, block in self.blocks(of):
-            whole[rows] = block
-        return whole
+    def matrix(self, chosen: NDArray[np.intp]) -> Floats:
+        """Return the kernels of all documents with the chosen ones."""
+        matrix = np.empty((len(self), len(chosen)))
+        for rows, block in self.blocks(chosen):
+            matrix[rows] = block
+        return matrix
 
 
-def exact_ridge(
+def kernel_ridge(
     kernels: Kernels,
     Y: Floats,
     alpha: float | str,
@@ -297,42 +242,22 @@ def exact_ridge(
     cost: float,
     *,
     rng: np.random.Generator,
+    count: int | None = None,
 ) -> KernelRidge:
-    """Give every document a coefficient.
-
-    Parameters
-    ----------
-    alpha
-        "auto" chooses it as `choose_alpha` does.
-    weights
-        How much each response counts in that choice.
-    cost
-        What a degree of freedom costs in it.
-    """
-    every = np.arange(len(kernels))
-    K = kernels.matrix(every)
-    if isinstance(alpha, str):
-        alpha = choose_kernel_alpha(K, Y, weights, rng, cost=cost)
-    C = solve_shifted(K, Y, float(alpha))
-    return KernelRidge(every, C, K @ C, float(alpha))
-
-
-def landmark_ridge(
-    kernels: Kernels,
-    Y: Floats,
-    alpha: float | str,
-    weights: Floats,
-    cost: float,
-    *,
-    rng: np.random.Generator,
-    count: int,
-) -> KernelRidge:
-    """Draw landmarks, and give only them a coefficient; all documents are fitted.
+    """Fit all documents, with a coefficient for each of them or for `count` random landmarks.
 
     With K_mm the kernels of the landmarks and K_nm those of all documents with them, C minimises
     |K_nm C - Y|² + α Cᵀ K_mm C. With T such that Tᵀ K_mm T = I and F = K_nm T, that is an
-    ordinary ridge regression on F; only Fᵀ F is kept, never F.
+    ordinary ridge regression on F; only Fᵀ F is stored. `weights` and `cost` are those of
+    `choose_alpha`, for α "auto".
     """
+    if count is None:
+        every = np.arange(len(kernels))
+        K = kernels.matrix(every)
+        if isinstance(alpha, str):
+            alpha = choose_kernel_alpha(K, Y, weights, rng, cost=cost)
+        C = solve_shifted(K, Y, float(alpha))
+        return KernelRidge(every, C, K @ C, float(alpha))
     count = min(count, len(kernels))
     landmarks = np.sort(rng.choice(len(kernels), count, replace=False))
     chosen = Kernels(kernels.X[landmarks], kernels.name, kernels.numbers)

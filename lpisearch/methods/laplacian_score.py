@@ -1,15 +1,15 @@
-"""Laplacian score."""
+"""Laplacian score: selection of terms."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
-from lpisearch.methods.base import GraphProjection, check_count, check_not_negative
-from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
+from lpisearch.methods.base import GraphProjection
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import best_terms, laplacian_scores
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
+@dataclass(eq=False, repr=False)
 class LaplacianScore(GraphProjection):
     """Selection of terms by their Laplacian score.
 
@@ -29,37 +30,35 @@ class LaplacianScore(GraphProjection):
 
         LS = fᵀ L f / fᵀ D f,
 
-    and the terms with the lowest scores are kept (lpfl-2012, equation 7). The map is linear: it
+    and the terms with the lowest scores are selected (lpfl-2012, equation 7). The map is linear: it
     selects columns, so that its dimensions are terms.
 
     Parameters
     ----------
     n_components
-        How many terms to keep. The papers keep thousands; each is a dimension that an index
+        Number of terms to keep. The papers keep thousands; each is a dimension that an index
         stores for every document.
     centred
-        Whether f is taken about its mean in fᵀ D f, as He, Cai and Niyogi do. Equation 7 of
-        lpfl-2012 has no mean: a term that all documents share alike then has the best score of
-        all, though it tells none from another.
-    graph, n_neighbors, radius, edge_weights, heat_scale
-        See `RLPI`.
-    eigenvalue_power
-        `embed` scales each term by its eigenvalue to this power.
+        Whether f is centred in fᵀ D f, as by He, Cai and Niyogi. Equation 7 of lpfl-2012 does not
+        centre: a term that all documents share equally then has the best score of all, although
+        it distinguishes none of them.
+    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        See `GraphParameters`.
 
     Attributes
     ----------
     selected_
         The columns of the terms, best first.
     scores_
-        LS of every term; infinite where there is none: the term stands in isolated documents
-        only, or in all alike.
+        LS of every term; infinite if undefined: the term occurs in isolated documents only, or
+        equally in all.
     eigenvalues_
         1 - LS of each selected term, fᵀ W f / fᵀ D f, on the scale of the graph eigenvalues.
     components_
-        The map as a matrix, n_components_ x n_terms: a single 1 in each row. It is made when it
-        is asked for; `transform` does without.
+        The map as a matrix, n_components_ x n_terms, with a single 1 in each row. It is made on
+        demand; `transform` does not need it.
     n_graph_components_, n_isolated_
-        Connected parts of the graph, and documents without a neighbour (they take no part).
+        Connected parts of the graph, and documents without a neighbour, which are left out.
 
     References
     ----------
@@ -77,42 +76,19 @@ class LaplacianScore(GraphProjection):
 
     about: ClassVar[Method] = CATALOGUE["laplacian-score"]
 
-    def __init__(
-        self,
-        n_components: int = DIMENSIONS,
-        *,
-        centred: bool = True,
-        graph: str = "auto",
-        n_neighbors: int = NEIGHBOURS,
-        radius: float = RADIUS,
-        edge_weights: str = EDGE_WEIGHTS[0],
-        heat_scale: float = HEAT_SCALE,
-        eigenvalue_power: float = EIGENVALUE_POWER,
-    ) -> None:
-        self.n_components = n_components
-        self.centred = centred
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.edge_weights = edge_weights
-        self.heat_scale = heat_scale
-        self.eigenvalue_power = eigenvalue_power
+    n_components: int = DIMENSIONS
+    _: KW_ONLY
+    centred: bool = True
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Score the terms of documents (rows of X), by their labels, or by a ready graph."""
-        check_count("n_components", self.n_components)
-        check_not_negative("eigenvalue_power", self.eigenvalue_power)
-        X = self._documents(X)
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)
         self.scores_ = laplacian_scores(X, W, centred=self.centred)
         self.selected_: NDArray[np.intp] = best_terms(self.scores_, self.n_components)
-        self._check_found(len(self.selected_), self.n_components, X.shape[1])
+        self._set_dimensions(len(self.selected_), self.n_components, X.shape[1])
         self.eigenvalues_ = (1 - self.scores_[self.selected_]).astype(X.dtype)
-        self.n_components_ = len(self.selected_)
-        return self
 
     def transform(self, X: Any) -> Floats:
-        """Take the selected columns: what `X @ components_.T` gives."""
+        """Select columns: the result is `X @ components_.T`."""
         check_is_fitted(self, "selected_")
         chosen: Any = self._documents(X, reset=False)[:, self.selected_]
         return chosen if isinstance(chosen, np.ndarray) else np.asarray(chosen.toarray())

@@ -1,15 +1,9 @@
-"""Sparse products, truncated SVD, document space.
+"""Sparse products in threads, truncated SVD, and the space of the documents.
 
-scipy multiplies a sparse matrix by a block on one thread and lets go of the interpreter lock, so
-rows are shared out among threads. Each row is summed in the same order whatever the threads: the
-bits do not depend on them.
-
-Documents are rows: X = documents @ diag(values) @ terms. With a mean m it is X - 1 mᵀ that is
-decomposed, without writing it down: a sparse X stays sparse.
-
-Documents are rows: X = documents @ diag(scales) @ basisᵀ, where the basis (terms x dimensions) is
-orthonormal. It stays implicit, as combinations of a few columns, or of the documents themselves:
-most costs then depend on the smaller side of X only.
+SciPy multiplies a sparse matrix by a block on one thread and releases the interpreter lock, so
+rows are distributed over threads. Each row is summed in the same order whatever the number of
+threads: the bits do not depend on it. Documents are rows: X = documents @ diag(values) @ terms.
+With a mean m, X - 1 mᵀ is decomposed without storing it: a sparse X stays sparse.
 """
 
 from __future__ import annotations
@@ -21,6 +15,8 @@ from scipy import linalg, sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import LinearOperator, svds
 
+from lpisearch.methods.base import check_choice
+from lpisearch.numeric.rows import row_lengths
 from lpisearch.numeric.threads import THREADS, map_threads, one_blas_thread
 
 if TYPE_CHECKING:
@@ -32,13 +28,13 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-# Below this many multiplications a second thread costs more than it brings.
+# Below this many multiplications a second thread does not pay.
 THREADED_WORK = 2_000_000
 ROWS = 2048
 
 
 def product(A: Any, block: Floats) -> Floats:
-    """Multiply a sparse or dense matrix, or anything with `@`, by a block of columns."""
+    """Multiply a sparse or dense matrix, or an operator, by a block of columns."""
     if not isinstance(A, sparse.csr_array) or A.nnz * block[0].size < THREADED_WORK:
         return np.asarray(A @ block)
     cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, THREADS + 1))
@@ -53,12 +49,12 @@ def product(A: Any, block: Floats) -> Floats:
 
 
 def transposed(X: Matrix) -> Matrix:
-    """Transpose, a sparse matrix by rows again: products with it are then as quick as with X."""
+    """Transpose; a sparse result is by rows again, so that its products are as fast."""
     return sparse.csr_array(X.T) if sparse.issparse(X) else X.T
 
 
 def gram(A: Floats, B: Floats) -> Floats:
-    """Give Aᵀ B of two tall blocks, summed in double precision without a wide copy of either."""
+    """Return Aᵀ B of two tall blocks, summed in double precision without copying either."""
 
     def part(start: int) -> Floats:
         rows = slice(start, start + ROWS)
@@ -68,7 +64,7 @@ def gram(A: Floats, B: Floats) -> Floats:
 
 
 def combined(block: Floats, small: Floats) -> Floats:
-    """Multiply a tall block by a small matrix in double precision; give the block's precision."""
+    """Multiply a tall block by a small matrix in double precision; keep the block's precision."""
     out = np.empty((len(block), small.shape[1]), dtype=block.dtype)
 
     def part(start: int) -> None:
@@ -80,11 +76,10 @@ def combined(block: Floats, small: Floats) -> Floats:
 
 
 def orthonormal(block: Floats) -> Floats:
-    """Give an orthonormal basis of the columns, by way of their Gram matrix.
+    """Return an orthonormal basis of the columns, from their Gram matrix.
 
-    Directions that are rounding beside the others are dropped, so the basis can have fewer
-    columns. Once more on the result makes it orthonormal to rounding. Householder reflections
-    take ten times as long.
+    Directions that are rounding are dropped, so the basis can have fewer columns. The second pass
+    makes it orthonormal to rounding. Householder reflections take ten times as long.
     """
     basis, eps = block, np.finfo(block.dtype).eps
     for _ in range(2):
@@ -93,9 +88,9 @@ def orthonormal(block: Floats) -> Floats:
 
 
 def whitening(gram: Floats, least: Any) -> Floats:
-    """Give T with Tᵀ G T = I for a Gram matrix G of columns, leaving out what is rounding.
+    """Return T with Tᵀ G T = I for a Gram matrix G of columns.
 
-    With all columns at unit length, left out are directions of a squared length up to `least`.
+    With the columns at unit length, directions of a squared length up to `least` are dropped.
     """
     lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
     values, vectors = linalg.eigh(gram / np.outer(lengths, lengths))
@@ -104,27 +99,23 @@ def whitening(gram: Floats, least: Any) -> Floats:
 
 
 def _by_rows(part: Callable[[int], T], n: int) -> list[T]:
-    """Run a part of the work for every few thousand rows, one BLAS thread to each.
-
-    The parts do not depend on the number of threads, so neither do the bits.
-    """
-    starts = range(0, n, ROWS)
+    """Call `part` with the start of each block of rows, in threads with one BLAS thread each."""
     with one_blas_thread():
-        return map_threads(part, starts)
+        return map_threads(part, range(0, n, ROWS))
 
 
 SOLVERS = ("auto", "block", "arpack", "dense")
-# Up to this many entries LAPACK works on the full matrix; beyond, on the smaller Gram matrix.
+# Up to this many entries LAPACK decomposes the full matrix; beyond, the smaller Gram matrix.
 DENSE_ENTRIES = 4_000_000
 # Up to this many documents or terms on the smaller side "auto" decomposes all of X.
 DENSE_SIDE = 1500
-# The Gram matrix squares the values, so what lies below the root of its rounding is noise.
+# The Gram matrix squares the values: what is below the root of its rounding is noise.
 GRAM_TOLERANCE = 1e-7
 OVERSAMPLING = 20
 # The block's iteration stops when another round would move the subspace by less than this share.
 BLOCK_TOLERANCE = 1e-3
 MAX_ROUNDS = 8
-# How much more the first column may grow than the last in one round, and the degrees used.
+# How much more the first column may grow than the last in one round, and the largest degree.
 MOST_GROWTH = 1e10
 MOST_DEGREE = 12
 DAMPING = 1e-3
@@ -139,7 +130,7 @@ class Singular(NamedTuple):
 
 
 def full_svd(X: Matrix, *, mean: Floats | None = None) -> Singular:
-    """Decompose X to its numerical rank, in double precision: for a few thousand documents."""
+    """Decompose X, minus the mean, to its numerical rank: for a few thousand documents."""
     centre = np.zeros(X.shape[1]) if mean is None else mean.astype(np.float64)
     if X.shape[0] * X.shape[1] <= DENSE_ENTRIES:
         dense = X.toarray() if sparse.issparse(X) else X
@@ -170,14 +161,13 @@ def truncated_svd(
     solver: str = "auto",
     mean: Floats | None = None,
 ) -> Singular:
-    """Find the `rank` leading singular triplets, or fewer if X has not so many.
+    """Find the `rank` leading singular triplets of X, minus the mean if given, or all there are.
 
     "block" is subspace iteration with a Chebyshev filter from a random block; "arpack" is the
-    reference; "dense" decomposes all of X; "auto" is dense when X is small or nearly all of it is
-    asked for, else block. The mean, where given, is of the rows.
+    reference; "dense" decomposes all of X; "auto" is dense if X is small or nearly all of it is
+    needed, else block.
     """
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
+    check_choice("solver", solver, SOLVERS)
     smaller = min(X.shape)
     small = smaller <= DENSE_SIDE or rank + OVERSAMPLING >= smaller // 2
     if solver == "dense" or rank >= smaller or (solver == "auto" and small):
@@ -190,6 +180,18 @@ def truncated_svd(
     return _block_svd(operator, rank, rng)
 
 
+def centred_svd(
+    X: Matrix, rank: int, *, rng: np.random.Generator, solver: str
+) -> tuple[Matrix, Floats, Singular]:
+    """Return the documents with a term, their mean, and the SVD of these documents minus it."""
+    X = X[row_lengths(X) > 0]
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel().astype(X.dtype)
+    svd = truncated_svd(X, rank, rng=rng, solver=solver, mean=mean)
+    # Equal documents differ from their mean by rounding only: that is not a dimension.
+    real = svd.values > max(X.shape) * np.finfo(X.dtype).eps * np.linalg.norm(mean)
+    return X, mean, Singular(svd.documents[:, real], svd.values[real], svd.terms[real])
+
+
 def centre_gram(gram: Floats, images: Floats, centre: Floats, *, wide: bool) -> None:
     """Turn X Xᵀ (wide) or Xᵀ X into that of X - 1 mᵀ, in place; `images` is X m."""
     if wide:
@@ -199,7 +201,7 @@ def centre_gram(gram: Floats, images: Floats, centre: Floats, *, wide: bool) -> 
 
 
 def _centred(X: Matrix, mean: Floats) -> LinearOperator:
-    """Give X - 1 mᵀ as an operator on vectors and blocks."""
+    """Return X - 1 mᵀ as an operator on vectors and blocks."""
     Xt, m = transposed(X), mean.astype(X.dtype)
     return LinearOperator(
         X.shape,
@@ -214,9 +216,9 @@ def _centred(X: Matrix, mean: Floats) -> LinearOperator:
 def _block_svd(X: Any, rank: int, rng: np.random.Generator) -> Singular:
     """Subspace iteration on the smaller side, then one small symmetric problem.
 
-    Each round damps all that lies below the last Ritz value of the round before by a Chebyshev
-    polynomial. The rounds end when another would hardly move the subspace, each direction
-    weighted by its share of the documents.
+    Each round damps what is below the last Ritz value of the previous round by a Chebyshev
+    polynomial. Iteration ends when another round would hardly move the subspace, each direction
+    weighted by its squared singular value.
     """
     A = X if X.shape[0] <= X.shape[1] else transposed(X)
     At = transposed(A)
@@ -227,9 +229,9 @@ def _block_svd(X: Any, rank: int, rng: np.random.Generator) -> Singular:
     while rounds < MAX_ROUNDS and expected > BLOCK_TOLERANCE:
         before, moved_before = Q[:, :rank], moved
         squares, Q, B = _ritz(At, orthonormal(_chebyshev(A, At, Q, squares)))
-        kept = np.square(gram(before, Q[:, :rank])).sum(axis=0)
-        moved = float(np.sum(squares[:rank] * (1 - kept)) / np.sum(squares[:rank]))
-        # The next round would move it by so much, if steps go on shrinking as they do.
+        overlap = np.square(gram(before, Q[:, :rank])).sum(axis=0)
+        moved = float(np.sum(squares[:rank] * (1 - overlap)) / np.sum(squares[:rank]))
+        # How far the next round would move it if the steps keep shrinking at this rate.
         expected = moved * min(moved / moved_before, 1) if moved > 0 else 0
         rounds += 1
     real = np.flatnonzero(squares[:rank] > np.finfo(X.dtype).eps * squares[0])
@@ -240,21 +242,15 @@ def _block_svd(X: Any, rank: int, rng: np.random.Generator) -> Singular:
 
 
 def _ritz(At: Any, Q: Floats) -> tuple[Floats, Floats, Floats]:
-    """Give the best squared singular values and vectors in a span, largest first, and Aᵀ of them.
-
-    The span is that of the orthonormal columns of Q.
-    """
+    """Return Ritz values (squared) and vectors in the span of Q, largest first, and Aᵀ of these."""
     B = product(At, Q)
-    squares, turn = linalg.eigh(gram(B, B))
-    turn = turn[:, ::-1]
-    return np.maximum(squares[::-1], 0), combined(Q, turn), combined(B, turn)
+    squares, rotation = linalg.eigh(gram(B, B))
+    rotation = rotation[:, ::-1]
+    return np.maximum(squares[::-1], 0), combined(Q, rotation), combined(B, rotation)
 
 
 def _chebyshev(A: Any, At: Any, Q: Floats, squares: Floats) -> Floats:
-    """Damp, in each column, what belongs to squared singular values below the last one.
-
-    The degree is as high as keeps the growth of the first column in bounds.
-    """
+    """Damp squared singular values below the last; the degree bounds the growth of the first."""
     least = max(float(squares[-1]), float(np.finfo(Q.dtype).eps * squares[0]))
     steep = np.arccosh(max(2 * float(squares[0]) / least - 1, 1 + DAMPING))
     degree = int(np.clip(np.log(2 * MOST_GROWTH) / steep, 2, MOST_DEGREE))
@@ -278,53 +274,43 @@ def _leading(svd: Singular, rank: int, dtype: np.dtype[np.floating]) -> Singular
 
 
 def _to_rank(svd: Singular, tolerance: float) -> Singular:
-    """Drop triplets whose value is noise beside the largest."""
+    """Drop triplets whose value is noise compared with the largest."""
     rank = int(np.count_nonzero(svd.values > tolerance * svd.values[:1].max(initial=0)))
     return Singular(svd.documents[:, :rank], svd.values[:rank], svd.terms[:rank])
 
 
-# Singular values below this share of the largest are taken for rounding: single precision writes
-# two equal documents of different length this far apart.
+# Singular values below this share of the largest are rounding: two parallel documents of different
+# length are this far apart in single precision.
 RANK_TOLERANCE = 1e-5
-# Columns that are multiplied by the graph at a time.
+# Columns to multiply by the graph at a time.
 COLUMNS = 64
 
-# Up to this many documents (or terms) "auto" keeps all of the space, as the papers do.
+# Up to this many documents (or terms) "auto" keeps the whole space, as the papers do.
 FULL_SPACE = 3000
-# The same where directions are sought one after the other, which takes far longer.
+# The same for directions that are found one after the other, which takes far longer.
 FULL_SPACE_ORTHOGONAL = 1000
-# Beyond, this much of it, or 1.5 times the dimensions asked for if that is more.
+# Beyond: this many dimensions, or 1.5 times those requested if that is more.
 LEADING_SPACE = 300
 
 
 def kept_dimensions(
-    asked: int | str | None, most: int, n_components: int, full: int | None = None
+    svd_components: int | str | None, most: int, n_components: int, full: int | None = None
 ) -> int:
-    """Resolve `svd_components` for documents that have `most` dimensions or fewer.
-
-    "auto" is all of them up to `full`.
-    """
-    if asked is None:
+    """Resolve `svd_components` for at most `most` dimensions; "auto" is all up to `full`."""
+    if svd_components is None:
         return most
-    if asked != "auto":
-        return min(int(asked), most)
+    if svd_components != "auto":
+        return min(int(svd_components), most)
     limit = FULL_SPACE if full is None else full
     return most if most <= limit else min(max(LEADING_SPACE, n_components * 3 // 2), most)
 
 
 class DocumentSpace(NamedTuple):
-    """X = documents @ diag(scales) @ basisᵀ, with the basis span @ mixing.
+    """X = documents @ diag(scales) @ basisᵀ, where the basis (terms x dimensions) is orthonormal.
 
-    Attributes
-    ----------
-    documents
-        n_documents x dimensions, in double precision.
-    scales
-        The singular values, largest first.
-    span, mixing
-        Columns over the terms, and the combinations of them that are orthonormal.
-    mean
-        What is to be taken from each column of the span, or None.
+    The basis is implicit: span @ mixing, minus `mean` from each column of the span if there is
+    one. Most costs then depend on the smaller side of X only. `scales` are the singular values,
+    largest first, and `documents` is in double precision.
     """
 
     documents: Floats
@@ -334,7 +320,7 @@ class DocumentSpace(NamedTuple):
     mean: Floats | None = None
 
     def leading(self, dimensions: int) -> DocumentSpace:
-        """Give the part with the largest singular values."""
+        """Return the part with the largest singular values."""
         return self._replace(
             documents=np.ascontiguousarray(self.documents[:, :dimensions]),
             scales=self.scales[:dimensions],
@@ -342,42 +328,39 @@ class DocumentSpace(NamedTuple):
         )
 
     def over_terms(self, vectors: Floats) -> Floats:
-        """Give columns over the dimensions as columns over the terms."""
+        """Return columns over the dimensions as columns over the terms."""
         columns = self.mixing @ vectors
         image = product(self.span, columns)
         return image if self.mean is None else image - np.outer(self.mean, columns.sum(axis=0))
 
     def to_terms(self, vectors: Floats) -> Floats:
-        """Give orthonormal columns over the dimensions as orthonormal rows over the terms."""
+        """Return orthonormal columns over the dimensions as orthonormal rows over the terms."""
         rows = self.over_terms(vectors)
-        # What the implicit basis lost to rounding is regained by one more triangular step,
-        # in which a row changes only by rows before it.
+        # One more triangular step restores what the implicit basis lost to rounding; it changes
+        # a row by earlier rows only.
         return np.asarray(solve_triangular(cholesky(rows.T @ rows), rows.T, trans="T"))
 
 
 def document_space(
     X: Matrix,
-    asked: int | str | None,
+    svd_components: int | str | None,
     n_components: int,
     rng: np.random.Generator,
     *,
     mean: Floats | None = None,
     full: int | None = None,
 ) -> DocumentSpace:
-    """Give the part of the space that `svd_components` asks for, cut from all of it if small.
-
-    With a mean, documents are taken about it. `full` is as in `kept_dimensions`.
-    """
+    """Return the space of X, minus the mean if given, that `kept_dimensions` selects."""
     most = min(X.shape)
-    limit = kept_dimensions(asked, most, n_components, full)
+    limit = kept_dimensions(svd_components, most, n_components, full)
     if limit >= most or most <= (FULL_SPACE_ORTHOGONAL if full is None else full):
         return whole_space(X, mean).leading(limit)
     return leading_space(X, limit, rng, mean)
 
 
 def whole_space(X: Matrix, mean: Floats | None = None) -> DocumentSpace:
-    """Give all the space that the documents span, in time cubic in the smaller side of X."""
-    double: Any = X.astype(np.float64)  # the stubs of scipy and numpy have no common name for it
+    """Return the space that all documents span, in time cubic in the smaller side of X."""
+    double: Any = X.astype(np.float64)  # the stubs of scipy and numpy have no common type
     wide = X.shape[0] <= X.shape[1]
     gram = _dense(double @ double.T if wide else double.T @ double)
     if mean is not None:
@@ -389,7 +372,7 @@ def whole_space(X: Matrix, mean: Floats | None = None) -> DocumentSpace:
         return DocumentSpace(places / scales, scales, U, np.eye(len(scales)))
     mixing = U / scales
     coordinates = gram @ mixing
-    # The basis Xᵀ @ mixing is orthonormal but for rounding, which grows with 1 / scales².
+    # The basis Xᵀ @ mixing is orthonormal except for rounding, which grows with 1 / scales².
     triangle = cholesky(mixing.T @ coordinates)
     mixing = solve_triangular(triangle, mixing.T, trans="T").T
     documents = solve_triangular(triangle, coordinates.T, trans="T").T / scales
@@ -399,15 +382,14 @@ def whole_space(X: Matrix, mean: Floats | None = None) -> DocumentSpace:
 def leading_space(
     X: Matrix, dimensions: int, rng: np.random.Generator, mean: Floats | None = None
 ) -> DocumentSpace:
-    """Give nearly the part of the space that the leading singular vectors span.
+    """Return approximately the space that the leading singular vectors span.
 
-    The documents are projected on what the vectors found span, so that all that follows is exact
-    in that space.
+    Documents are projected on the computed vectors, so everything after is exact in that space.
     """
-    found = truncated_svd(X, dimensions, rng=rng, solver="block", mean=mean)
-    span = found.terms.T.astype(np.float64)
-    lengths, turn = _decompose(span.T @ span)
-    whitening = turn / lengths
+    svd = truncated_svd(X, dimensions, rng=rng, solver="block", mean=mean)
+    span = svd.terms.T.astype(np.float64)
+    lengths, directions = _decompose(span.T @ span)
+    whitening = directions / lengths
     coordinates = product(X, span) - (0 if mean is None else mean @ span)
     scales, rotation = _decompose(whitening.T @ (coordinates.T @ coordinates) @ whitening)
     scales, mixing = scales[:dimensions], whitening @ rotation[:, :dimensions]
@@ -415,9 +397,9 @@ def leading_space(
 
 
 def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
-    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never held.
+    """Return UᵀWU and UᵀDU, a few columns at a time, so that WU is never stored.
 
-    Documents without a neighbour take no part, even where they are their own.
+    Documents without a neighbour are left out, even those with an edge to themselves.
     """
     if W.n_isolated:
         U = np.where(W.component_labels[:, None] >= 0, U, 0)

@@ -1,24 +1,23 @@
-"""Exact locality directions, Laplacian term scores.
+"""Exact locality directions, and Laplacian scores of terms.
 
-With documents as rows, X = U S Vᵀ, possibly about their mean. In the space of the decomposition,
+With documents as rows, X = U S Vᵀ, possibly centred. In the space of the decomposition,
 Z = U S, the maximising form of the problem (rlpi-2007, equation 6) is
 
     Zᵀ W Z b = λ Zᵀ D Z b,    a = V b,
 
 solved for the largest λ, in time cubic in the dimensions of that space. The scales S cancel, so it
-is solved for U b' with b' = S b.
-
-Documents are rows of X, so that a term is a column f of X. In: documents and their graph; out: a
-number for each term, or terms in order.
+is solved for U b' with b' = S b. A term is a column f of X.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 
+from lpisearch.methods.base import GraphProjection, check_count, generator
 from lpisearch.methods.linalg import document_space, graph_grams, transposed, whole_space
 
 if TYPE_CHECKING:
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
 
 
-# The share of the largest eigenvalue below which a constraint direction counts as absent.
+# Below this share of the largest eigenvalue a direction counts as absent.
 RANK_TOLERANCE = 1e-10
-# What is nearest to the constant is taken out where its share of the weight is above this: always,
-# but for rounding; of documents about their mean only where a direction is constant.
+# The direction closest to the constant is removed if its share of the weight is above this: always,
+# except for rounding; with centred documents only if a direction is constant.
 CONSTANT_SHARE = 1e-10
 CENTRED_CONSTANT_SHARE = 1 - 1e-6
 
@@ -40,12 +39,30 @@ CENTRED_CONSTANT_SHARE = 1 - 1e-6
 class LocalityDirections(NamedTuple):
     """The vectors a as rows over the terms, and their λ, largest first, all above zero.
 
-    aᵀ Xᵀ D X a is the sum of the degrees: a typical document is at a distance of about 1 from the
-    origin in each.
+    aᵀ Xᵀ D X a is the sum of the degrees.
     """
 
     components: Floats
     values: Floats
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LocalityProjection(GraphProjection):
+    """A linear map that is found within the SVD space of the documents."""
+
+    svd_components: int | str | None = "auto"
+    random_state: Any = 0
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.svd_components is not None:
+            check_count("svd_components", self.svd_components, auto=True)
+
+    def _directions(self, X: Matrix, W: Affinity, mean: Floats | None = None) -> LocalityDirections:
+        rng = generator(self.random_state)
+        return locality_directions(
+            X, W, int(self.n_components), rng=rng, svd_components=self.svd_components, mean=mean
+        )
 
 
 def locality_directions(
@@ -59,8 +76,7 @@ def locality_directions(
 ) -> LocalityDirections:
     """Find the `count` leading directions, or fewer if there are no more.
 
-    `svd_components` says how much of the space is worked in (see `kept_dimensions`). With a
-    mean, documents are taken about it.
+    `svd_components` limits the space (see `kept_dimensions`). If given, `mean` is subtracted.
     """
     linked = np.flatnonzero(participating_degrees(W))
     if len(linked) == 0:
@@ -76,22 +92,21 @@ def locality_directions(
 
 
 def participating_degrees(W: Affinity) -> Floats:
-    """Give the degrees, with 0 for isolated documents, even where they are their own neighbour."""
+    """Return the degrees, with 0 for isolated documents, even those with an edge to themselves."""
     return np.asarray(np.where(W.component_labels >= 0, W.degrees, 0))
 
 
 def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floats, Floats]:
-    """Solve Uᵀ W U b = λ Uᵀ D U b for the largest λ; those with 1ᵀ D U b = 0, if not centred.
+    """Solve Uᵀ W U b = λ Uᵀ D U b for the largest λ, without the direction nearest to constant.
 
-    Every eigenvector y of W y = λ D y but the constant one has 1ᵀ D y = 0, so here, too, what is
-    nearest to the constant is taken out. Where the space holds less than all of the documents no
-    direction is quite constant; the one that nearly is would come first and tell nothing.
-    `constant` is the share of the weight that the nearest must have to be taken out.
+    All eigenvectors y of W y = λ D y except the constant one have 1ᵀ D y = 0. In a truncated space
+    no direction is exactly constant; the one that nearly is would come first without information.
+    It is removed if its share of the weight is above `constant`.
     """
     degrees = participating_degrees(W)
     total = max(float(degrees.sum()), np.finfo(float).tiny)
-    turn = _whitened(U, degrees)
-    U = U if turn is None else U @ turn
+    rotation = _whitened(U, degrees)
+    U = U if rotation is None else U @ rotation
     objective, weights = graph_grams(U, W)
     factor = linalg.cholesky(weights, lower=True)
     objective = _in_standard_form(objective, factor)
@@ -103,11 +118,11 @@ def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floa
         objective -= np.outer(moment, shared) + np.outer(shared, moment)
         objective += (moment @ shared - 3) * np.outer(moment, moment)
     last = len(objective) - 1
-    wanted = (max(last - count + 1, 0), last)
-    values, vectors = linalg.eigh(objective, subset_by_index=wanted, driver="evr")
+    leading = (max(last - count + 1, 0), last)
+    values, vectors = linalg.eigh(objective, subset_by_index=leading, driver="evr")
     top = np.flatnonzero(values > len(objective) * np.finfo(np.float64).eps)[::-1]
     b = linalg.solve_triangular(factor, vectors[:, top], trans="T", lower=True) * np.sqrt(total)
-    return values[top], b if turn is None else turn @ b
+    return values[top], b if rotation is None else rotation @ b
 
 
 def _in_standard_form(objective: Floats, factor: Floats) -> Floats:
@@ -119,34 +134,34 @@ def _in_standard_form(objective: Floats, factor: Floats) -> Floats:
 
 
 def _whitened(U: Floats, degrees: Floats) -> Floats | None:
-    """Give T with Tᵀ Uᵀ D U T = I; None where Uᵀ D U is far from singular as it stands.
+    """Return T with Tᵀ Uᵀ D U T = I, or None if Uᵀ D U is far from singular.
 
-    That is so where degrees are comparable, as U is orthonormal over the documents that have one.
-    Else directions with next to no weight drop out rather than divide by zero.
+    It is if the degrees are comparable, because U is orthonormal over the documents that have one.
+    Otherwise directions of nearly no weight are dropped.
     """
     some = degrees[degrees > 0]
     if len(some) and some.min() > RANK_TOLERANCE * some.max():
         return None
     weighted = U * np.sqrt(degrees)[:, np.newaxis]
     variances, directions = linalg.eigh(weighted.T @ weighted)
-    kept = variances > RANK_TOLERANCE * variances[-1:].max(initial=0)
-    return np.asarray(directions[:, kept] / np.sqrt(variances[kept]))
+    real = variances > RANK_TOLERANCE * variances[-1:].max(initial=0)
+    return np.asarray(directions[:, real] / np.sqrt(variances[real]))
 
 
-# Rows of a sparse product that are held at a time.
+# Rows of a sparse product in memory at a time.
 ROWS = 512
 # A term whose weights differ from their mean by less than this share of them is constant.
 CONSTANT_TOLERANCE = 1e-10
-# Scores that agree to so many digits differ by rounding: the earlier term is taken.
+# Scores that agree to so many digits are ties: the earlier term wins.
 DIGITS = 10
 
 
 def laplacian_scores(X: Matrix, W: Affinity, *, centred: bool = True) -> Floats:
-    """Give fᵀ L f / fᵀ D f of each term f, each about its mean; small is good.
+    """Return fᵀ L f / fᵀ D f of each term f, small for a good one.
 
-    The mean is (fᵀ D 1 / 1ᵀ D 1) 1 (He, Cai and Niyogi, 2005). Without `centred` it stays in, as
-    in lpfl-2012, equation 7. A term that has no score gets infinity: one that stands in isolated
-    documents only or, centred, in all alike.
+    With `centred`, f is centred about (fᵀ D 1 / 1ᵀ D 1) 1 (He, Cai and Niyogi, 2005); equation 7 of
+    lpfl-2012 does not centre. A term without a score gets infinity: it occurs in isolated
+    documents only or, centred, equally in all.
     """
     degrees = participating_degrees(W)
     double: Any = X.astype(np.float64)
@@ -165,13 +180,13 @@ def laplacian_scores(X: Matrix, W: Affinity, *, centred: bool = True) -> Floats:
 
 
 def best_terms(scores: Floats, count: int) -> NDArray[np.intp]:
-    """Give the terms with the lowest scores, best first; none without a score."""
+    """Return the terms with the lowest scores, best first; none without a score."""
     order = np.argsort(np.round(scores, DIGITS), kind="stable")[:count]
     return order[np.isfinite(scores[order])]
 
 
-def given_count(n_selected: int, n_terms: int) -> int:
-    """Refuse to select more terms than there are."""
+def checked_selection(n_selected: int, n_terms: int) -> int:
+    """Return the number of terms to select; refuse more than there are."""
     if n_selected > n_terms:
         raise ValueError(
             f"n_selected is {n_selected}, but the documents have only {n_terms} terms."
@@ -180,40 +195,22 @@ def given_count(n_selected: int, n_terms: int) -> int:
 
 
 def sufficient_count(n_linked: int, n_terms: int) -> int:
-    """Give a number of terms that is enough for all that `n_linked` documents can hold.
+    """Return a number of terms m that is sufficient for the space of `n_linked` documents.
 
-    With m of the terms, the least sum J of l Laplacian eigenvalues lies between two bounds
-    (lpfl-2012, theorem 3): Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, i = 1 … l. There r is the number of terms; but
-    terms that depend on others change neither J nor λ, so it may be the rank of X. The bounds
-    meet at m = r: more terms cannot lower J, and with fewer it may rise. The rank is no larger
-    than the number of documents with a neighbour, which is taken in its place.
+    With m of the terms, the least sum J of l Laplacian eigenvalues has the bounds
+    Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, i = 1 … l (lpfl-2012, theorem 3). There r is the number of terms; but
+    dependent terms change neither J nor λ, so r may be the rank of X. The bounds meet at m = r:
+    more terms cannot lower J. The number of documents with a neighbour bounds the rank.
     """
     return max(1, min(n_linked, n_terms))
 
 
 def term_bounds(X: Matrix, W: Affinity, n_components: int, counts: Sequence[int]) -> Floats:
-    """Bound what the best m terms can reach, before they are chosen (lpfl-2012, theorem 3).
+    """Return lower and upper bounds of J for each number of terms m in `counts`.
 
-    J is the least sum of `n_components` values of aᵀ Xᵀ L X a / aᵀ Xᵀ D X a with m of the terms.
-    With all eigenvalues of the pencil in ascending order, Σ λᵢ ≤ J ≤ Σ λᵢ₊ᵣ₋ₘ, where r is the rank
-    of the documents with a neighbour: see `sufficient_count`. All the space of the documents is
-    needed, in time cubic in their number: take a few thousand.
-
-    Parameters
-    ----------
-    X
-        Documents as rows.
-    W
-        Their graph.
-    n_components
-        l, how many values are summed up.
-    counts
-        Numbers of terms m, at least `n_components` each.
-
-    Returns
-    -------
-    numpy.ndarray
-        A row for each m: the lower and the upper bound.
+    J is the least sum of l = `n_components` values of aᵀ Xᵀ L X a / aᵀ Xᵀ D X a with m of the
+    terms; see `sufficient_count` (lpfl-2012, theorem 3). Each m must be at least l. The time is
+    cubic in the number of documents: use a few thousand.
     """
     linked = np.flatnonzero(participating_degrees(W))
     space = whole_space(X[linked])
@@ -234,7 +231,7 @@ def term_bounds(X: Matrix, W: Affinity, n_components: int, counts: Sequence[int]
 
 
 def _affinities(X: Any, W: Affinity) -> Floats:
-    """Give fᵀ W f of each column, a few rows of the product at a time."""
+    """Return fᵀ W f of each column, a few rows of the product at a time."""
     total = np.zeros(X.shape[1])
     if W.edges is not None:
         for start in range(0, X.shape[0], ROWS):
@@ -249,6 +246,6 @@ def _affinities(X: Any, W: Affinity) -> Floats:
 
 
 def _column_sums(A: Any, B: Any) -> Floats:
-    """Sum up the products of entries by column, dense or sparse."""
+    """Sum the products of entries by column, dense or sparse."""
     entries = A * B if isinstance(A, np.ndarray) else A.multiply(B)
     return np.asarray(entries.sum(axis=0)).ravel()

@@ -1,19 +1,19 @@
-"""Laplacian score, then LPI."""
+"""Laplacian score, then LPI (LS+LPI)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
-from lpisearch.methods.base import GraphProjection, check_count, check_not_negative, generator
-from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
+from lpisearch.methods.base import check_count
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import (
+    LocalityProjection,
     best_terms,
-    given_count,
+    checked_selection,
     laplacian_scores,
-    locality_directions,
 )
 
 if TYPE_CHECKING:
@@ -22,43 +22,40 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
-class LSLPI(GraphProjection):
+@dataclass(eq=False, repr=False)
+class LSLPI(LocalityProjection):
     """Locality preserving indexing on the terms with the best Laplacian scores.
 
-    The two-phase method of lpfl-2012, section 5: see `LaplacianScore` and `LPI`. Both phases use
-    the graph of all terms. `LPFL` does the two at once.
+    The two-phase method of lpfl-2012, section 5 (documents are rows here): see `LaplacianScore`
+    and `LPI`. Both phases use the graph of all terms. `LPFL` does the two at once.
 
     Parameters
     ----------
     n_components
         Dimensions to keep.
     n_selected
-        How many terms to keep, m, or "auto": all with a score below 1, which differ less between
-        neighbours than between documents at large. (The score of a term that has nothing to do
-        with the graph is about 1.)
+        Number of terms to keep, m, or "auto": all with a score below 1, which differ less between
+        neighbours than between documents at large. (A term that is unrelated to the graph has a
+        score of about 1.)
     centred
-        Whether a term is scored about its mean: see `LaplacianScore`.
-    svd_components
-        How much of the space of those terms is worked in: see `LPI`.
-    graph, n_neighbors, radius, edge_weights, heat_scale
-        See `RLPI`.
-    eigenvalue_power
-        `embed` scales each dimension by its eigenvalue to this power.
-    random_state
-        Seed of a truncated decomposition.
+        Whether terms are centred: see `LaplacianScore`.
+    svd_components, random_state
+        See `LPI`; the space is that of the selected terms.
+    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        See `GraphParameters`.
 
     Attributes
     ----------
     components_
         n_components_ x n_terms; columns of terms that are not selected are zero.
     selected_
-        The columns of the selected terms, in the order of their numbers.
+        The columns of the selected terms, in ascending order.
     scores_
         The Laplacian score of every term.
     eigenvalues_
         λ of each, largest first, all above zero.
     n_graph_components_, n_isolated_
-        Connected parts of the graph, and documents without a neighbour (they take no part).
+        Connected parts of the graph, and documents without a neighbour, which are left out.
 
     References
     ----------
@@ -77,56 +74,24 @@ class LSLPI(GraphProjection):
 
     about: ClassVar[Method] = CATALOGUE["ls+lpi"]
 
-    def __init__(
-        self,
-        n_components: int = DIMENSIONS,
-        *,
-        n_selected: int | str = "auto",
-        centred: bool = True,
-        svd_components: int | str | None = "auto",
-        graph: str = "auto",
-        n_neighbors: int = NEIGHBOURS,
-        radius: float = RADIUS,
-        edge_weights: str = EDGE_WEIGHTS[0],
-        heat_scale: float = HEAT_SCALE,
-        eigenvalue_power: float = EIGENVALUE_POWER,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_selected = n_selected
-        self.centred = centred
-        self.svd_components = svd_components
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.edge_weights = edge_weights
-        self.heat_scale = heat_scale
-        self.eigenvalue_power = eigenvalue_power
-        self.random_state = random_state
+    n_components: int = DIMENSIONS
+    _: KW_ONLY
+    n_selected: int | str = "auto"
+    centred: bool = True
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Select terms and learn the map from documents (rows of X), labels, or a ready graph."""
-        check_count("n_components", self.n_components)
-        check_count("n_selected", self.n_selected, auto=True)
-        check_not_negative("eigenvalue_power", self.eigenvalue_power)
-        if self.svd_components is not None:
-            check_count("svd_components", self.svd_components, auto=True)
-        X = self._documents(X)
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)
         self.scores_ = laplacian_scores(X, W, centred=self.centred)
         if isinstance(self.n_selected, str):
             count = max(1, int(np.count_nonzero(self.scores_ < 1)))
         else:
-            count = given_count(self.n_selected, X.shape[1])
+            count = checked_selection(self.n_selected, X.shape[1])
         self.selected_ = np.sort(best_terms(self.scores_, count))
-        found = locality_directions(
-            X[:, self.selected_],
-            W,
-            self.n_components,
-            rng=generator(self.random_state),
-            svd_components=self.svd_components,
-        )
-        components = np.zeros((len(found.components), X.shape[1]), X.dtype)
-        components[:, self.selected_] = found.components
-        self._keep(components, found.values, self.n_components)
-        return self
+        directions = self._directions(X[:, self.selected_], W)
+        components = np.zeros((len(directions.components), X.shape[1]), X.dtype)
+        components[:, self.selected_] = directions.components
+        self._keep(components, directions.values, self.n_components)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("n_selected", self.n_selected, auto=True)

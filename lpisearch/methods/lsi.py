@@ -1,10 +1,11 @@
-"""LSI."""
+"""Latent semantic indexing (LSI)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from lpisearch.methods.base import Projection, check_count, generator
+from lpisearch.methods.base import Projection, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import truncated_svd
 
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
+@dataclass(eq=False, repr=False)
 class LSI(Projection):
-    """Latent semantic indexing: the subspace with the least error of reconstruction.
+    """Latent semantic indexing: the subspace with the least reconstruction error.
 
     With documents as rows, X = U S Vᵀ and `components_` is Vᵀ; the papers write documents as
-    columns and keep U in its place. Labels and graphs are not used.
+    columns and keep U instead. Labels and graphs are not used.
 
     Parameters
     ----------
@@ -27,7 +29,7 @@ class LSI(Projection):
     solver
         "auto", "block" (randomised subspace iteration), "arpack" or "dense".
     random_state
-        Seed of the block's start.
+        Seed of the block solver.
 
     Attributes
     ----------
@@ -36,7 +38,7 @@ class LSI(Projection):
     eigenvalues_
         Squared singular values: the eigenvalues of Xᵀ X, largest first.
     n_components_
-        Dimensions found; fewer than asked if X has a lower rank.
+        Number of dimensions; fewer than requested if X has a lower rank.
 
     References
     ----------
@@ -55,23 +57,13 @@ class LSI(Projection):
 
     about: ClassVar[Method] = CATALOGUE["lsi"]
 
-    def __init__(
-        self, n_components: int = DIMENSIONS, *, solver: str = "auto", random_state: Any = 0
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.random_state = random_state
+    n_components: int = DIMENSIONS
+    _: KW_ONLY
+    solver: str = "auto"
+    random_state: Any = 0
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Decompose the documents (rows of X). `y` and `affinity` are not used."""
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
         del y, affinity
-        check_count("n_components", self.n_components)
-        X = self._documents(X)
-        svd = truncated_svd(
-            X,
-            self.n_components,
-            rng=generator(self.random_state),
-            solver=self.solver,
-        )
+        rng = generator(self.random_state)
+        svd = truncated_svd(X, self.n_components, rng=rng, solver=self.solver)
         self._keep(svd.terms, svd.values**2, self.n_components)
-        return self

@@ -1,13 +1,13 @@
-"""NMF-NCW.
+"""Non-negative matrix factorisation (NMF), weighted as for a normalised cut.
 
-With documents as rows (the paper has them as columns), X ≈ V Uᵀ, where neither U (terms x
+With documents as rows (the paper writes them as columns), X ≈ V Uᵀ, where neither U (terms x
 factors) nor V (documents x factors) has a negative entry. The documents are weighted first:
 
     X' = D^(-1/2) X,   D = diag(X Xᵀ e),   J = |X' - V Uᵀ|²
 
-D_i is the degree of document i in the complete graph of inner products, which X Xᵀ itself is not
-needed for. The multiplicative updates of the paper, and coordinate descent (HALS), which moves
-one column of V or U at a time to where J is least, both never raise J.
+D_i is the degree of document i in the complete graph of inner products; X Xᵀ itself is not needed.
+Neither the multiplicative updates of the paper nor coordinate descent (HALS), which minimises J by
+one column of V or U at a time, ever raises J.
 
 W. Xu, X. Liu, Y. Gong: Document clustering based on non-negative matrix factorization, SIGIR
 2003. HALS: A. Cichocki, R. Zdunek, S. Amari, 2007.
@@ -16,12 +16,19 @@ W. Xu, X. Liu, Y. Gong: Document clustering based on non-negative matrix factori
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from lpisearch.methods.base import FactorShares, NotConverged, generator, warn_of_fewer
+from lpisearch.methods.base import (
+    FactorShares,
+    NotConverged,
+    check_choice,
+    generator,
+    warn_of_fewer,
+)
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import product, transposed
 from lpisearch.methods.placement import sweep
@@ -36,14 +43,15 @@ if TYPE_CHECKING:
 
 
 WEIGHTINGS = ("ncw", "none")
-# The products with X cost more than sweeps with what they give, so there are some sweeps to each.
+# Products with X cost more than sweeps, so each product is used for several sweeps.
 SWEEPS = 2
-# Rounds linger on plateaus: gains are averaged over so many.
+# Gains are averaged over so many rounds, because there are plateaus.
 PATIENCE = 3
-# Rounds that each start takes before the best goes on.
+# Rounds of each start before the best one continues.
 RACE_ROUNDS = 5
 
 
+@dataclass(eq=False, repr=False)
 class NMF(FactorShares):
     """Non-negative matrix factorisation, with documents weighted as for a normalised cut.
 
@@ -54,18 +62,17 @@ class NMF(FactorShares):
     n_components
         Number of factors.
     weighting
-        "ncw": documents count by the inverse root of their degree; "none": all the same.
+        "ncw": documents are weighted by the inverse root of their degree; "none": equally.
     solver
         "hals" (coordinate descent) or "multiplicative" (the updates of the paper, slower).
     n_init
-        Starts. Each takes some rounds, and the one with the least J goes on.
+        Number of starts. Each takes some rounds, and the one with the least J continues.
     max_iter
-        Rounds at most; each improves V, then U.
+        Limit of rounds; each improves V, then U.
     tolerance
-        It has converged when the last rounds lowered J, on average, by less than this share of
-        |X'|².
+        Converged when the last rounds lowered J, on average, by less than this share of |X'|².
     random_state
-        Seed of the starts: random U.
+        Seed of the random U of each start.
 
     Attributes
     ----------
@@ -76,16 +83,16 @@ class NMF(FactorShares):
     objectives_
         J after each round.
     n_iter_
-        Rounds.
+        Number of rounds.
     clusters_
-        The factor with the largest part in each fitted document, as Xu et al. take it.
+        The factor with the largest part in each fitted document, as by Xu et al.
 
     Notes
     -----
-    Documents, new and fitted, are folded in: `transform` gives the v ≥ 0 with the least
+    Documents, new and fitted, are folded in: `transform` returns the v ≥ 0 with the least
     |x - U v|², for x at unit length. The length of a document and its normalised-cut weight only
-    scale its v (V is `embedding_` with scaled rows once it has converged), so its cluster and
-    its cosines do without.
+    scale its v (converged, V is `embedding_` with scaled rows): they change neither its cluster
+    nor its cosines.
 
     References
     ----------
@@ -106,24 +113,14 @@ class NMF(FactorShares):
     about: ClassVar[Method] = CATALOGUE["nmf"]
     placement: ClassVar[str] = "nmf"
 
-    def __init__(
-        self,
-        n_components: int = DIMENSIONS,
-        *,
-        weighting: str = "ncw",
-        solver: str = "hals",
-        n_init: int = 3,
-        max_iter: int = 500,
-        tolerance: float = 1e-5,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.weighting = weighting
-        self.solver = solver
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tolerance = tolerance
-        self.random_state = random_state
+    n_components: int = DIMENSIONS
+    _: KW_ONLY
+    weighting: str = "ncw"
+    solver: str = "hals"
+    n_init: int = 3
+    max_iter: int = 500
+    tolerance: float = 1e-5
+    random_state: Any = 0
 
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
         """Return U and UᵀU."""
@@ -136,18 +133,18 @@ class NMF(FactorShares):
         scale = weighted.data.max()  # squares of very small weights would be 0
         run = self._raced(weighted / scale, n_factors, rng)
         lengths = np.sqrt(np.einsum("ij,ij->i", run.factors, run.factors))
-        kept = lengths > 0
-        self.n_components_ = int(np.count_nonzero(kept))
+        used = lengths > 0
+        self.n_components_ = int(np.count_nonzero(used))
         if self.n_components_ < n_factors:
             warn_of_fewer(n_factors, self.n_components_)
-        self.factors_ = run.factors[kept] / lengths[kept, np.newaxis]
+        self.factors_ = run.factors[used] / lengths[used, np.newaxis]
         self.objectives_ = np.array(run.objectives) * float(scale) ** 2
         self.n_iter_ = len(run.objectives)
         if not run.gain <= self.tolerance:
-            warnings.warn(NotConverged("NMF", self.n_iter_, run.gain, self.tolerance), stacklevel=3)
+            warnings.warn(NotConverged("NMF", self.n_iter_, run.gain, self.tolerance), stacklevel=4)
 
     def _raced(self, X: sparse.csr_array, n_factors: int, rng: np.random.Generator) -> _Run:
-        """Let every start take some rounds, and the best of them go on to the end."""
+        """Run each start for some rounds, and the best one to the end."""
         starts = (self._start(X, n_factors, rng) for _ in range(self.n_init))
         if self.n_init == 1:
             return self._run(X, next(starts), self.max_iter)
@@ -156,21 +153,17 @@ class NMF(FactorShares):
         return self._run(X, best, self.max_iter)
 
     def _start(self, X: sparse.csr_array, n_factors: int, rng: np.random.Generator) -> _Run:
-        """Draw a random U. Both factors are kept with a row a factor."""
+        """Draw a random U; both matrices have one row per factor."""
         U = rng.random((n_factors, X.shape[1])).astype(X.dtype)
         return _Run(U, np.ones((n_factors, X.shape[0]), dtype=X.dtype), [], np.inf)
 
     def _run(self, X: sparse.csr_array, start: _Run, rounds: int) -> _Run:
-        """Improve V and U in turn until J hardly falls, or there were so many rounds in all."""
+        """Improve V and U in turn until J hardly falls, up to a total number of rounds."""
         improve = SOLVERS[self.solver]
         Xt = transposed(X)
         whole = float(np.dot(X.data, X.data.astype(np.float64)))
-        U, V, objectives, gain = (
-            start.factors.copy(),
-            start.parts.copy(),
-            [*start.objectives],
-            np.inf,
-        )
+        U, V = start.factors.copy(), start.parts.copy()
+        objectives, gain = [*start.objectives], np.inf
         while gain > self.tolerance and len(objectives) < rounds:
             improve(V, U @ U.T, _products(X, U))
             gram, target = V @ V.T, _products(Xt, V)
@@ -180,16 +173,14 @@ class NMF(FactorShares):
             gain = (before - objectives[-1]) / whole / min(PATIENCE, len(objectives))
         return _Run(U, V, objectives, gain)
 
-    def _check(self) -> None:
-        super()._check()
-        for name, known in (("weighting", WEIGHTINGS), ("solver", tuple(SOLVERS))):
-            value = getattr(self, name)
-            if value not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}.")
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("weighting", self.weighting, WEIGHTINGS)
+        check_choice("solver", self.solver, tuple(SOLVERS))
 
 
 class _Run(NamedTuple):
-    """Uᵀ, Vᵀ, J after each round, and by what share of |X'|² the last ones lowered it."""
+    """Uᵀ, Vᵀ, J after each round, and how far the last ones lowered it, as a share of |X'|²."""
 
     factors: Floats
     parts: Floats
@@ -203,7 +194,7 @@ def _last_objective(run: _Run) -> float:
 
 def normalised_cut(X: sparse.csr_array) -> sparse.csr_array:
     """Weight each document by the inverse root of its degree in the graph of inner products."""
-    # By a power of two: the weights undo it, and products of very small numbers would be 0.
+    # Scaled by a power of two, which the weights undo: products of tiny numbers would be 0.
     double = X.astype(np.float64) * 2.0 ** -np.frexp(X.data.max(initial=0))[1]
     degrees = np.asarray(double @ np.asarray(double.sum(axis=0)).ravel())
     weights = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
@@ -212,13 +203,13 @@ def normalised_cut(X: sparse.csr_array) -> sparse.csr_array:
 
 
 def _coordinates(parts: Floats, gram: Floats, target: Floats) -> None:
-    """Move the parts of each factor to where J is least, some times over."""
+    """Minimise J by the parts of one factor at a time, in several sweeps."""
     for _ in range(SWEEPS):
         sweep(gram, target, parts)
 
 
 def _multiplicative(parts: Floats, gram: Floats, target: Floats) -> None:
-    """Multiply each part by the share of what is wanted in what is there."""
+    """Multiply each part by the ratio of its target to its present value."""
     present = gram @ parts
     parts *= np.divide(target, present, out=np.zeros_like(present), where=present > 0)
 
@@ -230,12 +221,12 @@ SOLVERS: dict[str, Callable[[Floats, Floats, Floats], None]] = {
 
 
 def _products(X: Matrix, parts: Floats) -> Floats:
-    """Multiply rows of X by factors, with a row a factor before and after."""
-    # Contiguous beforehand, or each thread of the product makes a copy of its own.
+    """Multiply rows of X by factors; both have one row per factor."""
+    # Contiguous, or each thread of the product would copy it.
     return np.ascontiguousarray(product(X, np.ascontiguousarray(parts.T)).T)
 
 
 def _quadratic(parts: Floats, gram: Floats, target: Floats) -> float:
-    """Give J - |X'|² from what the last update used: tr(Uᵀ U Vᵀ V) - 2 tr(Uᵀ X'ᵀ V)."""
+    """Return J - |X'|² from the products of the last update: tr(Uᵀ U Vᵀ V) - 2 tr(Uᵀ X'ᵀ V)."""
     square = np.sum((parts @ parts.T).astype(np.float64) * gram)
     return float(square - 2 * np.einsum("ij,ij->", parts, target, dtype=np.float64))

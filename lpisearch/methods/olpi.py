@@ -1,50 +1,32 @@
-"""OLPI, orthogonal directions, constrained pencil.
+"""Orthogonal locality preserving indexing (OLPI): orthogonal directions one after the other.
 
-In: two Gram matrices of the document coordinates U (one row a document, orthonormal columns),
-UᵀWU and UᵀDU, and the scale s of each coordinate, so that the documents are U·diag(s).
-Out: orthonormal a_1 … a_k; each maximises g(a) = aᵀAa / aᵀBa on the complement of those before
-it, where A = diag(s) UᵀWU diag(s) and B = diag(s) UᵀDU diag(s). As L = D - W, this is the
-minimum of the paper's f(a) = aᵀXLXᵀa / aᵀXDXᵀa = 1 - g(a) (olpi-2005, equation 6; the paper
-writes documents as columns).
+The documents are U·diag(s), with U one row a document and orthonormal columns. With
+A = diag(s) UᵀWU diag(s) and B = diag(s) UᵀDU diag(s), each of the orthonormal a_1 … a_k maximises
+g(a) = aᵀAa / aᵀBa on the complement of those before it. As L = D - W, that is the minimum of the
+paper's f(a) = aᵀXLXᵀa / aᵀXDXᵀa = 1 - g(a) (olpi-2005, equation 6; the paper writes documents as
+columns).
 
-The paper's matrix M(k) is not symmetric, and solving each reduced eigenproblem from scratch
-costs O(r³) a direction. Here the pencil (A, B) is made diagonal once. In those coordinates w the
-quotient is Σ λᵢwᵢ² / Σ wᵢ², and the directions taken are k linear constraints Cᵀw = 0: the
-largest value on the complement is a root of det Cᵀ(Λ - μ)⁻¹C, found in O(r k²) with a proof that
-no value lies above it (see `constrained`). Before k grows so large that this costs more
-than a fresh start, the pencil is made diagonal again on the complement of all that is taken.
-
-In: λ, and constraints one after another. Out: the unit vector w with the largest quotient.
-
-The stationary values are the eigenvalues of P·diag(λ)·P, P the projector on the complement of C.
-For a shift μ, block elimination of
-
-    [ Λ - μ   C ]
-    [  Cᵀ     0 ]
-
-leaves a small symmetric matrix, as large as the number of constraints plus the few λᵢ next to μ
-(dividing by those would lose digits). One LDLᵀ factorisation of it gives two things:
-
-- by Sylvester's law of inertia, how many eigenvalues lie above μ: a proof of the maximum;
-- solves with P·diag(λ)·P - μ on the complement in O(r k): inverse iteration.
-
-Shifts close in on the largest eigenvalue from above; it is accepted only when none lies higher.
+The paper's matrix M(k) is not symmetric, and solving each reduced eigenproblem from scratch costs
+O(r³) per direction. Here the pencil (A, B) is made diagonal once. In those coordinates w the
+quotient is Σ λᵢwᵢ² / Σ wᵢ², and earlier directions are k linear constraints Cᵀw = 0: the largest
+value on the complement is a root of det Cᵀ(Λ - μ)⁻¹C, found in O(r k²) with a proof that no value
+is above it (`ConstrainedDiagonal`). When k grows so large that a fresh start is cheaper, the
+pencil is made diagonal again on the complement of all directions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular
 from scipy.linalg.lapack import dsytrf, dsytrs
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
-from lpisearch.methods.base import GraphProjection, check_count, check_not_negative, generator
-from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
+from lpisearch.methods.base import generator
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import FULL_SPACE_ORTHOGONAL, document_space, graph_grams
+from lpisearch.methods.locality import LocalityProjection
 from lpisearch.numeric.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -54,7 +36,8 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
-class OLPI(GraphProjection):
+@dataclass(eq=False, repr=False)
+class OLPI(LocalityProjection):
     """Orthogonal locality preserving indexing (olpi-2005).
 
     With documents as rows, X = U S Vᵀ, W the affinity of the graph, D its degrees and L = D - W,
@@ -70,20 +53,15 @@ class OLPI(GraphProjection):
     n_components
         Dimensions to keep.
     svd_components
-        How much of the SVD space, its leading part, the directions are sought in. None: all of
-        it, in time cubic in the number of documents (or terms), whichever is smaller. "auto":
-        all of it up to 1,000, else 300, or half as many again as `n_components`. Beyond 1,000
-        the leading part is found by a few steps of iteration from a random start.
-    graph
-        "nearest", "ball", "complete", "label", "blend", or "auto": by label where documents
-        have one, by nearness elsewhere.
-    n_neighbors, radius, edge_weights, heat_scale
-        Options of the graph: see `GraphOptions`. The paper's experiments use 7 neighbours.
-    eigenvalue_power
-        Where documents are compared by cosine (`embed`), a dimension counts by its graph
-        eigenvalue to this power. 0 leaves the metric as it is.
+        How many leading dimensions of the SVD space are used. None: all, in time cubic in the
+        number of documents or terms, whichever is smaller. "auto": all up to 1,000, else 300 or
+        1.5 times `n_components`, whichever is larger. Beyond 1,000 the leading part is found by
+        a few steps of iteration from a random start.
     random_state
-        Seed of that start; the whole space has no use for it.
+        Seed of that start.
+    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        See `GraphParameters`. The paper's experiments use 7 neighbours. With an eigenvalue power
+        of 0, `embed` keeps the metric.
 
     Attributes
     ----------
@@ -93,22 +71,20 @@ class OLPI(GraphProjection):
         1 - f of each component, largest first: aᵀXᵀWXa / aᵀXᵀDXa, on the scale of the graph
         eigenvalues of W y = λ D y. They are at least as large as those of LPI in the same space.
     n_components_
-        Dimensions found; fewer than asked if the SVD space has fewer.
-    n_graph_components_, n_isolated_
-        Connected parts of the graph, and documents without a neighbour.
-    seconds_
-        Time of the stages: "graph", "space", "directions".
+        Number of dimensions; fewer than requested if the SVD space has fewer.
+    n_graph_components_, n_isolated_, seconds_
+        See `GraphTransformer`; stages are "graph", "space" and "directions".
 
     Notes
     -----
     *The constant direction.* If the rows of X are independent, one direction maps all documents
-    to the same value, with f = 0. As in the paper it is kept, as the first: all others are
+    to the same value, with f = 0. As in the paper it is kept, and comes first: all others are
     orthogonal to it, it changes no distance, and without it the map would not be a rotation. A
-    graph in k parts has k such directions, one constant on each part; they come first.
+    graph of k parts has k such directions, one constant on each part; they come first.
 
-    *Isolated documents.* No edge sees a direction on which only documents without a neighbour
-    differ from zero: f is 0 / 0. Such directions come last, with eigenvalue 0. Where no document
-    has a neighbour there is nothing to learn from, and `fit` says so, as that of the others does.
+    *Isolated documents.* f is 0 / 0 for a direction in which only documents without a neighbour
+    are non-zero. Such directions come last, with eigenvalue 0. If no document has a neighbour,
+    `fit` raises a ValueError.
 
     References
     ----------
@@ -128,56 +104,22 @@ class OLPI(GraphProjection):
 
     about: ClassVar[Method] = CATALOGUE["olpi"]
 
-    def __init__(
-        self,
-        n_components: int = DIMENSIONS,
-        *,
-        svd_components: int | str | None = "auto",
-        graph: str = "auto",
-        n_neighbors: int = NEIGHBOURS,
-        radius: float = RADIUS,
-        edge_weights: str = EDGE_WEIGHTS[0],
-        heat_scale: float = HEAT_SCALE,
-        eigenvalue_power: float = EIGENVALUE_POWER,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.svd_components = svd_components
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.edge_weights = edge_weights
-        self.heat_scale = heat_scale
-        self.eigenvalue_power = eigenvalue_power
-        self.random_state = random_state
+    n_components: int = DIMENSIONS
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Learn the directions from documents (rows of X), their labels, or a ready graph."""
-        check_count("n_components", self.n_components)
-        check_not_negative("eigenvalue_power", self.eigenvalue_power)
-        if self.svd_components is not None:
-            check_count("svd_components", self.svd_components, auto=True)
-        X = self._documents(X)
-        began = perf_counter()
-        W = self._affinity(X, y, affinity)
-        linked = perf_counter()
-        rng = generator(self.random_state)
-        space = document_space(
-            X, self.svd_components, self.n_components, rng, full=FULL_SPACE_ORTHOGONAL
-        )
-        placed = perf_counter()
-        affinity_gram, degree_gram = graph_grams(space.documents, W)
-        # Without any edge the directions would be those of LSI, each of weight 0.
-        wanted = 0 if W.n_isolated == X.shape[0] else min(self.n_components, len(space.scales))
-        found = orthogonal_directions(affinity_gram, degree_gram, space.scales, wanted)
-        components = space.to_terms(found.vectors).astype(X.dtype)
-        self._keep(components, found.values, self.n_components)
-        self.seconds_ = {
-            "graph": linked - began,
-            "space": placed - linked,
-            "directions": perf_counter() - placed,
-        }
-        return self
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+        self.seconds_: dict[str, float] = {}
+        with self._timed("graph"):
+            W = self._affinity(X, y, affinity)
+        rng, full = generator(self.random_state), FULL_SPACE_ORTHOGONAL
+        with self._timed("space"):
+            space = document_space(X, self.svd_components, self.n_components, rng, full=full)
+        with self._timed("directions"):
+            affinity_gram, degree_gram = graph_grams(space.documents, W)
+            # Without any edge the directions would be those of LSI, each of weight 0.
+            count = 0 if W.n_isolated == X.shape[0] else min(self.n_components, len(space.scales))
+            directions = orthogonal_directions(affinity_gram, degree_gram, space.scales, count)
+            components = space.to_terms(directions.vectors).astype(X.dtype)
+            self._keep(components, directions.values, self.n_components)
 
     @property
     def locality_(self) -> Floats:
@@ -185,22 +127,16 @@ class OLPI(GraphProjection):
         return np.asarray(1 - self.eigenvalues_)
 
 
-# A direction whose share of the degree is below this is one that no edge sees: rounding in UᵀDU
-# is about 1e-15 of its largest eigenvalue, and a real document weighs far more than 1e-10.
+# A direction whose share of the degree is below this involves isolated documents only: rounding in
+# UᵀDU is about 1e-15 of its largest eigenvalue, and a linked document weighs far more than 1e-10.
 _UNSEEN = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class OrthogonalDirections:
-    """Directions in the order they were taken.
+    """Orthonormal columns, and g of each, largest first; 1 - g is the paper's eigenvalue.
 
-    Attributes
-    ----------
-    vectors : ndarray (n_coordinates, n_directions)
-        Orthonormal columns.
-    values : ndarray (n_directions,)
-        g of each column, largest first; 1 - g is the paper's eigenvalue. A direction that no
-        edge sees (aᵀBa = 0, so that g is not defined) comes after all others, with value 0.
+    Directions with aᵀBa = 0, for which g is not defined, come last with the value 0.
     """
 
     vectors: Floats
@@ -210,16 +146,10 @@ class OrthogonalDirections:
 def orthogonal_directions(
     affinity_gram: Floats, degree_gram: Floats, scales: Floats, n_directions: int
 ) -> OrthogonalDirections:
-    """Take `n_directions` orthonormal directions, each the best on the complement of the last.
+    """Find orthonormal directions, each the best on the complement of the earlier ones.
 
-    Parameters
-    ----------
-    affinity_gram, degree_gram : ndarray (r, r)
-        UᵀWU and UᵀDU, symmetric; the second without negative eigenvalues.
-    scales : ndarray (r,)
-        Positive; the singular values where U comes from an SVD.
-    n_directions : int
-        At most r.
+    The Gram matrices are UᵀWU and UᵀDU (r x r, the second without negative eigenvalues), `scales`
+    the r positive singular values; `n_directions` is at most r.
     """
     pencil = _Pencil.build(affinity_gram, degree_gram, scales)
     unseen = _unseen_directions(pencil, scales)
@@ -228,8 +158,8 @@ def orthogonal_directions(
     while taken.shape[1] < unseen.shape[1] + n_seen:
         missing = unseen.shape[1] + n_seen - taken.shape[1]
         values, basis = _diagonalise(pencil, taken)
-        # The steps are many small products: more threads than one wait for each other, and
-        # where the cores are busy with other work that wait was measured at ten times the work.
+        # The steps are many small products, in which several threads would wait for each other,
+        # on a busy machine for ten times as long as they work.
         with one_blas_thread():
             taken = _take_some(values, basis, taken, missing)
     seen = taken[:, unseen.shape[1] :]
@@ -262,11 +192,7 @@ class _Pencil:
 
 
 def _unseen_directions(pencil: _Pencil, scales: Floats) -> Floats:
-    """Return an orthonormal basis of {a: aᵀBa = 0}, the directions that no edge sees.
-
-    No graph can order these, so they are ordered as LSI would: by the length of the documents'
-    coordinates, longest first.
-    """
+    """Return an orthonormal basis of {a: aᵀBa = 0}, ordered as LSI would: by squared length."""
     n_seen, n_coordinates = pencil.root.shape
     if n_seen == n_coordinates:
         return np.empty((n_coordinates, 0))
@@ -278,8 +204,8 @@ def _unseen_directions(pencil: _Pencil, scales: Floats) -> Floats:
 def _diagonalise(pencil: _Pencil, taken: Floats) -> tuple[Floats, Floats]:
     """Return λ, largest first, and G with GᵀBG = I, GᵀAG = diag(λ), orthogonal to `taken`.
 
-    An orthogonal-triangular factorisation of the root on the complement stands in for a Cholesky
-    factor of B there: it has the square root of its condition number.
+    A QR factorisation of the root on the complement replaces a Cholesky factor of B there, and
+    has the square root of its condition number.
     """
     n_taken = taken.shape[1]
     complement = qr(taken)[0][:, n_taken:] if n_taken else np.eye(taken.shape[0])
@@ -289,15 +215,15 @@ def _diagonalise(pencil: _Pencil, taken: Floats) -> tuple[Floats, Floats]:
     return values[::-1], basis
 
 
-def _take_some(values: Floats, basis: Floats, taken: Floats, n_wanted: int) -> Floats:
-    """Append directions to `taken` for as long as that is cheaper than a restart."""
+def _take_some(values: Floats, basis: Floats, taken: Floats, n_missing: int) -> Floats:
+    """Append directions to `taken` while that is cheaper than a restart."""
     problem = ConstrainedDiagonal(values)
     n_taken = taken.shape[1]
-    n_columns = n_taken + min(n_wanted, _directions_before_restart(values.size))
+    n_columns = n_taken + min(n_missing, _directions_before_restart(values.size))
     columns = np.hstack([taken, np.empty((taken.shape[0], n_columns - n_taken))])
     for j in range(n_taken, n_columns):
         direction = basis @ problem.largest()
-        for _ in range(2):  # the second time removes what rounding left of the first
+        for _ in range(2):  # the second pass removes what rounding left
             direction /= np.linalg.norm(direction)
             direction -= columns[:, :j] @ (columns[:, :j].T @ direction)
         columns[:, j] = direction / np.linalg.norm(direction)
@@ -310,25 +236,35 @@ def _directions_before_restart(n: int) -> int:
     return max(1, min(n // 2, round(float(np.cbrt(11 * n * n)))))
 
 
-# Relative to the largest |λ|. A value is accepted when no eigenvalue lies higher by more.
+# Relative to the largest |λ|. A value is accepted if no eigenvalue exceeds it by more.
 _VALUE_TOLERANCE = 1e-12
-# Relative to the largest |λ|. The λᵢ this near to the shift stay in the small matrix, so that no
+# Relative to the largest |λ|. The λᵢ this close to the shift stay in the small matrix, so that no
 # entry of the rest exceeds 1 / _NEAR.
 _NEAR = 1e-2
-# A unit column of which less than this is new would bring in more rounding than information.
+# A unit column with a smaller new part adds more rounding than information.
 _DEPENDENT = 1e-12
 _BLOCK_SIZE = 4
-# Three shifts are usual. Halving alone needs forty; after that the dense solver takes over.
+# Three shifts are usual. Bisection alone needs forty; after that the dense solver is used.
 _MAX_SHIFTS = 45
 
 
 class ConstrainedDiagonal:
-    """diag(λ) on the complement of a growing set of constraints.
+    """diag(λ), λ descending, on the complement of a growing set of constraints C.
 
-    Parameters
-    ----------
-    diagonal : ndarray (r,)
-        λ, largest first.
+    `largest` finds the unit vector w with the largest quotient Σ λᵢwᵢ². The stationary values are
+    the eigenvalues of P·diag(λ)·P, P the projector on the complement of C. For a shift μ, block
+    elimination of
+
+        [ Λ - μ   C ]
+        [  Cᵀ     0 ]
+
+    leaves a small symmetric matrix, as large as the number of constraints plus the few λᵢ next to
+    μ (dividing by those would lose digits). Its LDLᵀ factorisation gives two things:
+
+    - by Sylvester's law of inertia, the number of eigenvalues above μ: a proof of the maximum;
+    - solves with P·diag(λ)·P - μ on the complement in O(r k): inverse iteration.
+
+    Shifts approach the largest eigenvalue from above; it is accepted if none is higher.
     """
 
     def __init__(self, diagonal: Floats) -> None:
@@ -336,15 +272,15 @@ class ConstrainedDiagonal:
         self._constraints = np.empty((diagonal.size, 0))
         self._scale = float(np.abs(diagonal).max()) or 1.0
         self._tolerance = _VALUE_TOLERANCE * self._scale
-        # No eigenvalue lies above this; a further constraint never raises one (interlacing).
+        # Upper bound of the eigenvalues; another constraint never raises one (interlacing).
         self._upper = float(diagonal[0]) + self._tolerance
         self._ritz_vectors = np.eye(diagonal.size, min(_BLOCK_SIZE, diagonal.size))
         self._random = np.random.default_rng(0)
 
     def add(self, constraint: Floats) -> None:
-        """Demand that w be orthogonal to one more vector."""
+        """Require w to be orthogonal to one more vector."""
         C = self._constraints
-        for _ in range(2):  # the second time removes what rounding left of the first
+        for _ in range(2):  # the second pass removes what rounding left
             constraint = constraint - C @ (C.T @ constraint)
             constraint /= np.linalg.norm(constraint)
         self._constraints = np.column_stack([C, constraint])
@@ -354,7 +290,7 @@ class ConstrainedDiagonal:
         if not self._constraints.shape[1]:
             return np.asarray(self._ritz_vectors[:, 0])
         lower, upper = -np.inf, self._upper
-        # A new vector joins each search, in case constraints have used up all the last one knew.
+        # A random vector joins each search, in case the constraints exhausted the previous basis.
         new = self._random.standard_normal((self._diagonal.size, 1))
         new /= np.linalg.norm(new)
         values, error = self._rayleigh_ritz(np.hstack([self._ritz_vectors, new]))
@@ -380,17 +316,17 @@ class ConstrainedDiagonal:
         return self._largest_by_dense_solver()
 
     def _iterated(self, pencil: _ShiftedPencil) -> Floats:
-        """Span the Ritz vectors and what one inverse iteration makes of them.
+        """Join the Ritz vectors and their images by one inverse iteration.
 
-        More iterations on one shift, or more vectors, were measured to cost what they save.
+        More iterations on one shift, or more vectors, cost what they save.
         """
         solved = self._project(pencil.solve(self._ritz_vectors))
         return np.hstack([self._ritz_vectors, solved / np.linalg.norm(solved, axis=0)])
 
     def _rayleigh_ritz(self, trial: Floats) -> tuple[Floats, float]:
-        """Keep the best few vectors of a subspace; return their values and the first one's error.
+        """Keep the best few Ritz vectors; return their values and the first one's error.
 
-        The error is the usual second-order estimate, residual² / gap.
+        The error is the second-order estimate residual² / gap.
         """
         basis, triangle, _ = qr(self._project(trial), mode="economic", pivoting=True)
         independent = np.abs(np.diagonal(triangle)) > _DEPENDENT
@@ -410,7 +346,7 @@ class ConstrainedDiagonal:
         return block - self._constraints @ (self._constraints.T @ block)
 
     def _largest_by_dense_solver(self) -> Floats:
-        """Solve on an explicit basis of the complement: slow, needs no start and no shift."""
+        """Solve on an explicit basis of the complement: slow, but without start or shift."""
         n_constraints = self._constraints.shape[1]
         complement = qr(self._constraints)[0][:, n_constraints:]
         values, rotation = eigh(complement.T @ (self._diagonal[:, None] * complement))
@@ -420,7 +356,7 @@ class ConstrainedDiagonal:
 
 
 class _ShiftedPencil:
-    """The factorised [Λ - μ, C; Cᵀ, 0], with all but the λᵢ next to μ eliminated."""
+    """The factorised [Λ - μ, C; Cᵀ, 0] after eliminating all λᵢ except those next to μ."""
 
     def __init__(self, diagonal: Floats, constraints: Floats, shift: float, near: float) -> None:
         difference = diagonal - shift

@@ -1,15 +1,13 @@
-"""PCA."""
+"""Principal component analysis (PCA)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from lpisearch.methods.base import Projection, check_count, generator
+from lpisearch.methods.base import Projection, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
-from lpisearch.methods.linalg import truncated_svd
-from lpisearch.numeric.rows import row_lengths
+from lpisearch.methods.linalg import centred_svd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,16 +15,16 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
+@dataclass(eq=False, repr=False)
 class PCA(Projection):
-    """Principal component analysis, without writing the centred documents down.
+    """Principal component analysis, without storing the centred documents.
 
-    With documents as rows and m their mean, the components are the eigenvectors of the covariance
-    matrix, which has the largest eigenvalues first (lpp-analysis-2005, section 2; the paper writes
-    documents as columns):
+    With documents as rows and m their mean, the components are the leading eigenvectors of the
+    covariance matrix (lpp-analysis-2005, section 2; the paper writes documents as columns):
 
         C = (X - 1mᵀ)ᵀ (X - 1mᵀ) / n.
 
-    Documents without a term take no part. Labels and graphs are not used.
+    Documents without a term are left out. Labels and graphs are not used.
 
     Parameters
     ----------
@@ -35,7 +33,7 @@ class PCA(Projection):
     solver
         "auto", "block" (randomised subspace iteration), "arpack" or "dense".
     random_state
-        Seed of the block's start.
+        Seed of the block solver.
 
     Attributes
     ----------
@@ -46,13 +44,13 @@ class PCA(Projection):
     eigenvalues_
         Variances: the eigenvalues of C, largest first.
     n_components_
-        Dimensions found; fewer than asked if the centred documents have a lower rank.
+        Number of dimensions; fewer than requested if the centred documents have a lower rank.
 
     Notes
     -----
-    As every projection here, `transform` is linear: `X @ components_.T`, the mean stays in. All
-    places are shifted by `components_ @ mean_` against those about the mean, so distances between
-    documents, and clusters found by them, are the same. Cosines are those of uncentred documents.
+    As for every projection here, `transform` is `X @ components_.T`: the mean is not subtracted.
+    All places are shifted by `components_ @ mean_`, so distances between documents, and clusters
+    found by them, are those of centred documents. Cosines are those of uncentred ones.
 
     Examples
     --------
@@ -65,29 +63,13 @@ class PCA(Projection):
 
     about: ClassVar[Method] = CATALOGUE["pca"]
 
-    def __init__(
-        self, n_components: int = DIMENSIONS, *, solver: str = "auto", random_state: Any = 0
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.random_state = random_state
+    n_components: int = DIMENSIONS
+    _: KW_ONLY
+    solver: str = "auto"
+    random_state: Any = 0
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Decompose the documents (rows of X) about their mean. `y` and `affinity` are not used."""
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
         del y, affinity
-        check_count("n_components", self.n_components)
-        X = self._documents(X)
-        X = X[row_lengths(X) > 0]
-        self.mean_ = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel().astype(X.dtype)
-        svd = truncated_svd(
-            X,
-            self.n_components,
-            rng=generator(self.random_state),
-            solver=self.solver,
-            mean=self.mean_,
-        )
-        # Equal documents differ from their mean by rounding only: that is no dimension.
-        noise = max(X.shape) * np.finfo(X.dtype).eps * np.linalg.norm(self.mean_)
-        real = svd.values > noise
-        self._keep(svd.terms[real], svd.values[real] ** 2 / X.shape[0], self.n_components)
-        return self
+        rng = generator(self.random_state)
+        X, self.mean_, svd = centred_svd(X, self.n_components, rng=rng, solver=self.solver)
+        self._keep(svd.terms, svd.values**2 / X.shape[0], self.n_components)

@@ -1,12 +1,8 @@
-"""Ridge, streamed ridge, curvature.
+"""Ridge regression, direct or by block conjugate gradients, and the curvature of gradient steps.
 
 Documents are rows of X and responses are columns of Y. The map A (terms x responses) minimises
 |X A - Y|² + α |A|². With K = X Xᵀ, the dual form is A = Xᵀ (K + αI)⁻¹ Y; the primal form is
-A = (Xᵀ X + αI)⁻¹ Xᵀ Y. The one on the smaller side is solved.
-
-A step of length 1 / c from A is sure not to overshoot if |X Δ|² ≤ c |Δ|² for the change Δ that it
-makes. The largest squared singular value of X does for every Δ; it is estimated here, and those
-who step check the inequality for the Δ they made.
+A = (Xᵀ X + αI)⁻¹ Xᵀ Y. The form with the smaller matrix is solved.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
+from lpisearch.methods.base import check_choice
 from lpisearch.methods.linalg import product, transposed, whitening
 from lpisearch.numeric.threads import map_threads, one_blas_thread
 
@@ -28,25 +25,21 @@ if TYPE_CHECKING:
 SOLVERS = ("auto", "cg", "dense")
 # Up to this many documents or terms, the Gram matrix is factorised.
 DENSE_SIDE = 2000
-# At least so many steps, and so many for each digit of the accuracy asked for.
+# Limit of steps: at least MAX_STEPS, and STEPS_A_DIGIT for each digit of accuracy.
 MAX_STEPS = 50
 STEPS_A_DIGIT = 200
-# Where block conjugate gradients stop by default. Less was measured to bring nothing:
-# docs/projections.md.
+# Where block conjugate gradients stop by default; less does not help (docs/projections.md).
 REGRESSION_TOLERANCE = 0.03
-# The same where there is no penalty, and so nothing to be gained by stopping early.
+# The same without a penalty, where stopping early gains nothing.
 LEAST_SQUARES_TOLERANCE = 1e-6
 # What single precision can reach.
 ROUNDING = 1e-5
-# Columns that are solved together, on one thread.
+# Columns to solve together, on one thread.
 PANEL = 40
 
 
 class Ridge(NamedTuple):
-    """The map A, terms x responses, the steps it took (0: solved directly), and what was left.
-
-    The residual is measured as the tolerance is.
-    """
+    """The map A (terms x responses), the steps taken (0: solved directly), and the residual."""
 
     coefficients: Floats
     steps: int
@@ -54,7 +47,7 @@ class Ridge(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Some columns of the solution, the steps, and the weighted sum of what is left."""
+    """Some columns of the solution, the steps, and the weighted sum of squared residuals."""
 
     solution: Floats
     steps: int
@@ -70,23 +63,13 @@ def ridge(
     tolerance: float = REGRESSION_TOLERANCE,
     solver: str = "auto",
 ) -> Ridge:
-    """Regress all responses on the documents together.
+    """Regress all responses on the documents; α = 0 gives the least squares solution of least norm.
 
-    Parameters
-    ----------
-    alpha
-        Strength of the penalty; 0 gives the least squares solution of least norm.
-    weights
-        How much each response counts where the solver decides to stop.
-    tolerance
-        Block conjugate gradients stop when the residuals, each as a share of its response, have a
-        weighted root mean square below this.
-    solver
-        "cg", "dense" (Cholesky), or "auto": dense when the smaller side is at most 2,000, or
-        nothing is tolerated.
+    The solver is "cg", "dense" (Cholesky), or "auto": dense if the smaller side is at most 2,000
+    or the tolerance is 0. Block conjugate gradients stop when the residuals, relative to their
+    responses, have a root mean square, weighted by `weights`, below the tolerance.
     """
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
+    check_choice("solver", solver, SOLVERS)
     dual = X.shape[0] <= X.shape[1]
     small = min(X.shape) <= DENSE_SIDE or tolerance == 0
     if solver == "dense" or (solver == "auto" and small):
@@ -95,8 +78,8 @@ def ridge(
         precise = ridge(X.astype(np.float64), Y.astype(np.float64), 0.0, weights=weights,
                         tolerance=tolerance, solver=solver)  # fmt: skip
         return precise._replace(coefficients=precise.coefficients.astype(X.dtype))
-    # Without a penalty, documents with the same terms and different responses leave the dual form
-    # without a solution, and the steps would run away from one; the primal form always has one.
+    # Without a penalty, the dual form has no solution if documents have the same terms and
+    # different responses, and the steps would diverge; the primal form always has one.
     dual = dual and alpha > 0
     first, second = (X, transposed(X)) if dual else (transposed(X), X)
     right = Y if dual else product(first, Y)
@@ -112,8 +95,7 @@ def ridge(
         part, importances = right[:, columns], importance[columns]
         return block_conjugate_gradients(shifted, part, importances, goal)
 
-    # Each thread solves its own columns to the end; which those are does not depend on the
-    # number of threads, so neither do the bits.
+    # Panels do not depend on the number of threads, so neither do the bits.
     count = -(-Y.shape[1] // PANEL)
     cuts = np.linspace(0, Y.shape[1], count + 1).astype(int)
     with one_blas_thread():
@@ -125,8 +107,8 @@ def ridge(
 
 
 def solve_shifted(gram: Floats, right: Floats, alpha: float) -> Floats:
-    """Solve (G + αI) Z = R; where that is singular, take the solution of least norm."""
-    shifted = np.array(gram, order="F")  # as LAPACK has it: no further copy is made
+    """Solve (G + αI) Z = R; if that is singular, return the solution of least norm."""
+    shifted = np.array(gram, order="F")  # LAPACK's order: no further copy is made
     shifted.flat[:: len(gram) + 1] += alpha
     try:
         factor = linalg.cho_factor(shifted, overwrite_a=True)
@@ -158,10 +140,9 @@ def block_conjugate_gradients(
 ) -> Solved:
     """Solve a positive definite system for all columns together.
 
-    Every column is improved in the directions of all, so that far fewer steps are needed than
-    one by one. Directions are made orthonormal before each step, which leaves out those that
-    are rounding beside the others. It ends when the weighted sum of the squared residuals, as
-    shares of their columns, is at the goal.
+    Each column is improved in the directions of all, which takes far fewer steps than one by one.
+    Directions are made orthonormal before each step, dropping those that are rounding. It ends
+    when the weighted sum of the squared relative residuals reaches the goal.
     """
     residual = np.ascontiguousarray(right)
     solution = np.zeros_like(residual)
@@ -169,12 +150,12 @@ def block_conjugate_gradients(
     direction = residual
     least = 100 * np.finfo(right.dtype).eps
     steps, left = 0, float(np.sum(weights * _ratio(_squares(residual), whole)))
-    # Single precision cannot go below its rounding, whatever is asked.
+    # Single precision cannot go below its rounding.
     goal = max(goal, float(np.square(10 * np.finfo(right.dtype).eps) * weights.sum()))
     limit = max(MAX_STEPS, STEPS_A_DIGIT * max(0, -np.log10(goal / max(weights.sum(), goal)) / 2))
     while steps < limit and left > goal:
-        turn = whitening(_gram(direction, direction), least)
-        direction = direction @ turn.astype(right.dtype)
+        basis = whitening(_gram(direction, direction), least)
+        direction = direction @ basis.astype(right.dtype)
         image = multiply(direction)
         root = whitening(_gram(direction, image), least)
         inverse = root @ root.T
@@ -197,39 +178,43 @@ def _squares(block: Floats) -> Floats:
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:
-    """Divide; 0 where the column is already solved."""
+    """Divide; 0 if the column is already solved."""
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 
 
 POWER_STEPS = 20
-# The estimate is from below; a few steps come nearer than this.
+# The estimate is a lower bound; a few steps bring it closer than this.
 MARGIN = 1.02
-# Units of rounding by which images may be wrong.
+# Units of rounding in an image.
 CURVATURE_ROUNDING = 100
 
 
 def largest_curvature(X: Matrix, Xt: Matrix, rng: np.random.Generator) -> float:
-    """Estimate the largest squared singular value of X (Xt: its transpose), with a margin."""
+    """Estimate the largest squared singular value of X (Xt: its transpose), with a margin.
+
+    A step of length 1 / c from A does not overshoot if |X Δ|² ≤ c |Δ|² for its change Δ. The
+    largest squared singular value is such a c for every Δ; `overshoots` checks the estimate.
+    """
     v = rng.standard_normal((X.shape[1], 1)).astype(X.dtype)
-    found = 0.0
+    curvature = 0.0
     for _ in range(POWER_STEPS):
         v /= max(float(np.linalg.norm(v)), np.finfo(X.dtype).tiny)
         v = product(Xt, product(X, v))
-        found = float(np.linalg.norm(v))
-    return found * MARGIN
+        curvature = float(np.linalg.norm(v))
+    return curvature * MARGIN
 
 
 def overshoots(image_change: Floats, change: Floats, curvature: float, scale: float) -> bool:
-    """Say whether |X Δ|² > c |Δ|², beyond the rounding of images whose squared norm is `scale`."""
+    """Whether |X Δ|² > c |Δ|², beyond the rounding of images whose squared norm is `scale`."""
     rounding = float(CURVATURE_ROUNDING * np.finfo(image_change.dtype).eps) ** 2 * scale
     return squared(image_change) > curvature * squared(change) + rounding
 
 
 def squared(block: Any) -> float:
-    """Give the squared Frobenius norm, summed in double precision."""
+    """Return the squared Frobenius norm, summed in double precision."""
     return float(np.sum(np.square(block, dtype=np.float64)))
 
 
 def row_norms(block: Floats) -> Floats:
-    """Give the length of each row."""
+    """Return the length of each row."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", block, block)))

@@ -1,20 +1,24 @@
-"""Responses of documents; choice of α and dimensions.
+"""Responses of documents, and the choice of α and of the number of dimensions.
 
 The responses Y are documents x dimensions: leading eigenvectors of the document graph without the
-constant one, or, where all documents have a label, class indicators made orthogonal. A typical
-entry is 1, and isolated documents have 0. Methods differ only in how they find a map X A ≈ Y.
+constant one, or, if all documents have a label, class indicators made orthogonal. A typical entry
+is 1, and isolated documents have 0. Methods differ in how they find a map X A ≈ Y.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from lpisearch.graphs.supervision import memberships
-from lpisearch.methods.base import GraphProjection, GraphTransformer
+from lpisearch.methods.base import (
+    GraphProjection,
+    GraphTransformer,
+    check_count,
+    check_not_negative,
+)
 from lpisearch.methods.eigen import GraphVectors, graph_vectors
 from lpisearch.methods.linalg import product, transposed
 from lpisearch.numeric.rows import row_lengths
@@ -31,10 +35,10 @@ if TYPE_CHECKING:
 
 
 ALPHAS = np.logspace(-2, 2, 33)
-# Plain generalised cross-validation takes α too small where rows are not independent draws, and
-# neighbours in a corpus are not. The usual remedy is to weight the degrees of freedom by 1.2 to
-# 1.4 (Kim and Gu, Smoothing spline Gaussian regression, 2004). Responses from a graph repeat what
-# the documents share, those from labels less so: docs/projections.md.
+# Plain generalised cross-validation chooses α too small if rows are not independent, as neighbours
+# in a corpus are not. The usual remedy weights the degrees of freedom by 1.2 to 1.4 (Kim and Gu,
+# Smoothing spline Gaussian regression, 2004). Responses from a graph repeat what the documents
+# share, those from labels less so: docs/projections.md.
 GRAPH_COST = 1.4
 LABEL_COST = 1.2
 PROBES = 8
@@ -45,10 +49,10 @@ LEAST_WEIGHT = 0.05
 
 
 def choose_dimensions(eigenvalues: Floats, power: float) -> int:
-    """Choose how many dimensions to keep from the spectrum of the graph, largest first.
+    """Choose the number of dimensions from the spectrum of the graph, largest first.
 
-    A dimension counts by λ^power where documents are compared. Kept are those that count at
-    least a twentieth of the first, and no more than 300: docs/ranking.md.
+    A dimension has the weight λ^power where documents are compared. Those with at least a
+    twentieth of the first weight are kept, 300 at most: docs/ranking.md.
     """
     weights = np.maximum(eigenvalues[:MOST_DIMENSIONS], 0) ** max(power, 1)
     return int(np.count_nonzero(weights >= LEAST_WEIGHT * weights[:1].max(initial=0)))
@@ -66,9 +70,9 @@ def choose_alpha(
 
     It is the α with the least |(I - S)Y|² / (1 - cost · tr(S)/n)², where S = K (K + αI)⁻¹,
     K = X Xᵀ, n is the number of documents with a term, and responses count by their weight.
-    Both parts are sums of vᵀ f(K) v: over random combinations v of the responses for the one,
-    over random signs for the other. A few Lanczos steps with X, on all of them at once, give
-    these for every α by Gauss quadrature, at the price of a few columns of the regression.
+    Both parts are sums of vᵀ f(K) v, over random combinations v of the responses for the first
+    and over random signs for the second. A few Lanczos steps on all of them at once give these
+    for every α by Gauss quadrature, at the cost of a few columns of the regression.
     """
     n = int(np.count_nonzero(row_lengths(X)))
     return _choose_alpha(_of_rows(X), n, Y.astype(X.dtype, copy=False), weights, rng, cost=cost)
@@ -77,25 +81,17 @@ def choose_alpha(
 def choose_kernel_alpha(
     K: Floats, Y: Floats, weights: Floats, rng: np.random.Generator, *, cost: float = GRAPH_COST
 ) -> float:
-    """Choose α in the same way for a kernel matrix K, documents x documents."""
+    """Choose α in the same way for a kernel matrix K (documents x documents)."""
     return _choose_alpha(lambda block: np.asarray(K @ block), len(K), Y, weights, rng, cost=cost)
 
 
 def alpha_of_spectrum(
     values: Floats, energies: Floats, beyond: float, n: int, *, cost: float = GRAPH_COST
 ) -> float:
-    """Choose α in the same way where the eigenvalues of K are known: nothing is estimated.
+    """Choose α in the same way from known eigenvalues of K above zero, without estimates.
 
-    Parameters
-    ----------
-    values
-        Those above zero.
-    energies
-        The squared components of the responses along each eigenvector, weighted and summed.
-    beyond
-        The same of all that is orthogonal to them.
-    n
-        Documents with a term.
+    `energies` are the squared components of the responses along each eigenvector, weighted and
+    summed, and `beyond` that of what is orthogonal to all; n documents have a term.
     """
     scores = []
     for alpha in ALPHAS:
@@ -124,16 +120,16 @@ def _choose_alpha(
 
 
 def _of_rows(X: Matrix) -> Multiply:
-    """Multiply by K = X Xᵀ without making it."""
+    """Return the product with K = X Xᵀ, which is not stored."""
     Xt = transposed(X)
     return lambda block: product(X, product(Xt, block))
 
 
 def _quadrature(multiply: Multiply, probes: Floats, steps: int) -> tuple[Floats, Floats]:
-    """Give nodes and masses (probes x steps): vᵀ f(X Xᵀ) v is about the sum of mass · f(node).
+    """Return nodes and masses (probes x steps): vᵀ f(X Xᵀ) v is about the sum of mass · f(node).
 
     They are the eigenvalues, and the squared first components of the eigenvectors, of the
-    tridiagonal matrices that `steps` Lanczos steps with X Xᵀ make from each probe v.
+    tridiagonal matrices of `steps` Lanczos steps with X Xᵀ from each probe v.
     """
     dtype = probes.dtype
     lengths = np.asarray(linalg.norm(probes, axis=0))
@@ -154,7 +150,7 @@ def _quadrature(multiply: Multiply, probes: Floats, steps: int) -> tuple[Floats,
 
 
 def _score(nodes: Floats, masses: Floats, alpha: float, n: int, cost: float) -> float:
-    """Estimate the error of prediction; infinite where the degrees of freedom are used up."""
+    """Estimate the error of prediction; infinite if no degrees of freedom are left."""
     shrunk = alpha / (nodes + alpha)
     residual = np.sum((masses * shrunk**2)[:PROBES])
     freedom = np.sum((masses * (1 - shrunk))[PROBES:]) / PROBES
@@ -163,68 +159,70 @@ def _score(nodes: Floats, masses: Floats, alpha: float, n: int, cost: float) -> 
 
 
 def _divided(block: Floats, lengths: Any) -> Floats:
-    """Bring columns to unit length; one that has come to its end becomes 0."""
+    """Scale columns to unit length; an exhausted one becomes 0."""
     safe = lengths > np.finfo(block.dtype).eps * np.max(lengths, initial=0)
     inverse = np.divide(1, lengths, out=np.zeros(len(lengths)), where=safe)
     return np.asarray(block * inverse.astype(block.dtype))
 
 
 class Responses(NamedTuple):
-    """Documents x dimensions, the eigenvalue of each, and how many dimensions were asked for.
+    """Documents x dimensions, the eigenvalue of each, and the number of dimensions requested.
 
-    There are fewer than were asked for where the graph has no more with λ > 0. Those from labels
-    have the `shares` of each class in each document. `freedom_cost` is what a degree of freedom
-    costs where α is chosen by generalised cross-validation.
+    There are fewer if the graph has no more with λ > 0. Responses from labels have the `shares` of
+    each class in each document. `freedom_cost` weights a degree of freedom in generalised
+    cross-validation.
     """
 
     vectors: Floats
     values: Floats
-    asked: int
+    requested: int
     freedom_cost: float = GRAPH_COST
     shares: csr_array | None = None
 
 
 class ResponseTransformer(GraphTransformer):
-    """What begins `fit` with `_responses`, whether the map that follows is linear or not.
+    """A graph method that fits `_responses`: eigenvectors of the graph, or class indicators.
 
-    Subclasses have the parameters of `GraphTransformer` and `n_components`, which may be "auto".
-    `solver` and `tolerance` of the eigenproblem are attributes that a subclass may make
-    parameters.
+    `n_components` may be "auto"; `solver` and `tolerance` of the eigenproblem (see
+    `lpisearch.methods.eigen.graph_vectors`) are parameters of some subclasses.
     """
 
     n_components: int | str
     solver: str = "auto"
     tolerance: float = 0.05
 
+    def _check_parameters(self) -> None:
+        check_count("n_components", self.n_components, auto=True)
+        check_not_negative("eigenvalue_power", self.eigenvalue_power)
+        check_not_negative("tolerance", self.tolerance)
+
     def _responses(
         self, X: Matrix, y: Sequence[Any] | None, affinity: Any, rng: np.random.Generator
     ) -> Responses:
-        """Find the responses by label or by graph; store what the graph is like, and the times."""
-        began = perf_counter()
+        """Find the responses by label or by graph; store facts about the graph, and times."""
+        self.seconds_ = {"graph": 0.0}
         if affinity is None and self._graph_name(y, X.shape[0]) == "label":
-            found = label_responses(y, X.shape[0], X.dtype)
+            with self._timed("eigenvectors"):
+                found = label_responses(y, X.shape[0], X.dtype)
             count = wanted_dimensions(self.n_components, found.values, self.eigenvalue_power)
             self.n_graph_components_ = found.vectors.shape[1] + 1
             self.n_isolated_ = int(np.count_nonzero(~found.vectors.any(axis=1)))
-            self.seconds_ = {"graph": 0.0, "eigenvectors": perf_counter() - began}
-            # One dimension fewer than classes is all there is, not fewer than asked for.
+            # One dimension fewer than classes is all there is, not fewer than requested.
             some = _first(found, min(count, len(found.values)))
             shares = memberships(y, X.shape[0])[0]
             return some._replace(freedom_cost=LABEL_COST, shares=shares)
-        W = self._affinity(X, y, affinity)
-        self.seconds_ = {"graph": perf_counter() - began}
-        began = perf_counter()
-        responses = graph_responses(
-            W,
-            X,
-            self.n_components,
-            rng=rng,
-            solver=self.solver,
-            power=self.eigenvalue_power,
-            tolerance=self.tolerance,
-        )
-        self.seconds_["eigenvectors"] = perf_counter() - began
-        return responses
+        with self._timed("graph"):
+            W = self._affinity(X, y, affinity)
+        with self._timed("eigenvectors"):
+            return graph_responses(
+                W,
+                X,
+                self.n_components,
+                rng=rng,
+                solver=self.solver,
+                power=self.eigenvalue_power,
+                tolerance=self.tolerance,
+            )
 
 
 class ResponseProjection(ResponseTransformer, GraphProjection):
@@ -241,7 +239,7 @@ def graph_responses(
     power: float = 2.0,
     tolerance: float = 0.05,
 ) -> Responses:
-    """Take the leading eigenvectors of a graph over the documents: see `eigen.graph_vectors`."""
+    """Return the leading eigenvectors of a graph: see `eigen.graph_vectors`."""
     found = graph_vectors(
         W,
         MOST_DIMENSIONS if isinstance(n_components, str) else int(n_components),
@@ -258,10 +256,10 @@ def graph_responses(
 def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> GraphVectors:
     """Make class indicators orthogonal to the constant vector and to each other.
 
-    This is the Gram-Schmidt process of rlpi-2007, section 3.3, starting with the vector of ones,
-    which is then dropped; so is an indicator that depends on those before it, as the last one
-    does where everybody has one label. Every eigenvalue is 1. A typical entry is 1, and 0 for
-    documents without a label, which take no part.
+    This is the Gram-Schmidt process of rlpi-2007, section 3.3. It starts with the vector of ones,
+    which is then dropped, as are indicators that depend on earlier ones: the last one does if
+    every document has one label. Every eigenvalue is 1. A typical entry is 1; documents without a
+    label have 0.
     """
     shares, names = memberships(y, n_documents)
     found = shares_responses(shares, dtype)
@@ -271,7 +269,7 @@ def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> Gr
 
 
 def shares_responses(shares: csr_array, dtype: Any) -> GraphVectors:
-    """Do the same for a matrix of documents x classes: none, where all are of one class."""
+    """Do the same for a matrix of documents x classes; no vector if all are of one class."""
     known = np.flatnonzero(np.diff(shares.indptr))
     indicators = np.column_stack([np.ones(len(known)), shares[known].toarray()])
     basis, triangle = np.linalg.qr(indicators)
@@ -284,7 +282,7 @@ def shares_responses(shares: csr_array, dtype: Any) -> GraphVectors:
 
 
 def wanted_dimensions(n_components: int | str, eigenvalues: Floats, power: float) -> int:
-    """How many dimensions were asked for, given the spectrum if the choice is ours."""
+    """Resolve "auto" by the spectrum."""
     if isinstance(n_components, str):
         return choose_dimensions(eigenvalues, power)
     return int(n_components)

@@ -1,15 +1,14 @@
-"""Sparse projections over graphs."""
+"""Sparse projections over graphs (SPG)."""
 
 from __future__ import annotations
 
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, HEAT_SCALE, NEIGHBOURS, RADIUS
-from lpisearch.methods.base import check_count, check_not_negative, generator
-from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
+from lpisearch.methods.base import generator
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.lasso import cardinality_for, lasso
 from lpisearch.methods.responses import ResponseProjection
 
@@ -19,15 +18,16 @@ if TYPE_CHECKING:
     from lpisearch.methods.catalogue import Method
 
 
+@dataclass(eq=False, repr=False)
 class SPG(ResponseProjection):
     """Sparse projections over graphs: a lasso path on each eigenvector of a document graph.
 
-    1. A graph W joins each document to its nearest (or to those of its class).
+    1. A graph W joins each document to its nearest neighbours (or to those of its class).
     2. The leading eigenvectors y of W y = λ D y, without the constant one, place every document
        near its neighbours.
     3. For each y the path of the lasso, which minimises |X a - y|² + β |a|₁ with documents as
-       rows of X (equation 5; the paper has them as columns), is followed from the β that leaves
-       nothing down to where one term more than k would enter: card(a) ≤ k.
+       rows of X (equation 5; the paper writes them as columns), is followed from the β that leaves
+       no term down to where more than k terms would enter: card(a) ≤ k.
 
     With labels for all documents the responses y are class indicators made orthogonal to the
     constant vector and to each other (Gram-Schmidt): a sparse linear discriminant analysis. With
@@ -37,50 +37,35 @@ class SPG(ResponseProjection):
     ----------
     n_components
         Dimensions, or "auto": see `lpisearch.methods.responses.choose_dimensions`. Fully
-        labelled documents have one dimension fewer than classes, whatever is asked beyond that.
+        labelled documents have at most one dimension fewer than classes.
     cardinality
-        k, the most terms that a dimension may use; "auto" is the root of the number of terms,
-        rounded up.
-    graph
-        "auto" (by label where there are labels, by nearness elsewhere), or a name from `GRAPHS`;
-        graphs by nearness take no notice of labels.
-    n_neighbors, radius, edge_weights, heat_scale
-        See `lpisearch.graphs.GraphOptions`.
-    eigenvalue_power
-        `embed` scales each dimension by its eigenvalue to this power. `components_` does not
-        contain the scale.
-    solver, tolerance
-        Of the eigenproblem: see `RLPI`.
-    random_state
-        Seed of the eigenproblem.
+        k, the largest number of terms in a dimension; "auto" is the square root of the number
+        of terms, rounded up.
+    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        See `GraphParameters`.
+    solver, tolerance, random_state
+        Parameters of the eigenproblem: see `RLPI`.
 
     Attributes
     ----------
     components_
-        n_components_ x n_terms, a full array with exact zeros: at most k others in each row.
+        n_components_ x n_terms, a dense array with at most k non-zero entries in each row.
     eigenvalues_
         λ of each dimension, largest first.
     penalties_
-        β of each dimension, where its path was left.
+        β of each dimension at the end of its path.
     cardinality_
-        The k used. A path that comes to the least squares solution before ends with fewer terms.
-    scales_
-        eigenvalues_ ** eigenvalue_power.
-    n_graph_components_, n_isolated_
-        Connected parts of the graph, and documents without a neighbour.
-    seconds_
-        Time of the stages: "graph", "eigenvectors", "regression".
+        The k used. A path that reaches the least squares solution earlier has fewer terms.
+    scales_, n_graph_components_, n_isolated_, seconds_
+        See `GraphTransformer`; stages are "graph", "eigenvectors" and "regression".
 
     Notes
     -----
-    There is no intercept, in the regression as in `transform`. A response that no term has
-    anything to do with is left out.
+    There is no intercept, neither in the regression nor in `transform`. A response that is
+    unrelated to all terms is dropped. A dimension costs k products with X and k³.
 
-    "auto" was read off the sparsity that the paper reports for its best results on TDT2 (tables 2
+    "auto" follows the sparsity that the paper reports for its best results on TDT2 (tables 2
     and 3): between 50 and 125 of 6,000 to 19,000 terms.
-
-    The cost of a dimension is k products with X, and k³: thousands of terms take long, and then
-    they are not few.
 
     References
     ----------
@@ -97,56 +82,18 @@ class SPG(ResponseProjection):
 
     about: ClassVar[Method] = CATALOGUE["spg"]
 
-    def __init__(
-        self,
-        n_components: int | str = DIMENSIONS,
-        *,
-        cardinality: int | str = "auto",
-        graph: str = "auto",
-        n_neighbors: int = NEIGHBOURS,
-        radius: float = RADIUS,
-        edge_weights: str = EDGE_WEIGHTS[0],
-        heat_scale: float = HEAT_SCALE,
-        eigenvalue_power: float = EIGENVALUE_POWER,
-        solver: str = "auto",
-        tolerance: float = 0.05,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.cardinality = cardinality
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.edge_weights = edge_weights
-        self.heat_scale = heat_scale
-        self.eigenvalue_power = eigenvalue_power
-        self.solver = solver
-        self.tolerance = tolerance
-        self.random_state = random_state
+    n_components: int | str = DIMENSIONS
+    _: KW_ONLY
+    cardinality: int | str = "auto"
+    solver: str = "auto"
+    tolerance: float = 0.05
+    random_state: Any = 0
 
-    def fit(self, X: Any, y: Sequence[Any] | None = None, *, affinity: Any = None) -> Self:
-        """Learn the map.
-
-        Parameters
-        ----------
-        X
-            Documents as rows, best at unit length; sparse or dense.
-        y
-            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several.
-        affinity
-            A ready graph, in place of one built from X and y.
-        """
-        check_count("n_components", self.n_components, auto=True)
-        check_not_negative("eigenvalue_power", self.eigenvalue_power)
-        check_not_negative("tolerance", self.tolerance)
-        X = self._documents(X)
-        cardinality = cardinality_for(self.cardinality, X.shape[1])
+    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+        self.cardinality_ = cardinality_for(self.cardinality, X.shape[1])
         responses = self._responses(X, y, affinity, generator(self.random_state))
-        began = perf_counter()
-        found = lasso(X, responses.vectors, cardinality=cardinality)
-        self.seconds_["regression"] = perf_counter() - began
-        used = np.flatnonzero(found.coefficients.any(axis=0))
-        self.cardinality_ = cardinality
-        self.penalties_ = found.penalties[used]
-        self._keep(found.coefficients.T[used], responses.values[used], responses.asked)
-        return self
+        with self._timed("regression"):
+            paths = lasso(X, responses.vectors, cardinality=self.cardinality_)
+        used = np.flatnonzero(paths.coefficients.any(axis=0))
+        self.penalties_ = paths.penalties[used]
+        self._keep(paths.coefficients.T[used], responses.values[used], responses.requested)

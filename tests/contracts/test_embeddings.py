@@ -227,7 +227,7 @@ def test_one_document_is_refused(name: str) -> None:
 @every_embedding
 def test_empty_corpus_is_refused(name: str) -> None:
     """Documents without a single term give a stated error."""
-    with pytest.raises(ValueError, match="None of the 5 documents contains words"):
+    with pytest.raises(ValueError, match="None of the 5 documents contains a term"):
         fitted(name, np.zeros((5, 4)))
 
 

@@ -39,16 +39,16 @@ def nmf_arrays() -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("rule", "arrays"),
-    [(placement, plsi_arrays()), (placement, plsi_arrays(0.7)), (placement, nmf_arrays())],
+    [("plsi", plsi_arrays()), ("plsi", plsi_arrays(0.7)), ("nmf", nmf_arrays())],
     ids=["plsi", "tempered", "nmf"],
 )
-def test_each_document_is_placed_by_itself(rule: Any, arrays: dict[str, Any]) -> None:
+def test_each_document_is_placed_by_itself(rule: str, arrays: dict[str, Any]) -> None:
     """Whatever its length and company, a document has the place that it has alone."""
-    X = documents()
-    together = rule.fold(arrays, SparseRows.of_matrix(X))
+    X, fold = documents(), placement.placement_rule(rule)
+    together = fold(arrays, SparseRows.of_matrix(X))
     assert not together[5].any()
     for row, place in zip(X, together, strict=True):
-        alone = rule.fold(arrays, SparseRows.of_matrix(row[np.newaxis]))[0]
+        alone = fold(arrays, SparseRows.of_matrix(row[np.newaxis]))[0]
         np.testing.assert_allclose(alone, place, rtol=0, atol=1e-12)
 
 

@@ -28,14 +28,14 @@ def test_they_are_the_eigenvectors_of_the_graph() -> None:
     np.testing.assert_allclose(found.values, expected, atol=1e-10)
     moments = found.vectors.T @ (degrees * found.vectors)
     np.testing.assert_allclose(moments, W.degrees.sum() * np.eye(6), atol=1e-8)
-    assert found.asked == 6
+    assert found.requested == 6
 
 
 def test_more_than_there_are() -> None:
     """What was asked for is told beside what there is."""
     X = np.eye(6)[[0, 0, 1, 1, 2, 2]] + 0.1
     found = graph_responses(nearest(X), X, 40, rng=np.random.default_rng(0))
-    assert found.asked == 40
+    assert found.requested == 40
     assert found.vectors.shape[1] == len(found.values) < 6
 
 
