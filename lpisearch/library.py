@@ -1,4 +1,4 @@
-"""Library: open, ingest, index, search, classify, evaluate, maintain."""
+"""Library: open, search, classify, ingest, index, evaluate, maintain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from lpisearch.location import parse_location
 from lpisearch.model.documents import Document, Entry, Filter
 from lpisearch.options import (
     ClassifyOptions,
-    EvaluateOptions,
     IndexOptions,
     SearchOptions,
     TopicOptions,
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from lpisearch.evaluation.page import check_folder as check_folder  # noqa: PLC0414 (re-exported)
+    from lpisearch.evaluation.page import write_report as write_report  # noqa: PLC0414 (re-exported)
     from lpisearch.location import Address, Location
     from lpisearch.model.answers import (
         Answer,
@@ -53,7 +54,15 @@ if TYPE_CHECKING:
         Progress,
     )
     from lpisearch.model.reports import IndexPlan, IndexReport, Report
-    from lpisearch.options import DimensionOptions, IndexFields, IngestOptions, Setting, Wanted
+    from lpisearch.options import (
+        ClassifyFields,
+        DimensionOptions,
+        EvaluateFields,
+        IndexFields,
+        IngestOptions,
+        SearchFields,
+        TopicFields,
+    )
     from lpisearch.search.session import Session
     from lpisearch.search.snapshot import Snapshot
 
@@ -61,18 +70,17 @@ if TYPE_CHECKING:
 class Library:
     """An open library of documents.
 
-    Database, tokenisers and indexes are opened when they are first needed, shared by all methods,
-    and released by `close` or at the end of a `with` block. Another process may write meanwhile:
-    every answer is of one state of the library, and an index that was built anew is taken up.
+    Files are opened when they are first needed and released by `close` or at the end of a `with`
+    block. Any number of threads may use one library, and another process may write meanwhile: each
+    answer is of one state of the library, and a rebuilt index is used as soon as it is there.
+    Writers (`ingest`, `index`, `delete`) wait for each other; readers never wait.
 
-    Several threads may use one library at the same time. Writers (`ingest`, `index`, `delete`)
-    wait for each other, readers wait for nobody.
+    Options are passed as `options=` or by name; names take precedence. `where` filters documents.
 
     Parameters
     ----------
     path
-        The database file, or the address of a database. Neither needs to hold anything before the
-        first `ingest`.
+        A database file, or the address of a database. It may be missing until the first `ingest`.
     """
 
     def __init__(self, path: Location) -> None:
@@ -90,7 +98,7 @@ class Library:
         self.close()
 
     def close(self) -> None:
-        """Release the files. What is asked for afterwards opens them again."""
+        """Release the files; the next call opens them again."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
@@ -104,53 +112,43 @@ class Library:
                 self._opened = Session(self.path)
             return self._opened
 
+    @contextmanager
+    def _snapshot(self, options: SearchOptions) -> Iterator[Snapshot]:
+        from lpisearch.numeric.threads import limited_numpy_blas
+        from lpisearch.search.notes import check_options
+
+        check_options(options)
+        # The products of one query are small: a second thread of BLAS would only wait for more.
+        with limited_numpy_blas(), self._session.snapshot(options.index) as snapshot:
+            yield snapshot
+
     # Search and similar documents.
 
     def search(
         self,
         text: str,
         *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
-        sort: str | None = None,
-        explain: bool = False,
-        facets: bool = False,
         like: Sequence[str] = (),
         unlike: Sequence[str] = (),
         options: SearchOptions | None = None,
+        **fields: Unpack[SearchFields],
     ) -> Answer:
         """Find documents by meaning and by words, best first.
 
         Parameters
         ----------
         text
-            The question. A "quoted phrase" must occur, a -word must not.
-        k
-            How many hits at most: 10 if not given.
-        by
-            "hybrid" if not given, "semantic" or "lexical".
-        label
-            Only documents with this label, or with one of these.
-        index
-            The name of the index: "default" if not given.
-        sort
-            "relevance" if not given; or the best hits by "date" (newest first), "oldest", "title"
-            or "path".
-        explain
-            Say of each hit which words make it near.
-        facets
-            Count by label, split, folder, format and date all that may be found.
+            The query. A "quoted phrase" must occur, a -word must not.
         like, unlike
-            Ids of documents that the question moves towards, or away from.
-        options
-            All the rest, such as an offset or other filters; what is given above goes before.
+            Ids of documents that move the query towards them, or away from them.
+        options, **fields
+            `SearchOptions`, and its fields by name, such as `k=5` or `by="lexical"`; `label` is one
+            label or several of which a document must have one.
 
         Returns
         -------
         Answer
-            A sequence of hits, with `notes` of what is to be known: no index yet, unknown words.
+            A sequence of hits, with `notes` for the user: no index yet, unknown words.
 
         Examples
         --------
@@ -162,12 +160,10 @@ class Library:
         from lpisearch.search.query import parse_query
         from lpisearch.search.ranking import score
 
-        options = search_options(options, k, by, label, index, sort=sort, explain=explain)
-        options = replace(options, facets=facets or options.facets)
+        options = search_options(options, fields)
         with self._snapshot(options) as snapshot:
             query = parse_query(text, snapshot, options.where)
-            if like or unlike:
-                query = moved_by_documents(query, snapshot, like, unlike)
+            query = moved_by_documents(query, snapshot, like, unlike)
             scores = score(query, snapshot, options)
             return present(scores, query, snapshot, options)
 
@@ -177,60 +173,37 @@ class Library:
         self,
         document: str | Path | Document,
         *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
         files: bool = True,
         options: SearchOptions | None = None,
+        **fields: Unpack[SearchFields],
     ) -> Answer:
-        """Find documents that are like one: of the library by id or path, any other, or a file.
+        """Find documents similar to one of the library (by id or path), another one, or a file.
 
-        Parameters
-        ----------
-        document
-            By its id or path, or any other document.
-        k, by, label, index, options
-            As for `search`.
-        files
-            Whether a name that no document has may be that of a file, which is read.
+        With `files`, a name that no document has may be that of a file, which is read.
 
         Examples
         --------
         >>> [hit.id for hit in library.similar("first.txt", by="semantic")]
         ['second.txt']
         """
-        wanted = search_options(options, k, by, label, index)
-        like = document if isinstance(document, Document) else os.fspath(document)
-        try:
-            return self._similar(like, wanted)
-        except DocumentNotFound:
-            if isinstance(like, Document) or not files:
-                raise
-        from lpisearch.ingest.inputs import first_document
-
-        return self._similar(first_document(like), wanted)
-
-    def _similar(self, document: str | Document, options: SearchOptions) -> Answer:
         from lpisearch.search.feedback import like_document
         from lpisearch.search.presentation import present
         from lpisearch.search.ranking import score
 
+        options = search_options(options, fields)
+        name = document if isinstance(document, Document) else os.fspath(document)
         with self._snapshot(options) as snapshot:
             if options.by == "semantic":
                 snapshot.require_engine()
-            query = like_document(document, snapshot, options.where)
+            try:
+                query = like_document(name, snapshot, options.where)
+            except DocumentNotFound:
+                if isinstance(name, Document) or not files:
+                    raise
+                from lpisearch.ingest.inputs import first_document
+
+                query = like_document(first_document(name), snapshot, options.where)
             return present(score(query, snapshot, options), query, snapshot, options)
-
-    @contextmanager
-    def _snapshot(self, options: SearchOptions) -> Iterator[Snapshot]:
-        from lpisearch.numeric.threads import limited_numpy_blas
-        from lpisearch.search.notes import check_options
-
-        check_options(options)
-        # The products of one question are small: a second thread of BLAS would only spin.
-        with limited_numpy_blas(), self._session.snapshot(options.index) as snapshot:
-            yield snapshot
 
     def batch(
         self,
@@ -241,37 +214,25 @@ class Library:
     ) -> Generator[Run, None, None]:
         """Answer many queries, given as (id, text) or by a file of them.
 
-        Parameters
-        ----------
-        queries
-            Read as they are needed.
-        options
-            How to answer each.
-        on_note
-            Called with what is to be known of the answers: no index yet, unknown words, an index
-            that is behind. If not given, each is a `UserWarning`.
-
-        Yields
-        ------
-        tuple
-            The query's id, and the ids of documents with their scores.
+        Yields the query's id and the ids of documents with their scores. `on_note` is called with
+        the notes of the answers; by default each is a `UserWarning`.
         """
         from lpisearch.readers.judgements import read_queries
         from lpisearch.search.batch import answer_batch
 
-        asked = read_queries(queries) if isinstance(queries, Path) else queries
-        return answer_batch(self._session, asked, options or SearchOptions(), on_note=on_note)
+        texts = read_queries(queries) if isinstance(queries, Path) else queries
+        return answer_batch(self._session, texts, options or SearchOptions(), on_note=on_note)
 
     def reason(
         self,
         text: str,
         document: str,
         *,
-        options: SearchOptions | None = None,
         like: Sequence[str] = (),
         unlike: Sequence[str] = (),
+        options: SearchOptions | None = None,
     ) -> Reason:
-        """Say why a search finds a document where it does: its score as an exact sum.
+        """Explain the score that a search gives a document, as an exact sum.
 
         Examples
         --------
@@ -286,14 +247,13 @@ class Library:
         options = options or SearchOptions()
         with self._snapshot(options) as snapshot:
             query = parse_query(text, snapshot, options.where)
-            if like or unlike:
-                query = moved_by_documents(query, snapshot, like, unlike)
+            query = moved_by_documents(query, snapshot, like, unlike)
             return explain_score(query, snapshot, document, options)
 
     def marks(
         self, text: str, *parts: str, options: SearchOptions | None = None
     ) -> list[tuple[Mark, ...]]:
-        """Return where words of a query, and near words, are in each of some texts.
+        """Return where the words of a query, and near words, are in each of some texts.
 
         Examples
         --------
@@ -310,14 +270,9 @@ class Library:
     def facets(self, where: Filter | None = None) -> Facets:
         """Count documents by label, split, folder, format and date.
 
-        Parameters
-        ----------
-        where
-            Only those that pass it.
-
         Examples
         --------
-        >>> [(each.name, each.count) for each in library.facets().formats]
+        >>> [(value.name, value.count) for value in library.facets().formats]
         [('text/plain', 2)]
         """
         from lpisearch.search.notes import check_labels
@@ -329,74 +284,41 @@ class Library:
             return snapshot.facets(None if keys is None else keys.ascending)
 
     def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
-        """Return the documents of an index: their ids, and their vectors as rows at unit length.
-
-        Examples
-        --------
-        >>> ids, vectors = library.vectors()
-        >>> len(ids) == len(vectors)
-        True
-        """
+        """Return the ids of the documents of an index, and their vectors (rows of unit length)."""
         with self._session.snapshot(index) as snapshot:
-            rows = snapshot.require_engine().index.document_rows.tolist()
-            names = snapshot.transaction.documents.ids()
-            there = [number for number, row in enumerate(rows) if row in names]
-            vectors = snapshot.require_engine().index.places.at(there)
-            return [names[rows[number]] for number in there], vectors
+            opened = snapshot.require_engine().index
+            rows, ids = opened.document_rows.tolist(), snapshot.transaction.documents.ids()
+            stored = [number for number, row in enumerate(rows) if row in ids]
+            return [ids[rows[number]] for number in stored], opened.places.at(stored)
 
     def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:
-        """Return the vector of a question, at unit length, to be compared with those of documents.
+        """Return the vector of a query, at unit length.
 
-        Its inner product with a vector of `vectors` is the cosine that semantic search ranks by.
-
-        Examples
-        --------
-        >>> library.vector("letter").shape == (library.vectors()[1].shape[1],)
-        True
+        Its inner product with a row of `vectors` is the cosine that semantic search ranks by.
         """
         with self._snapshot(SearchOptions(index=index)) as snapshot:
-            engine = snapshot.require_engine()
-            vector = engine.look_up(snapshot.index_tokeniser.tokens(text)).vector
-            if not vector.any():
-                raise SubspaceError("None of the words is in the index.", "use other words")
-            return vector
+            tokens = snapshot.index_tokeniser.tokens(text)
+            vector = snapshot.require_engine().look_up(tokens).vector
+        if not vector.any():
+            raise SubspaceError("None of the words is in the index.", "use other words")
+        return vector
 
-    # Classes and topics.
+    # Labels and topics that an index has learned.
 
-    def classify(
-        self,
-        what: str | Path,
-        *,
-        k: int = 5,
-        classifier: str = "auto",
-        index: str = "default",
-        confidence: float = 0.5,
-    ) -> Classification:
-        """Judge a text, or the first document of a file, by the labels of the library.
+    def classify(self, what: str | Path, **fields: Unpack[ClassifyFields]) -> Classification:
+        """Predict labels for a text, or for the first document of a file (a `Path`).
 
-        Parameters
-        ----------
-        what
-            A string is a text; a `Path` is read as `ingest` would read it.
-        k
-            How many labels.
-        classifier
-            "auto", the best on what was held out while indexing, or "centroid", "knn", "map-svm",
-            "svm", "svm+centroid" or "svm+map-svm".
-        index
-            The name of the index, which has learned the labels.
-        confidence
-            Where the best label has a smaller share, `none_of_these` is true.
+        The fields are those of `ClassifyOptions`, such as `k=1`.
 
         Examples
         --------
-        >>> judged = library.classify("my chain slips on the smallest sprocket")
-        >>> judged.labels[0].label
+        >>> predicted = library.classify("my chain slips on the smallest sprocket")
+        >>> predicted.labels[0].label
         'bicycles'
         """
         from lpisearch.search.classification import TextClassifier
 
-        options = ClassifyOptions(classifier, k, index, confidence)
+        options = ClassifyOptions(**fields)
         if isinstance(what, Path):
             return next(self.classify_each([str(what)], options))
         return TextClassifier(self._session, options).text(what)
@@ -404,57 +326,37 @@ class Library:
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
     ) -> Iterator[Classification]:
-        """Judge what the arguments mean: files that exist (and "-"), or else one text.
-
-        Yields
-        ------
-        Classification
-            One for the text, or one for each document of the files.
-        """
+        """Predict labels for the documents of files (and "-"), or else for one text."""
         from lpisearch.ingest.inputs import name_files, read_inputs
         from lpisearch.search.classification import TextClassifier
 
-        judge = TextClassifier(self._session, options)
+        classifier = TextClassifier(self._session, options)
         if not name_files(arguments):
-            yield judge.text(" ".join(arguments))
+            yield classifier.text(" ".join(arguments))
             return
-        read = read_inputs(arguments)
-        yield from judge.each((each.name, each.document, each.reason) for each in read)
+        inputs = read_inputs(arguments)
+        yield from classifier.each((one.name, one.document, one.reason) for one in inputs)
 
     def topics(
         self,
         number: int | None = None,
         *,
-        terms: int = 8,
-        documents: int = 3,
-        seed: int = 0,
-        index: str = "default",
         on_stage: Callable[[str], None] = lambda _name: None,
+        **fields: Unpack[TopicFields],
     ) -> TopicReport:
-        """Find what the library is about: clusters of documents in the subspace.
+        """List the main topics: clusters of documents in the subspace.
 
-        Parameters
-        ----------
-        number
-            Of topics; None reads it off the spectrum of the index.
-        terms, documents
-            How many of each to show for a topic.
-        seed
-            Of every random choice.
-        index
-            The name of the index.
-        on_stage
-            Called with the name of each stage as it begins.
+        `number` is read off the spectrum of the index if it is not given. The fields are those of
+        `TopicOptions`, such as `terms=5`.
 
         Examples
         --------
-        >>> report = library.topics()
-        >>> report.topics[0].terms[:3]
+        >>> library.topics().topics[0].terms[:3]
         ('star', 'telescope', 'sun')
         """
         from lpisearch.search.topics import find_topics
 
-        options = TopicOptions(number, terms, documents, seed, index)
+        options = TopicOptions(number, **fields)
         return find_topics(self._session, options, on_stage)
 
     def map(
@@ -466,27 +368,10 @@ class Library:
         index: str = "default",
         previous: DocumentMap | None = None,
     ) -> DocumentMap:
-        """Place all documents in a plane, with their topics and labels.
+        """Lay all documents out in a plane, with their topics and labels.
 
-        Parameters
-        ----------
-        projection
-            "neighbours" keeps near documents together; "plane" is a linear projection.
-        number
-            Of topics; None reads it off the spectrum of the index.
-        seed
-            Of every random choice.
-        index
-            The name of the index.
-        previous
-            A map that was drawn before: where the index is the same, so are the places, and only
-            labels and titles are read anew.
-
-        Examples
-        --------
-        >>> drawn = library.map("plane")
-        >>> drawn.places.shape == (len(drawn.ids), 2)
-        True
+        "neighbours" keeps similar documents together; "plane" is a linear projection. The positions
+        of a `previous` map are reused while the index is the same.
         """
         from lpisearch.search.document_map import map_documents
 
@@ -499,7 +384,7 @@ class Library:
         *,
         on_stage: Callable[[str], None] = lambda _stage: None,
     ) -> DimensionReport:
-        """Give the dimensions of a sparse map by their words and typical documents."""
+        """Describe the dimensions of a sparse method by their words and typical documents."""
         from lpisearch.evaluation.dimensions import show_dimensions
 
         return show_dimensions(self._session, options, on_stage)
@@ -510,10 +395,10 @@ class Library:
         return self.listing(limit=0)[1]
 
     def __bool__(self) -> bool:
-        return True  # an empty library is a library
+        return True  # also an empty library
 
     def __iter__(self) -> Iterator[Document]:
-        """Go through all documents in the order of ingest."""
+        """Iterate over all documents in the order of ingest."""
         from lpisearch.admin.listing import every_document
 
         return every_document(self._session)
@@ -521,22 +406,15 @@ class Library:
     def entries(
         self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
     ) -> list[Entry]:
-        """List documents without their texts.
-
-        Parameters
-        ----------
-        wanted
-            Only those that pass it.
-        path
-            Only those with this path or id, below this folder, or with one that this glob means.
+        """List documents without their texts; `path` is a path, an id, a folder or a glob.
 
         Examples
         --------
         >>> [entry.id for entry in library.entries()]
         ['first.txt', 'second.txt']
         """
-        chosen = wanted or Filter()
-        return self.listing(replace(chosen, path=path or chosen.path), sort=sort)[0]
+        where = wanted or Filter()
+        return self.listing(replace(where, path=path or where.path), sort=sort)[0]
 
     def listing(
         self,
@@ -546,31 +424,19 @@ class Library:
         offset: int = 0,
         sort: str = "added",
     ) -> tuple[list[Entry], int]:
-        """Return a page of the listing, and how many documents there are in all."""
+        """Return a page of the listing, and the number of all documents that match."""
         from lpisearch.admin.listing import list_documents
 
         return list_documents(self._session, wanted or Filter(), limit, offset, sort)
 
     def names(self, kind: str, beginning: str = "", most: int = 100) -> list[str]:
-        """Return names that begin so: of "label", "index" or "document".
-
-        Examples
-        --------
-        >>> library.names("document", "fir")
-        ['first.txt']
-        """
+        """Complete the name of a "label", an "index" or a "document"."""
         from lpisearch.admin.listing import names_that_begin
 
         return names_that_begin(self._session, kind, beginning, most)
 
     def document(self, name: str) -> Document:
-        """Return one document by its id or path.
-
-        Examples
-        --------
-        >>> library.document("first.txt").title
-        'A letter'
-        """
+        """Return one document by its id or path."""
         from lpisearch.admin.listing import show_document
 
         return show_document(self._session, name)
@@ -582,38 +448,26 @@ class Library:
         remove: str | Sequence[str] = (),
         where: Filter | None = None,
     ) -> LabelReport:
-        """Give documents labels and take others away, whatever their sources say, now and later.
+        """Add and remove labels of documents, named by id or path, or filtered.
 
-        A label that was predicted for a document is settled so: accepted or rejected.
-
-        Parameters
-        ----------
-        *documents
-            Ids or paths.
-        add, remove
-            One label or several.
-        where
-            In place of names: all documents that pass it.
+        Labels set by hand outlive later ingests. A label that was predicted is settled by it:
+        accepted or rejected.
 
         Examples
         --------
         >>> library.label("first.txt", add="read")
         LabelReport(documents=1, added=1, removed=0)
-        >>> library.label("first.txt", remove="read").removed
-        1
         """
         from lpisearch.admin.labels import label_documents
 
-        chosen = where or Filter()
-        return label_documents(
-            self.path, documents, chosen, add=each_label(add), remove=each_label(remove)
-        )
+        added, removed = each_label(add), each_label(remove)
+        return label_documents(self.path, documents, where or Filter(), add=added, remove=removed)
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
-        """Return the labels that were predicted for a document, most probable first."""
-        with self._session.reading() as snapshot:
-            key = snapshot.documents.only(name)
-            return snapshot.labels.predicted([key]).get(key, ())
+        """Return the predicted labels of a document, most probable first."""
+        with self._session.reading() as transaction:
+            key = transaction.documents.only(name)
+            return transaction.labels.predicted([key]).get(key, ())
 
     def predict_labels(
         self,
@@ -623,40 +477,18 @@ class Library:
         options: ClassifyOptions | None = None,
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> PredictionReport:
-        """Judge documents of the library, and keep what is said of them as predicted labels.
+        """Predict and store labels of documents: of all, of those named, or of those filtered.
 
-        They are kept apart from labels that people gave: shown and filtered as predicted, never
-        learned from unless an index is asked to.
-
-        Parameters
-        ----------
-        *documents
-            Ids or paths; all, if none are named.
-        where
-            In place of names: those that pass it.
-        labelled
-            Judge documents that have labels too.
-        options
-            By which classifier of which index, and how sure it must be.
-        on_progress
-            Called with how many were judged, and of how many.
-
-        Examples
-        --------
-        >>> report = library.predict_labels(labelled=True)
-        >>> report.documents == len(library)
-        True
-        >>> library.forget_predicted() == report.predicted
-        True
+        Documents that have labels are skipped unless `labelled`. Predicted labels are kept apart
+        from others, and an index learns from them only if asked to.
         """
         from lpisearch.admin.labels import predict_labels
 
-        chosen = options or ClassifyOptions()
         return predict_labels(
             self._session,
             documents,
             where or Filter(),
-            chosen,
+            options or ClassifyOptions(),
             labelled=labelled,
             on_progress=on_progress,
         )
@@ -681,23 +513,14 @@ class Library:
         force: bool = False,
         on_stage: Callable[[str], None] = lambda _name: None,
     ) -> int:
-        """Write documents as JSON Lines, which `ingest` turns into the same documents again.
+        """Write documents as JSON Lines, which `ingest` reads again; return how many.
 
-        Parameters
-        ----------
-        target
-            A file, or an open stream of text.
-        wanted
-            Only those that pass it.
-        force
-            Replace a file that is no export.
-        on_stage
-            Told now and then how many were written.
+        `force` overwrites a file that is not an export.
         """
         from lpisearch.admin.listing import export_documents
 
-        wanted = wanted or Filter()
-        return export_documents(self._session, target, wanted, force=force, on_stage=on_stage)
+        where = wanted or Filter()
+        return export_documents(self._session, target, where, force=force, on_stage=on_stage)
 
     # Ingest, index and evaluate.
 
@@ -708,19 +531,9 @@ class Library:
         options: IngestOptions | None = None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> IngestReport:
-        """Bring in the documents of files, folders and globs; unchanged files cost nothing.
+        """Add the documents of files, folders, globs and standard input ("-").
 
-        Parameters
-        ----------
-        *paths
-            Files, folders, globs; "-" is standard input.
-        labels
-            Where labels come from: "folder", "none", a field, a file; that of the options if not
-            given.
-        options
-            All the rest.
-        on_progress
-            Called as files are read.
+        Unchanged files cost nothing. `labels` is the option of `ReadOptions`.
 
         Examples
         --------
@@ -735,7 +548,7 @@ class Library:
         return run_ingest(self.path, names, ingest_options(options, labels), on_progress)
 
     def plan(self, options: IndexOptions | None = None) -> IndexPlan:
-        """Say what building an index will take."""
+        """Estimate the time and memory that building an index takes."""
         from lpisearch.index.plan import plan_index
 
         return plan_index(self.path, options or IndexOptions())
@@ -749,20 +562,9 @@ class Library:
         on_step: Callable[[int, int], None] = lambda _done, _total: None,
         **given: Unpack[IndexFields],
     ) -> IndexReport:
-        """Build a subspace index and put it in use; the one before stays in use until then.
+        """Build an index and put it in use; the old one stays in use until then.
 
-        Parameters
-        ----------
-        method
-            Such as "rlpi", "olpi", "lpi" or "lsi"; that of the options if not given.
-        options
-            All the rest.
-        on_stage
-            Called with the name of each stage as it begins.
-        on_step
-            Called with how many documents a stage has done, and of how many, where it knows.
-        **given
-            Fields of `IndexOptions` by name, such as `dims=100`; they go before the options.
+        `on_step` is called with the numbers of documents done and in all, where they are known.
 
         Examples
         --------
@@ -771,103 +573,59 @@ class Library:
         """
         from lpisearch.index.build import build_index
 
-        wanted = index_options(options, method, given)
-        return build_index(self.path, wanted, on_stage, on_step)
+        return build_index(self.path, index_options(options, method, given), on_stage, on_step)
 
-    def evaluate(
-        self,
-        what: str = "all",
-        *,
-        options: EvaluateOptions | None = None,
-        wanted: Wanted | None = None,
-        over: tuple[str, Sequence[Setting]] | None = None,
-        on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
-    ) -> Report:
-        """Measure the index, and others beside it, on labelled documents and judged queries.
+    def evaluate(self, what: str = "all", **fields: Unpack[EvaluateFields]) -> Report:
+        """Measure the index, and others for comparison, on labels or judged queries.
 
         Parameters
         ----------
         what
-            "similarity", "classify", "cluster" or "retrieval"; "all" is what the labels allow.
-            "spectrum" gives eigenvalues and bounds, and needs no labels.
-        options
-            What is compared: methods, dimensions, ….
-        wanted
-            What is measured, such as `CategoriesOptions` for "classify". Retrieval needs it, for
-            the names of its files.
+            "similarity", "classify", "cluster" or "retrieval"; "all" that the labels allow; or
+            "spectrum", which gives eigenvalues and bounds and needs no labels.
+        options, wanted
+            What is compared, and what is measured: such as `CategoriesOptions` for "classify".
+            "retrieval" needs `RetrievalOptions`, which name its files.
         over
-            A parameter and the values that it takes in turn, such as ("dims", [10, 20, 50]).
+            A parameter and its values, one after the other, such as ("dims", [10, 20, 50]).
         on_cell
-            Called as each part begins, with its name, how many are done, and how many there are.
-
-        Examples
-        --------
-        >>> report = library.evaluate(
-        ...     "classify",
-        ...     options=lpisearch.EvaluateOptions(methods=("terms", "rlpi")),
-        ...     wanted=lpisearch.CategoriesOptions(train=(0.5,), classifiers=("centroid",)),
-        ... )
-        >>> rows = report.tables[0].rows
-        >>> [(row["representation"], row["repeats"], row["accuracy"] > 0.9) for row in rows]
-        [('terms', 10, True), ('rlpi', 10, True)]
+            Called with the name of each part as it begins, and the numbers of parts done and in
+            all.
         """
-        with self.evaluating(
-            what, options=options, wanted=wanted, over=over, on_cell=on_cell, keep=False
-        ) as report:
+        with self.evaluating(what, keep=False, **fields) as report:
             return report
 
     def evaluating(
-        self,
-        what: str = "all",
-        *,
-        options: EvaluateOptions | None = None,
-        wanted: Wanted | None = None,
-        over: tuple[str, Sequence[Setting]] | None = None,
-        on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
-        keep: bool = True,
+        self, what: str = "all", *, keep: bool = True, **fields: Unpack[EvaluateFields]
     ) -> AbstractContextManager[Report]:
-        """Do the same for a `with` block, and keep finished parts on disk until it ends.
+        """Evaluate for a `with` block, at whose end the finished parts are removed from disk.
 
-        The same evaluation, stopped or killed, goes on where it was.
+        An evaluation that was interrupted continues with the next call.
         """
         from lpisearch.evaluation.experiments import evaluating
 
-        return evaluating(
-            self._session,
-            what,
-            options=options or EvaluateOptions(),
-            wanted=wanted,
-            over=over,
-            on_cell=on_cell,
-            keep=keep,
-        )
+        return evaluating(self._session, what, keep=keep, **fields)
 
     # Maintenance.
 
     def status(self) -> dict[str, Any]:
-        """Return counts of documents, labels, splits and sources, and the size on disk.
-
-        Examples
-        --------
-        >>> library.status()["documents"]
-        2
-        """
+        """Return counts of documents, labels, splits and sources, the indexes, and the size."""
         from lpisearch.admin.listing import library_status
 
         return library_status(self._session)
 
     def state(self) -> str:
-        """Return a mark of the library as it is: while it is the same, so are all answers."""
+        """Return a token of the library's state: while it is the same, so are all answers."""
         with self._session.reading() as transaction:
             return transaction.state()
 
     def is_source(self, path: str) -> bool:
-        """Tell whether a file is one that was brought in, by the path that it had."""
-        with self._session.reading() as snapshot:
-            return path in snapshot.sources.known()
+        """Tell whether documents came from a file, by its path."""
+        with self._session.reading() as transaction:
+            return path in transaction.sources.known()
 
     def writer(self) -> str:
-        """Return who is writing to the library now; "" if nobody is."""
+        """Describe the process that is writing to the library; "" if none is."""
         from lpisearch.storage import writer_of
 
         return writer_of(self.path)
@@ -875,7 +633,7 @@ class Library:
     def examine(
         self, *, repair: bool = False, on_stage: Callable[[str], None] = lambda _name: None
     ) -> list[Finding]:
-        """Look for damage; with `repair`, mend what can be mended."""
+        """Check for damage, and repair what can be repaired with `repair`."""
         from lpisearch.admin.maintenance import examine
 
         return examine(self.path, repair=repair, on_stage=on_stage)
@@ -887,32 +645,31 @@ class Library:
         return back_up_library(self.path, target)
 
     def upgrade(self) -> dict[str, Any]:
-        """Bring an older library to this program's schema; every other method does so by itself."""
+        """Upgrade an older library to the current schema; every other method does so, too."""
         from lpisearch.admin.maintenance import upgrade_library
 
         return upgrade_library(self.path)
 
     def schema_differences(self) -> list[str]:
-        """Return how the tables differ from what this program expects."""
+        """Return how the tables differ from the current schema."""
         from lpisearch.admin.maintenance import check_schema
 
         return check_schema(self.path)
 
     def retokenise(self, language: str = "") -> int:
-        """Make the tokens of all documents anew, perhaps in another language; return how many."""
+        """Tokenise all documents again, perhaps in another language; return how many."""
         from lpisearch.admin.maintenance import retokenise
 
         return retokenise(self.path, language)
 
 
 def open_library(path: str | os.PathLike[str] | Address | None = None) -> Library:
-    """Open a library of documents; the first `ingest` makes it.
+    """Open a library of documents; the first `ingest` creates it.
 
     Parameters
     ----------
     path
-        The database file, or the address of a database (`postgresql://USER@HOST/DATABASE`); that of
-        `default_path` if not given.
+        A database file or an address (`postgresql://USER@HOST/DATABASE`); `default_path` if None.
 
     Examples
     --------
@@ -928,15 +685,10 @@ DEFAULT_PATH = "lpisearch.db"
 
 
 def default_path() -> Location:
-    """Return the library that is meant where none is named.
+    """Return the default library.
 
-    It is `LPISEARCH_DB`; else `lpisearch.db`, if there is one in the current folder; else the
-    standing library of the settings; else `lpisearch.db`, which need not be there yet.
-
-    Raises
-    ------
-    BadPreference
-        The file of settings cannot be understood.
+    It is `LPISEARCH_DB`; else `lpisearch.db` in the current folder, if it exists; else the default
+    of the settings; else `lpisearch.db`, which need not exist.
     """
     named, here = os.environ.get("LPISEARCH_DB"), Path(DEFAULT_PATH)
     if named or here.exists():
@@ -969,10 +721,16 @@ def graph_names() -> list[str]:
 
 
 def pairs_of(path: str | os.PathLike[str]) -> tuple[tuple[str, str, str], ...]:
-    """Read a file of pairs, which `Library.index` takes: what belongs together, and what does not.
-
-    A line is `must ID ID` or `cannot ID ID`, with tabs between.
-    """
+    """Read a file of pairs for `Library.index`, with a line `must ID ID` or `cannot ID ID` each."""
     from lpisearch.readers.judgements import read_pairs
 
     return read_pairs(Path(path))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in {"check_folder", "write_report"}:
+        message = f"module 'lpisearch.library' has no attribute {name!r}"
+        raise AttributeError(message)
+    from lpisearch.evaluation import page
+
+    return getattr(page, name)

@@ -17,7 +17,7 @@ from lpisearch.model.documents import Filter
 from lpisearch.model.fields import described, document, option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 
@@ -306,6 +306,23 @@ class SearchOptions:
     )
 
 
+class SearchFields(TypedDict, total=False):
+    """The fields of `SearchOptions`, and `label`: what `Library.search` takes by name."""
+
+    by: str | None
+    k: int | None
+    offset: int
+    where: Filter
+    label: str | Sequence[str]
+    min_score: float | None
+    collapse: bool
+    index: str | None
+    explain: bool
+    semantic_weight: float | None
+    sort: str | None
+    facets: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ClassifyOptions:
     """How `lpisearch classify` predicts labels."""
@@ -323,6 +340,15 @@ class ClassifyOptions:
     confidence: float = option(
         0.5, "Answer “none of these” if no label is at least this probable.", metavar="SHARE"
     )
+
+
+class ClassifyFields(TypedDict, total=False):
+    """The fields of `ClassifyOptions`."""
+
+    classifier: str
+    k: int
+    index: str
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +369,15 @@ class TopicOptions:
     documents: int = option(3, "Typical documents to show per topic.", metavar="N", minimum=0)
     seed: int = _seed(minimum=0)
     index: str = _index()
+
+
+class TopicFields(TypedDict, total=False):
+    """The fields of `TopicOptions`, but for the number."""
+
+    terms: int
+    documents: int
+    seed: int
+    index: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -580,6 +615,15 @@ Wanted = CategoriesOptions | ClusterOptions | RetrievalOptions | SimilarityOptio
 """What one evaluation measures."""
 
 
+class EvaluateFields(TypedDict, total=False):
+    """What `Library.evaluate` takes by name."""
+
+    options: EvaluateOptions | None
+    wanted: Wanted | None
+    over: tuple[str, Sequence[Setting]] | None
+    on_cell: Callable[[str, int, int], None]
+
+
 @dataclass(frozen=True, slots=True)
 class ServeLimits:
     """What one request, and one address, may ask for.
@@ -684,28 +728,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def search_options(
-    options: SearchOptions | None,
-    k: int | None,
-    by: str | None,
-    label: str | Sequence[str],
-    index: str | None,
-    *,
-    sort: str | None = None,
-    explain: bool = False,
-) -> SearchOptions:
-    """Return the options of a search; what is given by name goes before them."""
-    chosen = options or SearchOptions()
-    labels = each_label(label)
-    return replace(
-        chosen,
-        k=chosen.k if k is None else k,
-        by=by or chosen.by,
-        where=replace(chosen.where, labels=labels) if labels else chosen.where,
-        index=index or chosen.index,
-        explain=explain or chosen.explain,
-        sort=sort or chosen.sort,
-    )
+def search_options(options: SearchOptions | None, fields: SearchFields) -> SearchOptions:
+    """Return the options of a search; fields by name that are not None take precedence."""
+    chosen: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    labels = each_label(chosen.pop("label", ()))
+    options = replace(options or SearchOptions(), **chosen)
+    return replace(options, where=replace(options.where, labels=labels)) if labels else options
 
 
 def ingest_options(options: IngestOptions | None, labels: str | None) -> IngestOptions:

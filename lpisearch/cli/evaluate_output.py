@@ -44,7 +44,7 @@ class Output:
 
             raise BadOption(("json", "csv", "markdown"), "cannot be used together")
         if self.folder is not None:
-            from lpisearch.evaluation.page import check_folder
+            from lpisearch.library import check_folder
 
             check_folder(self.folder, force=self.force)
 
@@ -99,7 +99,7 @@ class Output:
     def _write(self, report: Report, folder: Path, mode: int) -> None:
         from datetime import UTC, datetime
 
-        from lpisearch.evaluation.page import write_report
+        from lpisearch.library import write_report
 
         date = datetime.now(UTC).isoformat(timespec="seconds")
         dated = replace(report, parameters={**report.parameters, "date": date})

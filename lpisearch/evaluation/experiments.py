@@ -52,11 +52,11 @@ def evaluating(
     session: Session,
     what: str,
     *,
-    options: EvaluateOptions,
-    wanted: Any,
-    over: tuple[str, Sequence[Setting]] | None,
-    on_cell: OnCell,
-    keep: bool,
+    options: EvaluateOptions | None = None,
+    wanted: Any = None,
+    over: tuple[str, Sequence[Setting]] | None = None,
+    on_cell: OnCell = lambda _name, _done, _total: None,
+    keep: bool = True,
 ) -> Iterator[Report]:
     """Evaluate a library, or a file in its place.
 
@@ -81,6 +81,7 @@ def evaluating(
     ------
     BadOption, NothingToEvaluate, LibraryError
     """
+    options = options or EvaluateOptions()
     swept = None if over is None else SweepOptions(what, over[0], tuple(over[1]))
     known = [ALL, *_LABELLED, RETRIEVAL, SPECTRUM]
     if swept is None and what not in known:

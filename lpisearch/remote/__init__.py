@@ -1,4 +1,4 @@
-"""Connect."""
+"""A library that a server serves."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from lpisearch.remote.client import RemoteLibrary
 
 
 def connect(url: str, token: str = "", *, seconds: float = 60.0) -> RemoteLibrary:
-    """Reach a library that `lpisearch serve` serves.
-
-    Parameters
-    ----------
-    url
-        The address, such as "http://127.0.0.1:8077".
-    token
-        What the server wants to be shown, if it wants that.
-    seconds
-        How long to wait for an answer; jobs may take longer.
+    """Connect to a library that `lpisearch serve` serves; see `RemoteLibrary`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""RemoteLibrary: methods of Library over HTTP."""
+"""RemoteLibrary: the methods of Library over HTTP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, Unpack
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack
 from urllib.parse import quote
 
 from lpisearch.errors import DocumentNotFound, NotServed, ServerRefused
@@ -55,22 +55,29 @@ from lpisearch.remote.transport import Transport, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.model.answers import Run
-    from lpisearch.options import DimensionOptions, IndexFields, Setting, Wanted
+    from lpisearch.options import (
+        ClassifyFields,
+        DimensionOptions,
+        EvaluateFields,
+        IndexFields,
+        SearchFields,
+        TopicFields,
+    )
 
-    Told: TypeAlias = Callable[[dict[str, Any]], None]
+    T = TypeVar("T")
+    OnProgress: TypeAlias = Callable[[dict[str, Any]], None]
 
 
-_AT_ONCE = 200
+_BATCH = 200
 _PAGE = 1000
 _PLAIN = ("path", "split", "since", "until", "media_type")
 _EXPORTED = b'{"id": "'
-_WISHES: dict[type, str] = {
+_EVALUATIONS: dict[type, str] = {
     CategoriesOptions: "categories",
     ClusterOptions: "clusters",
     RetrievalOptions: "retrieval",
@@ -80,20 +87,28 @@ _DONE, _FAILED, _CONFLICT = "done", "failed", 409
 _DATA = "data: "
 
 
-class RemoteLibrary:
-    """A library that `lpisearch serve` serves; the methods are those of `Library`.
+def _not_served(name: str) -> Callable[..., Any]:
+    """Return a method that refuses: it needs the file of the library."""
 
-    Errors are those of the library too, and `ServerUnreachable` and `ServerRefused`. Several
-    threads may use it at the same time. What looks after the file of the library, such as
-    `back_up`, is done where the library is. Files that are named to `similar`, `classify` and
-    `batch` are of this machine, those of `ingest` are the server's.
+    def refuse(_self: RemoteLibrary, *_arguments: Any, **_options: Any) -> Any:
+        raise NotServed(f"{name}()")
+
+    return refuse
+
+
+class RemoteLibrary:
+    """A library that `lpisearch serve` serves; the methods and errors are those of `Library`.
+
+    Errors may also be `ServerUnreachable` and `ServerRefused`. Any number of threads may use it.
+    Methods that maintain the file of the library, such as `back_up`, are not served. Files that
+    `similar`, `classify` and `batch` name are on this machine, those of `ingest` on the server.
 
     Parameters
     ----------
     url
         Of the server.
     token
-        What the server wants to be shown, or "".
+        What the server requires to be shown, or "".
     seconds
         How long to wait for an answer; jobs may take longer.
     """
@@ -116,8 +131,16 @@ class RemoteLibrary:
         return self._transport.url
 
     def close(self) -> None:
-        """Close the connection of this thread; what is asked for afterwards opens another."""
+        """Close the connection of this thread; the next call opens another."""
         self._transport.close()
+
+    back_up = _not_served("back_up")
+    evaluating = _not_served("evaluating")
+    is_source = _not_served("is_source")
+    retokenise = _not_served("retokenise")
+    schema_differences = _not_served("schema_differences")
+    upgrade = _not_served("upgrade")
+    vector = _not_served("vector")
 
     # Search and similar documents.
 
@@ -125,22 +148,15 @@ class RemoteLibrary:
         self,
         text: str,
         *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
-        sort: str | None = None,
-        explain: bool = False,
-        facets: bool = False,
         like: Sequence[str] = (),
         unlike: Sequence[str] = (),
         options: SearchOptions | None = None,
+        **fields: Unpack[SearchFields],
     ) -> Answer:
         """Find documents by meaning and by words, best first."""
-        wanted = search_options(options, k, by, label, index, sort=sort, explain=explain)
-        wanted = replace(wanted, facets=facets or wanted.facets)
-        params = _params(wanted) | {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
-        return from_json(Answer, self._transport.get("/search", params))
+        params = _params(search_options(options, fields))
+        params |= {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
+        return self._get(Answer, "/search", params)
 
     query = search
 
@@ -148,28 +164,24 @@ class RemoteLibrary:
         self,
         document: str | Path | Document,
         *,
-        k: int | None = None,
-        by: str | None = None,
-        label: str | Sequence[str] = (),
-        index: str | None = None,
         files: bool = True,
         options: SearchOptions | None = None,
+        **fields: Unpack[SearchFields],
     ) -> Answer:
         """Find documents similar to one in the library, to another document, or to a local file."""
-        params = _params(search_options(options, k, by, label, index))
-        ask = self._transport.ask
+        params, request = _params(search_options(options, fields)), self._transport.request
         if isinstance(document, Document):
             text = {"title": document.title, "text": document.text}
-            return from_json(Answer, ask("POST", "/similar", params, text))
+            return from_json(Answer, request("POST", "/similar", params, text))
         name = os.fspath(document)
         try:
-            return from_json(Answer, ask("GET", "/similar", params | {"id": name}))
+            return from_json(Answer, request("GET", "/similar", params | {"id": name}))
         except DocumentNotFound:
             if not files or not Path(name).is_file():
                 raise
         with Path(name).open("rb") as stream:
             params |= {"name": Path(name).name}
-            return from_json(Answer, ask("POST", "/similar/file", params, file=stream))
+            return from_json(Answer, request("POST", "/similar/file", params, file=stream))
 
     def batch(
         self,
@@ -178,30 +190,28 @@ class RemoteLibrary:
         options: SearchOptions | None = None,
         on_note: Callable[[str], None] = warned,
     ) -> Generator[Run, None, None]:
-        """Answer many queries, given as (id, text) or by a file of them, some at once."""
+        """Answer many queries, given as (id, text) or by a file of them."""
         from lpisearch.readers.judgements import read_queries
 
-        asked = read_queries(queries) if isinstance(queries, Path) else queries
-        return self._batch(asked, options or SearchOptions(), on_note)
+        texts = read_queries(queries) if isinstance(queries, Path) else queries
+        return self._batch(texts, to_json(options or SearchOptions()), on_note)
 
     def _batch(
         self,
-        queries: Iterable[tuple[str, str]],
-        wanted: SearchOptions,
+        texts: Iterable[tuple[str, str]],
+        options: dict[str, Any],
         on_note: Callable[[str], None],
     ) -> Generator[Run, None, None]:
-        """Send some at once."""
-        how = to_json(wanted)
-        waiting = [{"id": name, "text": text} for name, text in queries]
-        told: set[str] = set()
-        for start in range(0, len(waiting), _AT_ONCE):
-            body = {"queries": waiting[start : start + _AT_ONCE], "options": how}
-            said = self._transport.ask("POST", "/batch", body=body)
-            for note in said["notes"]:
-                if note not in told:
-                    told.add(note)
+        queries = [{"id": name, "text": text} for name, text in texts]
+        noted: set[str] = set()
+        for start in range(0, len(queries), _BATCH):
+            body = {"queries": queries[start : start + _BATCH], "options": options}
+            answer = self._post("/batch", body)
+            for note in answer["notes"]:
+                if note not in noted:
+                    noted.add(note)
                     on_note(note)
-            for run in said["runs"]:
+            for run in answer["runs"]:
                 yield run["query"], [(hit["id"], hit["score"]) for hit in run["hits"]]
 
     def reason(
@@ -209,100 +219,73 @@ class RemoteLibrary:
         text: str,
         document: str,
         *,
-        options: SearchOptions | None = None,
         like: Sequence[str] = (),
         unlike: Sequence[str] = (),
+        options: SearchOptions | None = None,
     ) -> Reason:
-        """Say why a search finds a document where it does: its score as an exact sum."""
+        """Explain the score that a search gives a document, as an exact sum."""
         params = _params(options or SearchOptions()) | {"q": text, "id": document}
         params |= {"like": tuple(like), "unlike": tuple(unlike)}
-        return from_json(Reason, self._transport.get("/reason", params))
+        return self._get(Reason, "/reason", params)
 
     def marks(
         self, text: str, *parts: str, options: SearchOptions | None = None
     ) -> list[tuple[Mark, ...]]:
-        """Return where words of a query, and near words, are in each of some texts."""
-        chosen = options or SearchOptions()
-        body = {"text": text, "parts": parts, "options": to_json(chosen)}
-        found = self._transport.ask("POST", "/marks", body=body)["marks"]
-        return from_json(list[tuple[Mark, ...]], found)
+        """Return where the words of a query, and near words, are in each of some texts."""
+        body = {"text": text, "parts": parts, "options": to_json(options or SearchOptions())}
+        return from_json(list[tuple[Mark, ...]], self._post("/marks", body)["marks"])
 
     def facets(self, where: Filter | None = None) -> Facets:
         """Count documents by label, split, folder, format and date."""
-        said = self._transport.get("/facets", _filter_params(where or Filter()))
-        return from_json(Facets, said)
+        return self._get(Facets, "/facets", _filter_params(where))
 
     def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
-        """Return the documents of an index: their ids, and their vectors as rows at unit length."""
+        """Return the ids of the documents of an index, and their vectors (rows of unit length)."""
         import numpy as np
 
         ids: list[str] = []
         rows: list[list[float]] = []
         while True:
-            page = {"index": index, "limit": _PAGE, "offset": len(ids)}
-            said = self._transport.get("/vectors", page)
-            ids += said["ids"]
-            rows += said["vectors"]
-            if len(ids) >= said["total"] or not said["ids"]:
+            params = {"index": index, "limit": _PAGE, "offset": len(ids)}
+            page = self._transport.get("/vectors", params)
+            ids += page["ids"]
+            rows += page["vectors"]
+            if len(ids) >= page["total"] or not page["ids"]:
                 return ids, np.array(rows, np.float32)
 
-    # Classes and topics.
+    # Labels and topics that an index has learned.
 
-    def classify(
-        self,
-        what: str | Path,
-        *,
-        k: int = 5,
-        classifier: str = "auto",
-        index: str = "default",
-        confidence: float = 0.5,
-    ) -> Classification:
-        """Judge a text, or the first document of a file of this machine."""
-        return self._classify(what, ClassifyOptions(classifier, k, index, confidence))
+    def classify(self, what: str | Path, **fields: Unpack[ClassifyFields]) -> Classification:
+        """Predict labels for a text, or for the first document of a local file (a `Path`)."""
+        return self._classify(what, ClassifyOptions(**fields))
 
     def _classify(self, what: str | Path, options: ClassifyOptions) -> Classification:
-        how = to_json(options)
+        params = to_json(options)
         if not isinstance(what, Path):
-            body = how | {"text": what}
-            return from_json(Classification, self._transport.ask("POST", "/classify", body=body))
+            return from_json(Classification, self._post("/classify", params | {"text": what}))
         with what.open("rb") as stream:
-            params = how | {"name": what.name}
-            said = self._transport.ask("POST", "/classify/file", params, file=stream)
-        return replace(from_json(Classification, said), input=str(what))
+            params |= {"name": what.name}
+            answer = self._transport.request("POST", "/classify/file", params, file=stream)
+        return replace(from_json(Classification, answer), input=str(what))
 
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
     ) -> Iterator[Classification]:
-        """Judge files that exist, or else one text.
-
-        Yields
-        ------
-        Classification
-            One for the text, or one for each file.
-        """
+        """Predict labels for the first document of each file that exists, or else for one text."""
         files = [Path(name) for name in arguments if Path(name).is_file()]
-        if not files:
-            yield self._classify(" ".join(arguments), options)
-        for file in files:
-            yield self._classify(file, options)
+        inputs: Sequence[Path | str] = files or [" ".join(arguments)]
+        for what in inputs:
+            yield self._classify(what, options)
 
     def topics(
         self,
         number: int | None = None,
         *,
-        terms: int = 8,
-        documents: int = 3,
-        seed: int = 0,
-        index: str = "default",
-        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (as above)
+        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (a server sends no stages)
+        **fields: Unpack[TopicFields],
     ) -> TopicReport:
-        """Find what the library is about: clusters of documents in the subspace.
-
-        `on_stage` is not called: a server tells nothing before it answers.
-        """
-        shown = {"terms": terms, "documents": documents}
-        params = {"number": number, "seed": seed, "index": index} | shown
-        return from_json(TopicReport, self._transport.get("/topics", params))
+        """List the main topics: clusters of documents in the subspace."""
+        return self._get(TopicReport, "/topics", {"number": number, **fields})
 
     def map(
         self,
@@ -311,15 +294,11 @@ class RemoteLibrary:
         number: int | None = None,
         seed: int = 0,
         index: str = "default",
-        previous: DocumentMap | None = None,  # noqa: ARG002 (as `Library` has it)
+        previous: DocumentMap | None = None,  # noqa: ARG002 (the server has its own)
     ) -> DocumentMap:
-        """Place all documents in a plane, with their topics and labels.
-
-        `previous` changes nothing: the server has its own, and gives the same again as long as
-        nothing has changed.
-        """
+        """Lay all documents out in a plane, with their topics and labels."""
         params = {"projection": projection, "number": number, "seed": seed, "index": index}
-        return from_json(DocumentMap, self._transport.get("/map", params))
+        return self._get(DocumentMap, "/map", params)
 
     def dimensions(
         self,
@@ -327,9 +306,9 @@ class RemoteLibrary:
         *,
         on_stage: Callable[[str], None] = lambda _stage: None,
     ) -> DimensionReport:
-        """Give the dimensions of a sparse map by their words and typical documents."""
-        said = self._done("dimensions", to_json(options), lambda seen: on_stage(seen["stage"]))
-        return from_json(DimensionReport, said)
+        """Describe the dimensions of a sparse method by their words and typical documents."""
+        body = to_json(options)
+        return self._job(DimensionReport, "dimensions", body, lambda seen: on_stage(seen["stage"]))
 
     # Documents and labels.
 
@@ -337,22 +316,19 @@ class RemoteLibrary:
         return self.listing(limit=0)[1]
 
     def __bool__(self) -> bool:
-        return True  # an empty library is a library
+        return True  # also an empty library
 
     def __iter__(self) -> Iterator[Document]:
-        """Go through all documents in the order of ingest."""
-        return self._documents(Filter())
-
-    def _documents(self, wanted: Filter) -> Iterator[Document]:
-        for line in self._transport.lines("/export", _filter_params(wanted)):
+        """Iterate over all documents in the order of ingest."""
+        for line in self._transport.lines("/export", _filter_params(None)):
             yield from_json(Document, json.loads(line))
 
     def entries(
         self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
     ) -> list[Entry]:
-        """List documents without their texts."""
-        chosen = wanted or Filter()
-        return self.listing(replace(chosen, path=path or chosen.path), sort=sort)[0]
+        """List documents without their texts; `path` is a path, an id, a folder or a glob."""
+        where = wanted or Filter()
+        return self.listing(replace(where, path=path or where.path), sort=sort)[0]
 
     def listing(
         self,
@@ -362,25 +338,25 @@ class RemoteLibrary:
         offset: int = 0,
         sort: str = "added",
     ) -> tuple[list[Entry], int]:
-        """Return a page of the listing, and how many documents there are in all."""
-        params = _filter_params(wanted or Filter()) | {"sort": sort}
-        found: list[Entry] = []
+        """Return a page of the listing, and the number of all documents that match."""
+        params = _filter_params(wanted) | {"sort": sort}
+        entries: list[Entry] = []
         while True:
-            left = _PAGE if limit < 0 else min(limit - len(found), _PAGE)
-            page = {"limit": left, "offset": offset + len(found)}
-            said = self._transport.get("/documents", params | page)
-            found += from_json(list[Entry], said["documents"])
-            if len(said["documents"]) < left or len(found) == limit:
-                return found, said["total"]
+            size = _PAGE if limit < 0 else min(limit - len(entries), _PAGE)
+            params |= {"limit": size, "offset": offset + len(entries)}
+            page = self._transport.get("/documents", params)
+            entries += from_json(list[Entry], page["documents"])
+            if len(page["documents"]) < size or len(entries) == limit:
+                return entries, page["total"]
 
     def names(self, kind: str, beginning: str = "", most: int = 100) -> list[str]:
-        """Return names that begin so: of "label", "index" or "document"."""
+        """Complete the name of a "label", an "index" or a "document"."""
         params = {"kind": kind, "beginning": beginning, "most": most}
         return self._transport.get("/names", params)  # type: ignore[no-any-return]
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path."""
-        return from_json(Document, self._transport.get(_inside("/documents", name)))
+        return self._get(Document, _inside("/documents", name))
 
     def label(
         self,
@@ -389,15 +365,14 @@ class RemoteLibrary:
         remove: str | Sequence[str] = (),
         where: Filter | None = None,
     ) -> LabelReport:
-        """Give documents labels and take others away, whatever their sources say."""
-        body: dict[str, Any] = {"documents": documents, "where": to_json(where)}
+        """Add and remove labels of documents, named by id or path, or filtered."""
+        body = {"documents": documents, "where": to_json(where)}
         body |= {"add": each_label(add), "remove": each_label(remove)}
-        return from_json(LabelReport, self._transport.ask("POST", "/labels", body=body))
+        return from_json(LabelReport, self._post("/labels", body))
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
-        """Return the labels that were predicted for a document, most probable first."""
-        found = self._transport.get(_inside("/predicted", name))
-        return from_json(tuple[PredictedLabel, ...], found)
+        """Return the predicted labels of a document, most probable first."""
+        return self._get(tuple[PredictedLabel, ...], _inside("/predicted", name))
 
     def predict_labels(
         self,
@@ -407,27 +382,25 @@ class RemoteLibrary:
         options: ClassifyOptions | None = None,
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> PredictionReport:
-        """Judge documents of the library, and keep what is said of them as predicted labels."""
-        body = {
-            "documents": documents,
-            "where": to_json(where),
-            "labelled": labelled,
-            "options": to_json(options or ClassifyOptions()),
-        }
-        said = self._done("predict", body, lambda seen: on_progress(seen["done"], seen["total"]))
-        return from_json(PredictionReport, said)
+        """Predict and store labels of documents: of all, of those named, or of those filtered."""
+        body = {"documents": documents, "where": to_json(where), "labelled": labelled}
+        body |= {"options": to_json(options or ClassifyOptions())}
+
+        def report(seen: dict[str, Any]) -> None:
+            on_progress(seen["done"], seen["total"])
+
+        return self._job(PredictionReport, "predict", body, report)
 
     def forget_predicted(self, *documents: str, where: Filter | None = None) -> int:
         """Remove predicted labels, of all documents if none are named; return of how many."""
         body = {"documents": documents, "where": to_json(where)}
-        said = self._transport.ask("POST", "/predicted/forget", body=body)
-        return int(said["documents"])
+        return int(self._post("/predicted/forget", body)["documents"])
 
     def delete(self, *names: str) -> int:
         """Remove documents by id or path, all or none; return how many."""
         if not names:
             return 0
-        return int(self._transport.ask("DELETE", "/documents", {"id": names})["removed"])
+        return int(self._transport.request("DELETE", "/documents", {"id": names})["removed"])
 
     def export(
         self,
@@ -437,9 +410,8 @@ class RemoteLibrary:
         force: bool = False,
         on_stage: Callable[[str], None] = lambda _name: None,
     ) -> int:
-        """Write documents as JSON Lines, to a file of this machine or to a stream of text."""
-        found = self._transport.lines("/export", _filter_params(wanted or Filter()))
-        lines = _counted(found, on_stage)
+        """Write documents as JSON Lines to a local file or a stream; return how many."""
+        lines = _counted(self._transport.lines("/export", _filter_params(wanted)), on_stage)
         if not isinstance(target, Path):
             return sum(1 for line in lines if target.write(f"{line}\n"))
         if not force:
@@ -456,34 +428,34 @@ class RemoteLibrary:
         options: IngestOptions | None = None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> IngestReport:
-        """Bring in documents of files and folders of the server, below a folder that it allows."""
-        wanted = ingest_options(options, labels)
-        body = {"paths": [os.fspath(path) for path in paths], "options": to_json(wanted)}
-        return self._ingested(body, on_progress)
+        """Add the documents of files and folders of the server, below a folder that it allows."""
+        names = [os.fspath(path) for path in paths]
+        body = {"paths": names, "options": to_json(ingest_options(options, labels))}
+        return self._ingest(body, on_progress)
 
     def upload(
         self,
         *files: str | os.PathLike[str],
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> IngestReport:
-        """Send files of this machine, and bring in their documents; the server keeps the files."""
+        """Send local files, which the server stores, and add their documents."""
         for file in map(Path, files):
             with file.open("rb") as stream:
-                self._transport.ask("POST", "/uploads", {"name": file.name}, file=stream)
-        return self._ingested({"uploads": True}, on_progress)
+                self._transport.request("POST", "/uploads", {"name": file.name}, file=stream)
+        return self._ingest({"uploads": True}, on_progress)
 
-    def _ingested(
+    def _ingest(
         self, body: dict[str, Any], on_progress: Callable[[Progress], None]
     ) -> IngestReport:
-        def told(seen: dict[str, Any]) -> None:
+        def report(seen: dict[str, Any]) -> None:
             on_progress(Progress(seen["documents"], seen["done"], seen["total"]))
 
-        return from_json(IngestReport, self._done("ingest", body, told))
+        return self._job(IngestReport, "ingest", body, report)
 
     def plan(self, options: IndexOptions | None = None) -> IndexPlan:
-        """Say what building an index will take."""
+        """Estimate the time and memory that building an index takes."""
         body = {"options": to_json(options or IndexOptions())}
-        return from_json(IndexPlan, self._transport.ask("POST", "/plan", body=body))
+        return from_json(IndexPlan, self._post("/plan", body))
 
     def index(
         self,
@@ -494,143 +466,93 @@ class RemoteLibrary:
         on_step: Callable[[int, int], None] = lambda _done, _total: None,
         **given: Unpack[IndexFields],
     ) -> IndexReport:
-        """Build a subspace index and put it in use; the one before stays in use until then."""
-        body = {"options": to_json(index_options(options, method, given))}
-        begun = ""
+        """Build an index and put it in use; the old one stays in use until then."""
+        stage = ""
 
-        def told(seen: dict[str, Any]) -> None:
-            nonlocal begun
-            if seen["stage"] != begun:
-                begun = seen["stage"]
-                on_stage(begun)
+        def report(seen: dict[str, Any]) -> None:
+            nonlocal stage
+            if seen["stage"] != stage:
+                stage = seen["stage"]
+                on_stage(stage)
             if "done" in seen:
                 on_step(seen["done"], seen["total"])
 
-        return from_json(IndexReport, self._done("index", body, told))
+        body = {"options": to_json(index_options(options, method, given))}
+        return self._job(IndexReport, "index", body, report)
 
-    def evaluate(
-        self,
-        what: str = "all",
-        *,
-        options: EvaluateOptions | None = None,
-        wanted: Wanted | None = None,
-        over: tuple[str, Sequence[Setting]] | None = None,
-        on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,
-    ) -> Report:
-        """Measure the index, and others beside it, on labelled documents and judged queries."""
+    def evaluate(self, what: str = "all", **fields: Unpack[EvaluateFields]) -> Report:
+        """Measure the index, and others for comparison, on labels or judged queries."""
+        options, wanted, over = fields.get("options"), fields.get("wanted"), fields.get("over")
         body: dict[str, Any] = {"what": what, "options": to_json(options or EvaluateOptions())}
         if wanted is not None:
-            body[_WISHES[type(wanted)]] = to_json(wanted)
+            body[_EVALUATIONS[type(wanted)]] = to_json(wanted)
         if over is not None:
-            body["over"] = [over[0], list(over[1])]
+            body["over"] = over
+        on_cell = fields.get("on_cell")
 
-        def told(seen: dict[str, Any]) -> None:
-            on_cell(seen["part"], seen["done"], seen["total"])
+        def report(seen: dict[str, Any]) -> None:
+            if on_cell is not None:
+                on_cell(seen["part"], seen["done"], seen["total"])
 
-        return from_json(Report, self._done("evaluate", body, told))
-
-    # Jobs, by which a server does what takes longer.
-
-    def jobs(self) -> list[dict[str, Any]]:
-        """Return the jobs of the server, the newest first."""
-        return self._transport.get("/jobs")["jobs"]  # type: ignore[no-any-return]
-
-    def _done(self, kind: str, body: dict[str, Any], on_progress: Told) -> dict[str, Any]:
-        """Start a job and follow it to its end; return what it gave.
-
-        Raises
-        ------
-        LpiSearchError
-            What the library refused, or the server, or who stopped the job.
-        """
-        job = self._transport.ask("POST", f"/jobs/{kind}", body=body)
-        seen: dict[str, Any] = {}
-        for told in self._told(job["id"]):
-            if told["progress"] and told["progress"] != seen:
-                seen = told["progress"]
-                on_progress(seen)
-        ended = self._transport.get(f"/jobs/{job['id']}")
-        if ended["state"] == _FAILED:
-            raise error_of(ended["problem"])
-        if ended["state"] != _DONE:
-            raise ServerRefused(_CONFLICT, f"The job did not finish ({ended['state']}).")
-        return ended["result"]  # type: ignore[no-any-return]
-
-    def _told(self, job: str) -> Iterator[dict[str, Any]]:
-        for line in self._transport.lines(f"/jobs/{job}/events"):
-            if line.startswith(_DATA):
-                yield json.loads(line.removeprefix(_DATA))
+        return self._job(Report, "evaluate", body, report)
 
     # State and health.
 
     def status(self) -> dict[str, Any]:
-        """Return counts of documents, labels, splits and sources, and how it is served."""
+        """Return counts of documents, labels, splits and sources, and how the library is served."""
         return self._transport.get("/status")  # type: ignore[no-any-return]
 
     def state(self) -> str:
-        """Return a mark of the library as it is: while it is the same, so are all answers."""
+        """Return a token of the library's state: while it is the same, so are all answers."""
         return str(self.status()["state"])
 
     def writer(self) -> str:
-        """Return who is writing to the library now; "" if nobody is."""
+        """Describe the process that is writing to the library; "" if none is."""
         return str(self.status()["writer"])
 
     def examine(
         self,
         *,
         repair: bool = False,
-        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (as `Library` has it)
+        on_stage: Callable[[str], None] = lambda _name: None,  # noqa: ARG002 (a server sends no stages)
     ) -> list[Finding]:
-        """Look for damage; who mends it does so where the library is.
-
-        `on_stage` is not called: a server tells nothing before it answers.
-        """
+        """Check for damage; repairs are not served."""
         if repair:
             raise NotServed("examine(repair=True)")
         return from_json(list[Finding], self._transport.get("/doctor")["findings"])
 
-    # Methods of `Library` that are not served: each refuses, whatever it is given.
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return the jobs of the server, the newest first."""
+        return self._transport.get("/jobs")["jobs"]  # type: ignore[no-any-return]
 
-    def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:  # noqa: ARG002 (as above)
-        """Refuse: questions are placed where the index is."""
-        raise NotServed("vector()")
+    def _get(self, kind: type[T], path: str, params: dict[str, Any] | None = None) -> T:
+        return from_json(kind, self._transport.get(path, params))
 
-    def is_source(self, path: str) -> bool:  # noqa: ARG002 (as above)
-        """Refuse: which files there are is not told."""
-        raise NotServed("is_source()")
+    def _post(self, path: str, body: dict[str, Any]) -> Any:
+        return self._transport.request("POST", path, body=body)
 
-    def evaluating(
-        self,
-        what: str = "all",  # noqa: ARG002 (as above)
-        *,
-        options: EvaluateOptions | None = None,  # noqa: ARG002 (as above)
-        wanted: Wanted | None = None,  # noqa: ARG002 (as above)
-        over: tuple[str, Sequence[Setting]] | None = None,  # noqa: ARG002 (as above)
-        on_cell: Callable[[str, int, int], None] = lambda _name, _done, _total: None,  # noqa: ARG002 (as above)
-        keep: bool = True,  # noqa: ARG002 (as above)
-    ) -> AbstractContextManager[Report]:
-        """Refuse: what is finished is kept on the disk of who evaluates; `evaluate` is served."""
-        raise NotServed("evaluating()")
-
-    def back_up(self, target: Path | None = None) -> Path:  # noqa: ARG002 (as `Library` has it)
-        """Refuse: a copy is made where the library is."""
-        raise NotServed("back_up()")
-
-    def upgrade(self) -> dict[str, Any]:
-        """Refuse: the server has done so."""
-        raise NotServed("upgrade()")
-
-    def schema_differences(self) -> list[str]:
-        """Refuse: the schema is looked at where the library is."""
-        raise NotServed("schema_differences()")
-
-    def retokenise(self, language: str = "") -> int:  # noqa: ARG002 (as above)
-        """Refuse: all tokens are made anew where the library is."""
-        raise NotServed("retokenise()")
+    def _job(self, record: type[T], kind: str, body: dict[str, Any], on_progress: OnProgress) -> T:
+        """Start a job and follow it to its end; return its result, or raise its error."""
+        job = self._post(f"/jobs/{kind}", body)["id"]
+        seen: dict[str, Any] = {}
+        for line in self._transport.lines(f"/jobs/{job}/events"):
+            if not line.startswith(_DATA):
+                continue
+            progress = json.loads(line.removeprefix(_DATA))["progress"]
+            if progress and progress != seen:
+                seen = progress
+                on_progress(seen)
+        ended = self._transport.get(f"/jobs/{job}")
+        if ended["state"] == _FAILED:
+            raise error_of(ended["problem"])
+        if ended["state"] != _DONE:
+            raise ServerRefused(_CONFLICT, f"The job did not finish ({ended['state']}).")
+        return from_json(record, ended["result"])
 
 
-def _filter_params(where: Filter) -> dict[str, Any]:
+def _filter_params(where: Filter | None) -> dict[str, Any]:
     """Return a filter as parameters."""
+    where = where or Filter()
     params: dict[str, Any] = {
         "label": where.labels,
         "predicted": where.predicted,
@@ -649,7 +571,7 @@ def _inside(path: str, name: str) -> str:
 
 
 def _counted(lines: Iterator[str], on_stage: Callable[[str], None]) -> Iterator[str]:
-    """Yield lines, and say now and then how many there were."""
+    """Yield lines, and report their number now and then."""
     for number, line in enumerate(lines, start=1):
         yield line
         if number % _PAGE == 0:

@@ -1,4 +1,4 @@
-"""HTTP connections, one per thread; errors of a server."""
+"""Transport: HTTP connections, one per thread, and the errors of a server."""
 
 from __future__ import annotations
 
@@ -19,24 +19,17 @@ if TYPE_CHECKING:
 
 _PREFIX = "/api/v1"
 _KIND = "urn:lpisearch:"
-_KEPT_OPEN = (ConnectionError, HTTPException)
-_REFUSED = 400
+_WHEN_CLOSED = (ConnectionError, HTTPException)
+_FIRST_REFUSAL = 400
 _IDLE_SECONDS = 30
 _LONGEST_ERROR = 500
 _DEFAULT_STATUS = 500
 
 
 class Transport:
-    """Asks a server, and raises what it refuses as the error that the library would raise.
+    """Sends requests to a server; a refusal is the error that the library would raise.
 
-    Parameters
-    ----------
-    url
-        Of the server, without the path of the API.
-    token
-        Shown with each request, if there is one.
-    seconds
-        How long to wait for an answer.
+    The URL is without the path of the API; a token, if there is one, is sent with each request.
     """
 
     def __init__(self, url: str, token: str, seconds: float) -> None:
@@ -47,27 +40,27 @@ class Transport:
         self._parts = parts
         self._token, self._seconds = token, seconds
         self._own = threading.local()
-        self._held: set[HTTPConnection] = set()
+        self._connections: set[HTTPConnection] = set()
 
     def close_all(self) -> None:
-        """Close the connections of all threads, none of which asks any more."""
-        for held in list(self._held):
-            held.close()
-        self._held.clear()
+        """Close the connections of all threads, none of which is still in use."""
+        for connection in list(self._connections):
+            connection.close()
+        self._connections.clear()
 
     def close(self) -> None:
         """Close the connection of this thread."""
-        held: HTTPConnection | None = getattr(self._own, "connection", None)
-        if held is not None:
-            held.close()
-            self._held.discard(held)
+        connection: HTTPConnection | None = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._connections.discard(connection)
             self._own.connection = None
 
     def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        """Return the JSON of what is asked."""
-        return self.ask("GET", path, params)
+        """Return the JSON of a GET request."""
+        return self.request("GET", path, params)
 
-    def ask(
+    def request(
         self,
         method: str,
         path: str,
@@ -75,18 +68,13 @@ class Transport:
         body: Any = None,
         file: BinaryIO | None = None,
     ) -> Any:
-        """Ask, with JSON or a file as the body, and return JSON.
-
-        Raises
-        ------
-        LpiSearchError
-        """
+        """Send a request, with JSON or a file as its body, and return JSON."""
         response = self._send(method, _address(path, params), body, file)
         content = response.read()
         return json.loads(content) if content else None
 
     def lines(self, path: str, params: Mapping[str, Any] | None = None) -> Iterator[str]:
-        """Yield the lines of an answer as they come, over a connection of their own."""
+        """Yield the lines of an answer as they arrive, over a separate connection."""
         connection = self._connect(None)
         try:
             connection.request("GET", _address(path, params), headers=self._headers())
@@ -95,7 +83,7 @@ class Transport:
             for line in response:
                 yield line.decode().rstrip("\n")
         except (OSError, HTTPException) as error:
-            raise ServerUnreachable(self.url, _said(error)) from error
+            raise ServerUnreachable(self.url, _reason(error)) from error
         finally:
             connection.close()
 
@@ -109,47 +97,47 @@ class Transport:
         is_new = getattr(self._own, "connection", None) is None
         try:
             response = self._once(method, address, content, headers)
-        except _KEPT_OPEN as error:
+        except _WHEN_CLOSED as error:
             self.close()
-            # A connection that was kept may have been closed meanwhile; nothing was done then.
+            # The server may have closed an open connection in between; nothing was done then.
             if is_new or method != "GET":
-                raise ServerUnreachable(self.url, _said(error)) from error
-            response = self._again(method, address, content, headers)
+                raise ServerUnreachable(self.url, _reason(error)) from error
+            response = self._retry(method, address, content, headers)
         except OSError as error:
             self.close()
-            raise ServerUnreachable(self.url, _said(error)) from error
+            raise ServerUnreachable(self.url, _reason(error)) from error
         _raise_refusal(response)
         return response
 
-    def _again(self, *request: Any) -> HTTPResponse:
+    def _retry(self, *request: Any) -> HTTPResponse:
         try:
             return self._once(*request)
         except (OSError, HTTPException) as error:
             self.close()
-            raise ServerUnreachable(self.url, _said(error)) from error
+            raise ServerUnreachable(self.url, _reason(error)) from error
 
     def _once(self, method: str, address: str, content: Any, headers: Any) -> HTTPResponse:
         if time.monotonic() - getattr(self._own, "used", 0.0) > _IDLE_SECONDS:
-            self.close()  # before the server does: what is sent meanwhile would be lost
-        held: HTTPConnection | None = getattr(self._own, "connection", None)
-        if held is None:
-            held = self._own.connection = self._connect(self._seconds)
-            self._held.add(held)
+            self.close()  # before the server does, and a request is lost
+        connection: HTTPConnection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = self._own.connection = self._connect(self._seconds)
+            self._connections.add(connection)
         self._own.used = time.monotonic()
-        held.request(method, address, content, headers)
-        return held.getresponse()
+        connection.request(method, address, content, headers)
+        return connection.getresponse()
 
     def _connect(self, seconds: float | None) -> HTTPConnection:
         kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
         return kind(self._parts.hostname or "", self._parts.port, timeout=seconds)
 
     def _headers(self) -> dict[str, str]:
-        shown = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        return {"Accept": "application/json", "Prefer": "words=python", **shown}
+        token = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        return {"Accept": "application/json", "Prefer": "words=python", **token}
 
 
 def _address(path: str, params: Mapping[str, Any] | None) -> str:
-    """Return the path with its parameters; those that are None or empty are left out."""
+    """Return the path with its parameters, without those that are None or empty."""
     known = {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in (params or {}).items()
@@ -159,12 +147,12 @@ def _address(path: str, params: Mapping[str, Any] | None) -> str:
     return f"{_PREFIX}{path}?{query}" if query else f"{_PREFIX}{path}"
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _raise_refusal(response: HTTPResponse) -> None:
-    if response.status < _REFUSED:
+    if response.status < _FIRST_REFUSAL:
         return
     content = response.read()
     try:
@@ -175,13 +163,13 @@ def _raise_refusal(response: HTTPResponse) -> None:
 
 
 def error_of(problem: Mapping[str, Any]) -> LpiSearchError:
-    """Return the error that a problem (RFC 9457) means: one of the library's, or a refusal."""
+    """Return the error that a problem (RFC 9457) stands for: the library's, or a refusal."""
     what, next_step = str(problem.get("detail", "")), str(problem.get("next", ""))
     kind = str(problem.get("type", ""))
     name = "".join(part.capitalize() for part in kind.removeprefix(_KIND).split("-"))
     known = getattr(errors, name, None) if kind.startswith(_KIND) else None
     if not (isinstance(known, type) and issubclass(known, LpiSearchError)):
-        fields = tuple(str(each["field"]) for each in problem.get("errors", ()))
+        fields = tuple(str(error["field"]) for error in problem.get("errors", ()))
         if fields:
             known, problem = BadOption, {**problem, "fields": fields}
         else:

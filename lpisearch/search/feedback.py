@@ -167,6 +167,8 @@ def moved_by_documents(
 
     Without an index, words are added and none are removed.
     """
+    if not like and not unlike:
+        return query
     documents, corpus = snapshot.transaction.documents, snapshot.transaction.corpus
     relevant, irrelevant = map(documents.only, like), map(documents.only, unlike)
     keys, other_keys = list(relevant), list(irrelevant)

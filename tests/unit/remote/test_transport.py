@@ -61,9 +61,9 @@ def test_a_connection_that_was_closed_meanwhile(curt: str) -> None:
     transport = Transport(curt, "", 10)
     assert [transport.get("/x")["n"] for _ in range(3)] == [1, 2, 3]
     with pytest.raises(lpisearch.ServerUnreachable):
-        transport.ask("POST", "/x", body={})
+        transport.request("POST", "/x", body={})
     assert _Curt.asked == 3
-    assert transport.ask("POST", "/x", body={})["n"] == 4
+    assert transport.request("POST", "/x", body={})["n"] == 4
     transport.close()
 
 
@@ -71,7 +71,7 @@ def test_an_idle_connection_is_not_trusted(curt: str, monkeypatch: pytest.Monkey
     """After a while another is opened before anything is sent."""
     monkeypatch.setattr("lpisearch.remote.transport._IDLE_SECONDS", -1)
     transport = Transport(curt, "", 10)
-    assert [transport.ask("POST", "/x", body={})["n"] for _ in range(3)] == [1, 2, 3]
+    assert [transport.request("POST", "/x", body={})["n"] for _ in range(3)] == [1, 2, 3]
     transport.close()
 
 
