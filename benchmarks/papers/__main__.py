@@ -18,7 +18,7 @@ from benchmarks.papers.draws import kept_draws, read_draws
 from benchmarks.papers.pages import behind_page, write_overview, write_table
 from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
-from lpisearch.evaluation.cache import Cells, kept_cells
+from lpisearch.evaluation.cache import Cells, resumable_cells
 from lpisearch.messages import pace
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def main(words: list[str] | None = None) -> int:
     signature = {"papers": names, "form": options.form, "keep": options.keep}
     earlier = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        with kept_cells(signature, _progress_line()) as cells:
+        with resumable_cells(signature, _progress_line()) as cells:
             asked = Asked(names, options.form, not options.keep)
             until = inf if options.minutes is None else time.monotonic() + 60 * options.minutes
             extent = Extent(0 if options.known else options.jobs, options.only, until)

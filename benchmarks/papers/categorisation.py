@@ -43,7 +43,7 @@ def measure_categories(part: Part) -> dict[str, Any]:
     points: Any = X
     asked: Any = others
     if learned.estimator is not None:
-        points, asked = learned.places(X), learned.estimator.transform(others)
+        points, asked = learned.vectors(X), learned.estimator.transform(others)
     names, classes = np.unique(labels, return_inverse=True)
     truth = np.searchsorted(names, unseen.single_labels)
     return {

@@ -66,8 +66,8 @@ def clusters(part: Part) -> dict[str, Any]:
     began = time.process_time()
     own = learned.clusters()
     if own is None:
-        places = learned.places(X)
-        found = cluster_documents(places, n_classes, starts=STARTS, init=part.method.init)
+        vectors = learned.vectors(X)
+        found = cluster_documents(vectors, n_classes, starts=STARTS, init=part.method.init)
         own = found.assignments
     return {
         **_agreement(labels, own),
@@ -82,11 +82,11 @@ def clusters(part: Part) -> dict[str, Any]:
 def clusters_by_dimension(part: Part) -> dict[str, Any]:
     """Cluster documents in the first 1, 2, … of many dimensions, from one fit."""
     X, labels, n_classes = documents_of(part)
-    places = np.asarray(learn(part.method, X, n_classes).places(X))
+    vectors = np.asarray(learn(part.method, X, n_classes).vectors(X))
     found: dict[str, Any] = {}
     for dims in part.options:
-        if dims <= places.shape[1]:
-            own = cluster_documents(places[:, :dims], n_classes, starts=STARTS).assignments
+        if dims <= vectors.shape[1]:
+            own = cluster_documents(vectors[:, :dims], n_classes, starts=STARTS).assignments
             found[str(dims)] = _agreement(labels, own)
     return {"by_dims": found}
 
@@ -99,10 +99,10 @@ def similarity(part: Part) -> dict[str, Any]:
     if shares:
         most = ("n_components", max(shares.values()))
         method = replace(method, arguments=tuple(sorted((*method.arguments, most))))
-    places = learn(method, X, n_classes).places(X)
+    vectors = learn(method, X, n_classes).vectors(X)
     found = {}
     for rate, dims in (shares or {1000: X.shape[1]}).items():
-        own = places[:, :dims]
+        own = vectors[:, :dims]
         found[str(rate)] = {
             "AP": pair_precision(own, labels).precision,
             "accuracy": average_accuracy(own, labels),

@@ -74,7 +74,7 @@ class Learned(NamedTuple):
     estimator: DocumentTransformer | None
     seconds: float
 
-    def places(self, X: csr_array) -> Any:
+    def vectors(self, X: csr_array) -> Any:
         """Place the documents that were learned from, unscaled, as the papers compare them."""
         if self.estimator is None:
             return X

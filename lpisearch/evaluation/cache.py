@@ -1,8 +1,7 @@
-"""Finished cells of a long evaluation.
+"""Cells: the finished parts of a long evaluation.
 
-A run can be interrupted at any moment, by Ctrl-C or by a kill: the same command goes on where it
-was. The file lies in the user's cache folder and is removed when the run is complete, so that a
-second run measures anew.
+An interrupted run continues where it stopped. The parts are in a file in the user's cache folder,
+which is removed when the run completes, so that a second run measures again.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     OnCell = Callable[[str, int, int], None]
 
 
-_KEPT_DAYS = 30
-_FOR_ME_ALONE = 0o600  # they tell of a library, which may be
+_EXPIRY_DAYS = 30
+_OWNER_ONLY = 0o600  # the parts tell about a library, which may be private
 
 
 class _Part(NamedTuple):
@@ -33,127 +32,93 @@ class _Part(NamedTuple):
     notes: list[str]
 
 
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _FOR_ME_ALONE)
-
-
 def quiet(_name: str, _done: int, _total: int) -> None:
-    """Say nothing of the parts."""
+    """Report nothing."""
 
 
 @dataclass(slots=True)
 class Cells:
-    """Values by key; each is computed once, and written down at once.
+    """Values by key; each is computed once and saved at once."""
 
-    Attributes
-    ----------
-    path
-        Where they are kept; None keeps them in memory alone.
-    on_cell
-        Called with the name of a part as it begins, how many are done, and how many there are.
-    total
-        How many parts there will be, as far as is known.
-    found
-        How many were there already.
-    """
-
-    path: Path | None = None
-    on_cell: OnCell = quiet
-    total: int = 0
-    found: int = 0
+    path: Path | None = None  # None: in memory only
+    on_cell: OnCell = quiet  # called as a part begins: its name, parts done, parts in total
+    total: int = 0  # as far as is known
+    resumed: int = 0  # parts that an earlier run had finished
     _known: dict[str, _Part] = field(default_factory=dict)
     _done: int = 0
-    _said: dict[str, list[str]] = field(default_factory=dict)
+    _warnings: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.path is not None:
             self._known = _read(self.path)
 
     def value(self, name: str, compute: Callable[[], Any], *varied: object) -> Any:
-        """Return the value of a part: from the file, or computed now and kept.
-
-        Parameters
-        ----------
-        name
-            Of the part, for people.
-        compute
-            Gives a JSON value.
-        varied
-            What else tells it from other parts of the run.
-        """
+        """Return the JSON value of a part, computed unless known; name and `varied` are its key."""
         self.on_cell(name, self._done, max(self.total, self._done + 1))
         self._done += 1
         key = _key(name, varied)
         if key in self._known:
-            self.found += 1
+            self.resumed += 1
         else:
             self._known[key] = _computed(compute)
             if self.path is not None:
                 self._append(self.path, key, self._known[key])
         part = self._known[key]
         for note in part.notes:
-            self._said.setdefault(name.rpartition(", draw ")[0] or name, []).append(note)
+            self._warnings.setdefault(name.rpartition(", draw ")[0] or name, []).append(note)
         return part.value
 
     @property
     def notes(self) -> list[str]:
-        """What was to be known of the parts: iterations that ended too early."""
+        """Warnings about the parts: iterations that did not converge."""
         return [
             f"{name}: {notes[0]}" + (f" (Occurred {len(notes):,} times.)" if len(notes) > 1 else "")
-            for name, notes in self._said.items()
+            for name, notes in self._warnings.items()
         ]
 
     def has(self, name: str, *varied: object) -> bool:
-        """Tell whether a part need not be computed."""
+        """Return whether a part is known."""
         return _key(name, varied) in self._known
 
     def finish(self) -> None:
-        """Forget the parts: the whole is done."""
+        """Remove the file: the run is complete."""
         if self.path is not None:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)
 
     def _append(self, path: Path, key: str, part: _Part) -> None:
         entry = {"key": key, "value": part.value, "notes": part.notes}
-        # The line break comes first: what a kill cut short must not swallow the next entry.
+        # The line break comes first, so that a truncated entry does not swallow the next one.
         line = "\n" + json.dumps(entry, ensure_ascii=False)
         try:
-            path.parent.mkdir(mode=_FOR_ME_ALONE | 0o100, parents=True, exist_ok=True)
-            with os.fdopen(_opened(path), "a", encoding="utf-8") as stream:
+            path.parent.mkdir(mode=_OWNER_ONLY | 0o100, parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
+            with os.fdopen(descriptor, "a", encoding="utf-8") as stream:
                 stream.write(line)
                 stream.flush()
                 os.fsync(stream.fileno())
-        except OSError:  # the evaluation is worth more than its resumption
+        except OSError:  # go on without a file
             self.path = None
 
 
 @contextmanager
-def kept_cells(signature: Mapping[str, Any], on_cell: OnCell = quiet) -> Iterator[Cells]:
-    """Keep the parts of one run, told from others by what it depends on.
+def resumable_cells(signature: Mapping[str, Any], on_cell: OnCell = quiet) -> Iterator[Cells]:
+    """Keep the parts of a run, identified by its signature, until the block ends without error.
 
-    Parameters
-    ----------
-    signature
-        JSON values and paths; a path stands for the file as it is now.
-    on_cell
-        See `Cells`.
-
-    Notes
-    -----
-    When the block ends without an error, the parts are forgotten.
+    The signature holds JSON values and paths; a path stands for the current state of the file.
     """
     text = json.dumps(signature, sort_keys=True, default=_file_state)
     folder = cache_folder()
     name = f"{digest_of([text.encode()])}.jsonl"
     if folder is not None:
-        _forget_old(folder)
+        _remove_expired(folder)
     cells = Cells(None if folder is None else folder / name, on_cell)
     yield cells
     cells.finish()
 
 
 def cache_folder() -> Path | None:
-    """Return where unfinished evaluations are kept; None for a user without a home."""
+    """Return the folder of unfinished evaluations; None for a user without a home."""
     base = os.environ.get("XDG_CACHE_HOME")
     if not base:
         try:
@@ -166,10 +131,10 @@ def cache_folder() -> Path | None:
 def _computed(compute: Callable[[], Any]) -> _Part:
     from lpisearch.methods.base import NotConverged
 
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", NotConverged)
         value = compute()
-    notes = [str(each.message) for each in said if issubclass(each.category, NotConverged)]
+    notes = [str(one.message) for one in caught if issubclass(one.category, NotConverged)]
     return _Part(value, notes)
 
 
@@ -177,9 +142,9 @@ def _key(name: str, varied: tuple[object, ...]) -> str:
     return ", ".join(map(str, (name, *varied)))
 
 
-def _forget_old(folder: Path) -> None:
-    """Remove what nobody went on with: its documents or options are no more."""
-    oldest = time.time() - _KEPT_DAYS * 24 * 3600
+def _remove_expired(folder: Path) -> None:
+    """Remove runs that were never resumed."""
+    oldest = time.time() - _EXPIRY_DAYS * 24 * 3600
     with suppress(OSError):
         for path in folder.glob("*.jsonl"):
             if path.stat().st_mtime < oldest:
@@ -187,18 +152,18 @@ def _forget_old(folder: Path) -> None:
 
 
 def _file_state(value: Any) -> Any:
-    """Tell a file from what it was, by size and time."""
+    """Identify the state of a file by its size and time."""
     if not isinstance(value, Path):
         return str(value)
-    found: list[object] = [str(value.resolve())]
+    state: list[object] = [str(value.resolve())]
     with suppress(OSError):
-        stated = value.stat()
-        found += [stated.st_size, stated.st_mtime_ns]
-    return found
+        status = value.stat()
+        state += [status.st_size, status.st_mtime_ns]
+    return state
 
 
 def _read(path: Path) -> dict[str, _Part]:
-    """Read what is there; a last line that was cut short by a kill is passed over."""
+    """Read the saved parts, skipping a truncated line."""
     known: dict[str, _Part] = {}
     with suppress(OSError), path.open("rb") as stream:
         for line in stream:

@@ -1,13 +1,10 @@
-"""Text categorisation experiment, classifiers compared.
+"""Text categorisation: classifiers compared on representations.
 
-The shape of tables 4 and 5 of rlpi-2007. For each split, everything (which terms are kept, their
-idf, the map, the classifier) is learned from the training documents alone; the others are only
-placed and judged.
-
-The labels of a document are decided as `lpisearch classify` decides them: scores become shares,
-and beside the best label every other one with a share above a border is given. The weight of the
-scores and the border are learned from a fifth of the training documents, by what the others teach;
-then all training documents teach.
+As in tables 4 and 5 of rlpi-2007. For each split, everything (vocabulary, idf, projection,
+classifier) is learned from the training documents only. With several labels per document, labels
+are predicted as by `lpisearch classify`: scores become shares, and besides the best label every
+label with a share above a threshold is assigned. The weight of the scores and the threshold are
+tuned on a held-out fifth of the training documents; the final model is trained on all of them.
 """
 
 from __future__ import annotations
@@ -34,6 +31,7 @@ from lpisearch.classifiers.classifier import (
 from lpisearch.errors import BadOption
 from lpisearch.evaluation.collection import has_several, labelled, single_labelled
 from lpisearch.evaluation.figures import as_report, compared_by, curves, mean_and_spread
+from lpisearch.evaluation.label_measures import accuracy, macro_f1, set_f1, worst_pairs
 from lpisearch.evaluation.representations import (
     PAPERS,
     TermWeights,
@@ -44,7 +42,15 @@ from lpisearch.evaluation.representations import (
     takes_labels,
 )
 from lpisearch.evaluation.significance import Measured, with_differences
-from lpisearch.evaluation.splits import AUTO, FIELD, described, make_splits, percent, split_notes
+from lpisearch.evaluation.splits import (
+    AUTO,
+    FIELD,
+    described,
+    make_splits,
+    percent,
+    split_by_share,
+    split_notes,
+)
 from lpisearch.messages import Message, Option, have, quoted
 from lpisearch.model.reports import Table
 from lpisearch.numeric.rows import divided_by_lengths
@@ -59,7 +65,6 @@ if TYPE_CHECKING:
 
     from lpisearch.evaluation.cache import Cells
     from lpisearch.evaluation.collection import Collection, EvaluationInput
-    from lpisearch.evaluation.label_measures import Confused
     from lpisearch.evaluation.representations import Represented
     from lpisearch.evaluation.splits import Split
     from lpisearch.model.reports import Cell, Report
@@ -70,39 +75,34 @@ if TYPE_CHECKING:
     Labels = Sequence[tuple[str, ...]]
 
 
-# Labels are learned from every word. Among documents that were all for training (five draws of
-# 80 %, 20 Newsgroups and Reuters), leaving out rare words only cost accuracy.
+# Leaving out rare words only cost accuracy (five draws of 80 % of the training documents of
+# 20 Newsgroups and Reuters).
 EVERY_WORD = VocabularyLimits(min_df=1)
 _PAIRS = 10
 MEASURES = ("accuracy", "P@1", "micro_f1", "macro_f1")
-"""Accuracy where each document has one label, precision at 1 and micro F1 where some have more."""
+"""Accuracy if each document has one label, otherwise P@1 and micro F1."""
 SHARE = "share of documents used for training"
 
 
 def evaluate_classify(
     source: EvaluationInput, options: EvaluateOptions, wanted: CategoriesOptions, cells: Cells
 ) -> Report:
-    """Measure classifiers on representations.
-
-    Raises
-    ------
-    BadOption, LibraryError
-    """
+    """Measure classifiers on representations."""
     names = chosen_methods(options, PAPERS)
     check_options(options, names, has_labels=True)
     _check(wanted)
-    collection = replace(_wanted_documents(source.collection, options, wanted), limits=EVERY_WORD)
+    collection = replace(_select(source.collection, options, wanted), limits=EVERY_WORD)
     splits = list(make_splits(collection, wanted, options.seed))
     cells.total += len(splits) * len(names)
     experiment = _Experiment(collection, options, wanted)
-    found = [
+    results = [
         row for split in splits for name in names for row in experiment.rows(split, name, cells)
     ]
-    rows = _summarised(found)
+    rows = _summarised(results)
     title = f"Classification: {described(splits)}"
     notes = (*collection.notes, *split_notes(collection, splits), *cells.notes)
     measures = _measures(rows)
-    measured = Measured(measures[0], "document", _right_by_document(found, splits))
+    measured = Measured(measures[0], "document", _right_by_document(results, splits))
     table, *pairs = with_differences(
         Table("classify", title, tuple(rows), notes),
         measured,
@@ -110,27 +110,29 @@ def evaluate_classify(
         options.seed,
         lambda row: row.get("train"),
     )
-    tables = [table, _pairs_table(found, rows), *pairs]
+    tables = [table, _pairs_table(results, rows), *pairs]
     if len(wanted.train) > 1:
-        figures = [curves(table, "train", each, SHARE) for each in measures]
+        figures = [curves(table, "train", measure, SHARE) for measure in measures]
     else:
-        figures = [compared_by(table, "classifier", each) for each in measures]
+        figures = [compared_by(table, "classifier", measure) for measure in measures]
     return as_report("Classification", collection, (options, wanted), tables, figures)
 
 
-def _wanted_documents(
+def _select(
     collection: Collection, options: EvaluateOptions, wanted: CategoriesOptions
 ) -> Collection:
-    """Return the documents with labels; those with just one, as the papers do, where asked."""
+    """Return the labelled documents or, with `single`, those with one label, as in the papers."""
     if wanted.single or options.largest is not None:
         return single_labelled(collection, options.largest)
     known = labelled(collection)
     if not has_several(known):
         return single_labelled(collection)
     several = sum(len(own) > 1 for own in known.labels)
-    said = f"{have(several, 'document')} more than one label. P@1 is the share whose top label is "
-    notes = (*known.notes, f"{said}correct; F1 counts all labels of all documents.")
-    return replace(known, notes=notes)
+    note = (
+        f"{have(several, 'document')} more than one label. P@1 is the share whose top label is "
+        "correct; F1 counts all labels of all documents."
+    )
+    return replace(known, notes=(*known.notes, note))
 
 
 def _measures(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -138,7 +140,7 @@ def _measures(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 class _Row(NamedTuple):
-    """One classifier on one representation of one draw; `right` has a 1 or a 0 for each judged."""
+    """One classifier on one representation of one draw; `right` has 1 or 0 per test document."""
 
     split: str | float
     draw: int
@@ -147,6 +149,10 @@ class _Row(NamedTuple):
     classifier: str
     cells: dict[str, Any]
     pairs: list[Any]
+
+    @property
+    def setting(self) -> tuple[str | float, str, str]:
+        return self.split, self.representation, self.classifier
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -158,12 +164,11 @@ class _Experiment:
     wanted: CategoriesOptions
 
     def rows(self, split: Split, name: str, cells: Cells) -> list[_Row]:
-        """Judge the unseen documents of a split by all classifiers on one representation."""
+        """Test all classifiers on one representation of one split."""
         drawn = f", draw {split.draw + 1}" if split.train != FIELD else ""
-        named = percent(split.train) + drawn
+        part = f"classes, {name}, {percent(split.train)}{drawn}"
         varied = (split.train, *self.options.of_methods)
-        said = f"classes, {name}, {named}"
-        values = cells.value(said, partial(self._measure, split, name), *varied)
+        values = cells.value(part, partial(self._measure, split, name), *varied)
         return [
             _Row(split.train, split.draw, own["right"], name, by, own["cells"], own["pairs"])
             for by, own in values.items()
@@ -173,7 +178,7 @@ class _Experiment:
         seen, unseen = self.collection.of(split.seen), self.collection.of(split.unseen)
         if has_several(self.collection):
             decided = decide(name, seen, unseen, self.options, self.wanted.classifiers)
-            return {by: _scored_sets(each, unseen) for by, each in decided.items()}
+            return {by: _scored_sets(one, unseen) for by, one in decided.items()}
         weights = TermWeights.learn(seen, self.options.weighting)
         X, labels = weights.apply(seen.counts), seen.single_labels
         classes = len(set(labels))
@@ -187,71 +192,62 @@ class _Experiment:
         }
 
 
-def _scored(judged: Judged, unseen: Collection, learned: Any) -> dict[str, Any]:
-    from lpisearch.evaluation.label_measures import accuracy, macro_f1, worst_pairs
-
-    truth, said = unseen.single_labels, judged.labels.tolist()
-    cells = {
-        "accuracy": accuracy(truth, said),
-        "macro_f1": macro_f1(truth, said),
-        "fit_s": judged.fit_seconds + learned.seconds,
-        "predict_s": judged.predict_seconds,
-        "dims": learned.dims,
-        "alpha": learned.alpha,
-    }
-    right = "".join(str(int(one == own)) for one, own in zip(said, truth, strict=True))
-    pairs = worst_pairs(truth, said, _PAIRS)
-    return {"cells": cells, "right": right, "pairs": [[*_confused(one)] for one in pairs]}
+def _scored(judged: Judged, unseen: Collection, learned: Represented) -> dict[str, Any]:
+    truth, best = unseen.single_labels, judged.labels.tolist()
+    measures = {"accuracy": accuracy(truth, best), "macro_f1": macro_f1(truth, best)}
+    return _values([[label] for label in truth], best, measures, judged, learned)
 
 
 def _scored_sets(decided: Decided, unseen: Collection) -> dict[str, Any]:
-    from lpisearch.evaluation.label_measures import accuracy, set_f1, worst_pairs
-
     truth = [list(own) for own in unseen.labels]
     best = [labels[0] for labels in decided.labels]
     f1 = set_f1(truth, decided.labels)
-    cells = {
-        "P@1": accuracy(truth, best),
-        "micro_f1": f1.micro,
-        "macro_f1": f1.macro,
-        "fit_s": decided.fit_seconds + decided.learned.seconds,
-        "predict_s": decided.predict_seconds,
-        "dims": decided.learned.dims,
-        "alpha": decided.learned.alpha,
+    measures = {"P@1": accuracy(truth, best), "micro_f1": f1.micro, "macro_f1": f1.macro}
+    return _values(truth, best, measures, decided, decided.learned)
+
+
+def _values(
+    truth: Sequence[list[str]],
+    best: Sequence[str],
+    measures: dict[str, float],
+    timed: Judged | Decided,
+    learned: Represented,
+) -> dict[str, Any]:
+    """Return the JSON value of a part: its cells, the correct documents and the confusions."""
+    cells = measures | {
+        "fit_s": timed.fit_seconds + learned.seconds,
+        "predict_s": timed.predict_seconds,
+        "dims": learned.dims,
+        "alpha": learned.alpha,
     }
     right = "".join(str(int(one in own)) for one, own in zip(best, truth, strict=True))
-    pairs = worst_pairs(truth, best, _PAIRS)
-    return {"cells": cells, "right": right, "pairs": [[*_confused(one)] for one in pairs]}
+    pairs = [[one.label, one.predicted, one.count] for one in worst_pairs(truth, best, _PAIRS)]
+    return {"cells": cells, "right": right, "pairs": pairs}
 
 
-def _confused(one: Confused) -> tuple[str, str, int]:
-    return one.label, one.predicted, one.count
-
-
-def _right_by_document(found: Sequence[_Row], splits: Sequence[Split]) -> list[dict[int, float]]:
-    """Return, for each row of the table, in which share of its draws each document is right."""
+def _right_by_document(results: Sequence[_Row], splits: Sequence[Split]) -> list[dict[int, float]]:
+    """Return, for each row of the table, the share of draws in which each document is correct."""
     unseen = {(split.train, split.draw): split.unseen.tolist() for split in splits}
     draws: dict[tuple[str | float, str, str], dict[int, list[bool]]] = {}
-    for row in found:
-        own = draws.setdefault((row.split, row.representation, row.classifier), {})
+    for row in results:
+        own = draws.setdefault(row.setting, {})
         for document, right in zip(unseen[row.split, row.draw], row.right, strict=True):
             own.setdefault(document, []).append(right == "1")
     return [{document: fmean(right) for document, right in own.items()} for own in draws.values()]
 
 
-def _summarised(found: Sequence[_Row]) -> list[dict[str, Cell]]:
+def _summarised(results: Sequence[_Row]) -> list[dict[str, Cell]]:
     rows = []
-    for key in dict.fromkeys((row.split, row.representation, row.classifier) for row in found):
-        own = [row.cells for row in found if (row.split, row.representation, row.classifier) == key]
-        row: dict[str, Cell] = {} if key[0] == FIELD else {"train": key[0]}
-        row |= {"representation": key[1], "classifier": key[2]}
-        for what in (name for name in MEASURES if name in own[0]):
-            row[what], spread = mean_and_spread([each[what] for each in own])
-            if spread is not None:
-                row[f"{what}_sd"] = spread
-        row |= {what: fmean(each[what] for each in own) for what in ("fit_s", "predict_s")}
+    for setting in dict.fromkeys(row.setting for row in results):
+        train, representation, classifier = setting
+        own = [row.cells for row in results if row.setting == setting]
+        row: dict[str, Cell] = {} if train == FIELD else {"train": train}
+        row |= {"representation": representation, "classifier": classifier}
+        for what in _measures(own):
+            row |= mean_and_spread(what, own)
+        row |= {what: fmean(draw[what] for draw in own) for what in ("fit_s", "predict_s")}
         row["dims"] = own[0]["dims"]
-        alphas = [each["alpha"] for each in own if each["alpha"] is not None]
+        alphas = [draw["alpha"] for draw in own if draw["alpha"] is not None]
         row["alpha"] = fmean(alphas) if alphas else None
         if len(own) > 1:
             row["repeats"] = len(own)
@@ -259,25 +255,19 @@ def _summarised(found: Sequence[_Row]) -> list[dict[str, Cell]]:
     return rows
 
 
-def _pairs_table(found: Sequence[_Row], rows: Sequence[dict[str, Cell]]) -> Table:
-    """Show what the best row confuses, over all its draws."""
+def _pairs_table(results: Sequence[_Row], rows: Sequence[dict[str, Cell]]) -> Table:
+    """List the confusions of the best row, over all its draws."""
     first = _measures(rows)[0]
     best = max(rows, key=lambda row: float(row[first] or 0))
-    split = best.get("train", FIELD)
-    own = [
-        row
-        for row in found
-        if (row.split, row.representation, row.classifier)
-        == (split, best["representation"], best["classifier"])
-    ]
+    setting = (best.get("train", FIELD), best["representation"], best["classifier"])
     counts: Counter[tuple[str, str]] = Counter()
-    for row in own:
-        for label, taken, count in row.pairs:
-            counts[label, taken] += count
+    for row in results:
+        for label, predicted, count in row.pairs if row.setting == setting else ():
+            counts[label, predicted] += count
     title = f"Most frequent confusions of {best['representation']} with {best['classifier']}"
     pairs: list[dict[str, Cell]] = [
-        {"label": label, "taken_for": taken, "documents": count}
-        for (label, taken), count in counts.most_common(_PAIRS)
+        {"label": label, "taken_for": predicted, "documents": count}
+        for (label, predicted), count in counts.most_common(_PAIRS)
     ]
     return Table("worst_pairs", title, tuple(pairs))
 
@@ -306,12 +296,12 @@ def _check(wanted: CategoriesOptions) -> None:
             raise BadOption("train", f"{share:g} is not between 0 and 1 (write 5% or .05)")
 
 
-# Accuracy was measured to be the same at a tenth of it.
+# A tenth of it gave the same accuracy.
 _SVM_TOLERANCE = 0.01
 
 
 class Judged(NamedTuple):
-    """Labels for documents, and what finding them took."""
+    """Predicted labels, and the time for training and prediction."""
 
     labels: Names
     fit_seconds: float
@@ -319,54 +309,40 @@ class Judged(NamedTuple):
 
 
 def judge(by: str, points: Any, labels: Sequence[str], others: Any, seed: int) -> Judged:
-    """Learn from labelled documents, and label others.
-
-    Parameters
-    ----------
-    by
-        "centroid", "knn" or "svm".
-    points, others
-        Documents as rows at unit length, dense or sparse.
-    """
+    """Train a classifier (centroid, knn or svm) on unit rows, and label other documents."""
     names, classes = np.unique(np.array(labels), return_inverse=True)
     members = Members(np.arange(len(classes) + 1), classes)
     with one_blas_thread():
         began = time.perf_counter()
-        scorer = learn(by, points, members, len(names), seed)
+        scorer = _LEARNERS[by](points, members, len(names), seed)
         learned = time.perf_counter()
         best = scorer(others).argmax(axis=1)
         done = time.perf_counter()
     return Judged(names[best], learned - began, done - learned)
 
 
-def learn(by: str, points: Any, members: Members, n_classes: int, seed: int) -> Scorer:
-    """Learn a classifier, and return what scores documents by each class.
-
-    A document with m labels counts for each by 1 / m where documents are added up.
-    """
-    return _LEARNERS[by](points, members, n_classes, seed)
-
-
+# Each learner returns a function that scores documents by class. In sums, a document with m labels
+# counts 1 / m for each.
 def _centroid(points: Any, members: Members, n_classes: int, _seed: int) -> Scorer:
-    """Compare with the direction of the mean of each class."""
+    """Score by cosine with the mean of each class."""
     belongs = np.ascontiguousarray(members.shares(n_classes).T)
     centres = divided_by_lengths(np.asarray(belongs @ points, np.float64)).astype(np.float32)
     return lambda others: np.asarray(others @ centres.T)
 
 
 def _knn(points: Any, members: Members, n_classes: int, _seed: int) -> Scorer:
-    """Let the nearest training documents vote, each by its cosine."""
+    """Score by the votes of the nearest training documents, weighted by cosine."""
     return lambda others: neighbour_votes(others, points, members, n_classes)
 
 
 def _svm(points: Any, members: Members, n_classes: int, seed: int) -> Scorer:
-    """Learn a linear support vector machine for each class against the others."""
+    """Score by linear support vector machines, one class against the rest."""
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import LinearSVC
 
     machine: Any = LinearSVC(tol=_SVM_TOLERANCE, random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # one that stops early is good enough
+        warnings.simplefilter("ignore")  # stopping before convergence is good enough
         if (members.sizes == 1).all():
             machine.fit(points, members.classes)
         else:
@@ -374,8 +350,8 @@ def _svm(points: Any, members: Members, n_classes: int, seed: int) -> Scorer:
             machine = OneVsRestClassifier(machine).fit(points, flags)
 
     def scores(others: Any) -> Any:
-        found = machine.decision_function(others)
-        return found if found.ndim > 1 else np.stack([-found, found], axis=1)
+        values = machine.decision_function(others)
+        return values if values.ndim > 1 else np.stack([-values, values], axis=1)
 
     return scores
 
@@ -388,13 +364,13 @@ _LEARNERS: dict[str, Callable[[Any, Members, int, int], Scorer]] = {
 CLASSIFIERS = tuple(_LEARNERS)
 
 
-_TEACHING = 0.8
+_TRAINING_SHARE = 0.8
 _LEAST = 10
-"""Of fewer documents none are held out: every document gets its best label."""
+"""With fewer documents none are held out, and every document gets only its best label."""
 
 
 class Decided(NamedTuple):
-    """The labels of each judged document, best first, and what finding them took."""
+    """The labels of each test document, best first, and the time for training and prediction."""
 
     labels: list[tuple[str, ...]]
     learned: Represented
@@ -403,8 +379,8 @@ class Decided(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Taught:
-    """A representation of some documents, and their classes in it."""
+class _TrainingSet:
+    """Documents in a representation, with their classes."""
 
     learned: Represented
     points: Any
@@ -413,14 +389,14 @@ class _Taught:
     seed: int
 
     @classmethod
-    def by(cls, name: str, X: csr_array, labels: Labels, options: EvaluateOptions) -> _Taught:
+    def by(cls, name: str, X: csr_array, labels: Labels, options: EvaluateOptions) -> _TrainingSet:
         names = sorted({label for own in labels for label in own})
         dims = class_dimensions(name, len(names)) if takes_labels(name) else None
         learned = represent(name, X, options, dims=dims, labels=[list(own) for own in labels])
         return cls(learned, learned.directions(X), _members(labels, names), names, options.seed)
 
     def scorer(self, by: str) -> Scorer:
-        return learn(by, self.points, self.members, len(self.names), self.seed)
+        return _LEARNERS[by](self.points, self.members, len(self.names), self.seed)
 
 
 def decide(
@@ -430,44 +406,42 @@ def decide(
     options: EvaluateOptions,
     classifiers: Sequence[str],
 ) -> dict[str, Decided]:
-    """Learn from documents with labels, and give labels to others, by each classifier."""
-    from lpisearch.evaluation.splits import split_by_share
-
+    """Learn from documents with several labels, and label others by each classifier."""
     weights = TermWeights.learn(seen, options.weighting)
     X, others = weights.apply(seen.counts), weights.apply(unseen.counts)
-    whole = _Taught.by(name, X, seen.labels, options)
+    whole = _TrainingSet.by(name, X, seen.labels, options)
     points = whole.learned.directions(others)
-    teaching, asked = split_by_share(seen.labels, _TEACHING, random_state=options.seed)
-    held_out: tuple[_Taught, Any, Labels] | None = None
-    if len(seen) >= _LEAST and len(asked):
-        some = [seen.labels[row] for row in teaching]
-        part = _Taught.by(name, X[teaching], some, options)
-        held_out = part, part.learned.directions(X[asked]), [seen.labels[row] for row in asked]
-    found = {}
+    train, test = split_by_share(seen.labels, _TRAINING_SHARE, random_state=options.seed)
+    held_out: tuple[_TrainingSet, Any, Labels] | None = None
+    if len(seen) >= _LEAST and len(test):
+        part = _TrainingSet.by(name, X[train], [seen.labels[row] for row in train], options)
+        held_out = part, part.learned.directions(X[test]), [seen.labels[row] for row in test]
+    decided = {}
     for by in classifiers:
         with one_blas_thread():
             began = time.perf_counter()
-            weight, further = (1.0, NO_FURTHER) if held_out is None else _border(by, *held_out)
+            weight, further = (1.0, NO_FURTHER) if held_out is None else _tune(by, *held_out)
             scorer = whole.scorer(by)
             fitted = time.perf_counter()
             shares = as_shares(weight * scorer(points))
             labels = [
-                tuple(whole.names[each] for each in decided_labels(row, further)) for row in shares
+                tuple(whole.names[number] for number in decided_labels(row, further))
+                for row in shares
             ]
             done = time.perf_counter()
-        found[by] = Decided(labels, whole.learned, fitted - began, done - fitted)
-    return found
+        decided[by] = Decided(labels, whole.learned, fitted - began, done - fitted)
+    return decided
 
 
-def _border(by: str, taught: _Taught, points: Any, labels: Labels) -> tuple[float, float]:
-    """Learn how much scores weigh, and from which share on a second label is given."""
-    known = set(taught.names)
+def _tune(by: str, training: _TrainingSet, points: Any, labels: Labels) -> tuple[float, float]:
+    """Learn the weight of scores, and the share above which a further label is assigned."""
+    known = set(training.names)
     rows = [row for row, own in enumerate(labels) if known.intersection(own)]
     if not rows:
         return 1.0, NO_FURTHER
     own = [tuple(name for name in labels[row] if name in known) for row in rows]
-    truth = _members(own, taught.names).shares(len(taught.names))
-    scores = taught.scorer(by)(points[rows])
+    truth = _members(own, training.names).shares(len(training.names))
+    scores = training.scorer(by)(points[rows])
     (weight,) = best_weights([scores], truth)
     return weight, further_share(as_shares(weight * scores), truth > 0)
 

@@ -1,11 +1,10 @@
-"""Clustering experiment and measures.
+"""Clustering: the experiment and its measures.
 
-The shape of tables 2 and 3 of rlpi-2007: k-means with ten starts on each representation, of which
-the best by its own objective is kept; its clusters are compared with the classes by accuracy under
-the best assignment (AC) and by normalised mutual information (NMI).
-
-Documents come in as rows (the papers write columns). Each needs at most one label, as in the
-papers; documents without a label are left out of the measures.
+As in tables 2 and 3 of rlpi-2007: k-means with ten starts on each representation, of which the
+best by its objective counts. Clusters are compared with classes by accuracy under the best
+assignment (AC) and normalised mutual information (NMI). Documents are rows here (columns in the
+papers). The measures skip unlabelled documents and raise ValueError if a document has several
+labels, no document has one, or the lengths differ.
 """
 
 from __future__ import annotations
@@ -57,19 +56,14 @@ if TYPE_CHECKING:
 
 
 ALL = 0
-"""In place of a number of classes: all at once."""
+"""Stands for all classes at once."""
 _MEASURES = ("AC", "NMI")
 
 
 def evaluate_cluster(
     source: EvaluationInput, options: EvaluateOptions, wanted: ClusterOptions, cells: Cells
 ) -> Report:
-    """Measure how well clusters agree with classes.
-
-    Raises
-    ------
-    BadOption, NothingToEvaluate, LibraryError
-    """
+    """Measure how well k-means clusters agree with the classes."""
     names = chosen_methods(options, PAPERS)
     check_options(options, names)
     collection = single_labelled(source.collection, options.largest)
@@ -80,13 +74,14 @@ def evaluate_cluster(
     rows: list[dict[str, Cell]] = []
     values: list[dict[int, float]] = []
     for number in wanted.classes:
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        by_name: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
         for draw, drawn in enumerate(_drawn(collection, number, wanted.draws, options.seed)):
             for name in names:
-                key = f"{name}, {number or n_classes} classes, draw {draw + 1}"
-                found[name].append(_cell(key, name, drawn, options, cells))
-        rows += [_summarised(name, number or n_classes, own) for name, own in found.items()]
-        values += map(_by_unit, found.values())
+                key = f"clusters, {name}, {number or n_classes} classes, draw {draw + 1}"
+                measure = partial(measure_clusters, name, drawn, options)
+                by_name[name].append(cells.value(key, measure, *options.of_methods))
+        rows += [_summarised(name, number or n_classes, own) for name, own in by_name.items()]
+        values += map(_by_unit, by_name.values())
     title = "Clustering: k-means (ten starts) compared with the classes"
     by_draw = any("draws" in row for row in rows)
     table, *pairs = with_differences(
@@ -97,14 +92,14 @@ def evaluate_cluster(
         (lambda row: row["classes"]) if len(wanted.classes) > 1 else (lambda _row: None),
     )
     if len(wanted.classes) > 1:
-        figures = [curves(table, "classes", each, "classes") for each in _MEASURES]
+        figures = [curves(table, "classes", measure, "classes") for measure in _MEASURES]
     else:
         figures = [compared(table, _MEASURES)]
     return as_report("Clustering", collection, (options, wanted), [table, *pairs], figures)
 
 
 def measure_clusters(name: str, collection: Collection, options: EvaluateOptions) -> dict[str, Any]:
-    """Cluster documents in a representation, into as many clusters as they have classes."""
+    """Cluster documents in a representation, one cluster per class."""
     labels = collection.single_labels
     number = len(set(labels))
     X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
@@ -113,12 +108,13 @@ def measure_clusters(name: str, collection: Collection, options: EvaluateOptions
     with one_thread_if_small(len(labels)):
         own: Any = None if learned.estimator is None else learned.estimator.clusters_
         if own is None:
-            places = learned.places(X)
-            own = cluster_documents(places, number, random_state=options.seed).assignments
+            vectors = learned.vectors(X)
+            own = cluster_documents(vectors, number, random_state=options.seed).assignments
+    clusters = own.tolist()
     return {
-        "AC": clustering_accuracy(labels, own.tolist()),
-        "NMI": mutual_information(labels, own.tolist()),
-        "right": "".join(str(int(hit)) for hit in clustering_hits(labels, own.tolist())),
+        "AC": clustering_accuracy(labels, clusters),
+        "NMI": mutual_information(labels, clusters),
+        "right": "".join(str(int(hit)) for hit in clustering_hits(labels, clusters)),
         "dims": learned.dims,
         "fit_s": learned.seconds,
         "cluster_s": time.perf_counter() - began,
@@ -126,22 +122,14 @@ def measure_clusters(name: str, collection: Collection, options: EvaluateOptions
 
 
 def _by_unit(own: Sequence[dict[str, Any]]) -> dict[int, float]:
-    """Return AC by draw; of a single one, whether each document is in the right cluster."""
+    """Return AC by draw; for a single draw, 1 or 0 for each document."""
     if len(own) > 1:
-        return dict(enumerate(each["AC"] for each in own))
-    return dict(enumerate(float(right) for right in map(int, own[0]["right"])))
-
-
-def _cell(
-    key: str, name: str, drawn: Collection, options: EvaluateOptions, cells: Cells
-) -> dict[str, Any]:
-    measure = partial(measure_clusters, name, drawn, options)
-    found: dict[str, Any] = cells.value(f"clusters, {key}", measure, *options.of_methods)
-    return found
+        return dict(enumerate(draw["AC"] for draw in own))
+    return dict(enumerate(map(float, own[0]["right"])))
 
 
 def _number_of_draws(number: int, n_classes: int, draws: int) -> int:
-    """Count the sets: where there are fewer different ones than draws, each comes once."""
+    """Count the sets; if there are fewer than `draws`, each is drawn once."""
     return 1 if number == ALL else min(draws, math.comb(n_classes, number))
 
 
@@ -159,12 +147,10 @@ def _drawn(collection: Collection, number: int, draws: int, seed: int) -> Iterat
 def _summarised(name: str, number: int, own: Sequence[dict[str, Any]]) -> dict[str, Cell]:
     row: dict[str, Cell] = {"representation": name, "classes": number}
     for what in _MEASURES:
-        row[what], spread = mean_and_spread([each[what] for each in own])
-        if spread is not None:
-            row[f"{what}_sd"] = spread
+        row |= mean_and_spread(what, own)
     row["dims"] = own[0]["dims"]
-    row["seconds"] = fmean(each["fit_s"] + each["cluster_s"] for each in own)
-    row |= {what: fmean(each[what] for each in own) for what in ("fit_s", "cluster_s")}
+    row["seconds"] = fmean(draw["fit_s"] + draw["cluster_s"] for draw in own)
+    row |= {what: fmean(draw[what] for draw in own) for what in ("fit_s", "cluster_s")}
     if len(own) > 1:
         row["draws"] = len(own)
     return row
@@ -184,45 +170,18 @@ def _check(wanted: ClusterOptions, n_classes: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """What k-means found.
+    """A result of k-means."""
 
-    Attributes
-    ----------
-    assignments
-        The number of each document's cluster, from 0.
-    objective
-        The sum of squared distances of the documents from the centres of their clusters.
-    seconds
-        How long all starts took together.
-    """
-
-    assignments: Whole
-    objective: float
-    seconds: float
+    assignments: Whole  # the cluster of each document, from 0
+    objective: float  # sum of squared distances of documents to the centres of their clusters
+    seconds: float  # for all starts
 
 
 def clustering_accuracy(labels: Labels, clusters: Labels) -> float:
-    """Give AC: the share of documents in the right class when clusters are matched to classes.
+    """Return AC: the share of documents in the right class under the best matching.
 
-    The matching is the best there is, one class to a cluster. With more clusters than classes
-    some clusters have no class, and their documents count as wrong; likewise the other way round.
-
-    Parameters
-    ----------
-    labels
-        One for each document; documents without are left out.
-    clusters
-        The name of each document's cluster.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If a document has several labels, none has one, or the lengths differ.
+    Each cluster is matched to at most one class, and each class to at most one cluster; documents
+    of an unmatched cluster or class count as wrong.
 
     Examples
     --------
@@ -235,24 +194,7 @@ def clustering_accuracy(labels: Labels, clusters: Labels) -> float:
 
 
 def clustering_hits(labels: Labels, clusters: Labels) -> list[bool]:
-    """Tell of each labelled document whether it is in the right cluster.
-
-    Parameters
-    ----------
-    labels
-        One for each document; documents without are left out.
-    clusters
-        The name of each document's cluster.
-
-    Returns
-    -------
-    list of bool
-        `clustering_accuracy` is the share of true ones.
-
-    Raises
-    ------
-    ValueError
-        If a document has several labels, none has one, or the lengths differ.
+    """Return whether each labelled document is in the right cluster; their share is AC.
 
     Examples
     --------
@@ -267,27 +209,10 @@ def clustering_hits(labels: Labels, clusters: Labels) -> list[bool]:
 
 
 def mutual_information(labels: Labels, clusters: Labels) -> float:
-    """Give the mutual information of classes and clusters over the larger of their entropies.
+    """Return the mutual information of classes and clusters over the larger of their entropies.
 
-    It is 1 where they are the same but for names (also if all documents are in one class and one
-    cluster) and 0 where they are independent.
-
-    Parameters
-    ----------
-    labels
-        One for each document; documents without are left out.
-    clusters
-        The name of each document's cluster.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If a document has several labels, none has one, or the lengths differ.
+    It is 1 if they are equal up to names (also if all documents are in one class and one cluster)
+    and 0 if they are independent.
 
     Examples
     --------
@@ -303,42 +228,18 @@ def mutual_information(labels: Labels, clusters: Labels) -> float:
 def cluster_documents(
     Y: Any, n_clusters: int, *, starts: int = 10, init: str = "k-means++", random_state: Any = 0
 ) -> Clustering:
-    """Cluster documents by k-means; of several starts, keep the one with the best objective.
+    """Cluster documents by k-means and return the start with the best objective.
 
-    Distances are Euclidean and rows are taken as they are: bring them to unit length first where
-    only their direction matters. With fewer distinct documents than clusters, some clusters stay
-    empty.
-
-    Parameters
-    ----------
-    Y
-        Documents x dimensions, dense or sparse.
-    n_clusters
-        How many clusters there are.
-    starts
-        How many starts there are, from different centres.
-    init
-        How centres are drawn: "k-means++", or "random" as in the papers.
-    random_state
-        Of the starts.
-
-    Returns
-    -------
-    Clustering
-        The cluster of each document, the objective and the time.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer documents than clusters.
+    Distances are Euclidean; normalise rows first if only their direction matters. With fewer
+    distinct documents than clusters, some clusters stay empty.
 
     Examples
     --------
     >>> from lpisearch.evaluation.clustering import cluster_documents
-    >>> found = cluster_documents([[0.0], [0.2], [5.0]], 2)
-    >>> len(set(found.assignments[:2].tolist())), len(set(found.assignments.tolist()))
+    >>> clusters = cluster_documents([[0.0], [0.2], [5.0]], 2)
+    >>> len(set(clusters.assignments[:2].tolist())), len(set(clusters.assignments.tolist()))
     (1, 2)
-    >>> round(found.objective, 6)
+    >>> round(clusters.objective, 6)
     0.02
     """
     check_count("n_clusters", n_clusters)
@@ -349,7 +250,7 @@ def cluster_documents(
     begin = time.perf_counter()
     model = KMeans(n_clusters, n_init=starts, init=init, random_state=random_state)
     with warnings.catch_warnings():
-        # Fewer distinct documents than clusters: a rule stated above, not a surprise.
+        # Fewer distinct documents than clusters, as described above.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(Y)
     seconds = time.perf_counter() - begin
@@ -357,19 +258,19 @@ def cluster_documents(
 
 
 def _table(labels: Labels, clusters: Labels) -> Whole:
-    """Count the documents of each cluster (rows) in each class (columns)."""
+    """Count documents by cluster (rows) and class (columns)."""
     return _counts(*_numbered(labels, clusters))
 
 
 def _numbered(labels: Labels, clusters: Labels) -> tuple[Whole, Whole]:
-    """Return the number of the cluster and of the class of each labelled document."""
+    """Return the cluster and the class of each labelled document, as numbers."""
     if len(labels) != len(clusters):
         raise ValueError(f"There are {len(labels)} labels, but {len(clusters)} documents.")
     known = Labelling.of(labels)
     classes = known.single("The comparison with clusters")
-    found = as_list(clusters)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(found))}
-    return np.array([numbers[found[row]] for row in known.rows]), classes
+    names = as_list(clusters)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[names[row]] for row in known.rows]), classes
 
 
 def _counts(groups: Whole, classes: Whole) -> Whole:

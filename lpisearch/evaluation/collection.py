@@ -1,4 +1,4 @@
-"""Labelled collections and where they come from."""
+"""Collections to evaluate: the documents of a library or of a matrix file, with labels."""
 
 from __future__ import annotations
 
@@ -40,43 +40,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Collection:
-    """Documents as counts of terms (rows; the papers write them as columns), with their labels.
-
-    Attributes
-    ----------
-    name
-        For people.
-    counts
-        Documents x all terms. Which of them are used is chosen by those who learn.
-    labels, splits
-        Of each document; either may be empty.
-    terms
-        The name of each column, or () where the source has none.
-    keys
-        Of the documents in the library, or () for a file.
-    weighting
-        What is used unless another is asked for.
-    limits
-        Which terms are kept by those who learn.
-    fingerprint
-        Equal for equal documents and labels.
-    tokeniser
-        The settings that cut the words, where there are words.
-    notes
-        What was left out on the way.
-    """
+    """Documents as counts of terms (rows here, columns in the papers), with their labels."""
 
     name: str
-    counts: csr_array
+    counts: csr_array  # documents x all terms; learners choose terms by `limits`
     labels: tuple[tuple[str, ...], ...]
     splits: tuple[str, ...]
-    terms: tuple[str, ...]
-    keys: tuple[int, ...]
-    weighting: str
+    terms: tuple[str, ...]  # names of columns; () if the source has none
+    keys: tuple[int, ...]  # of the documents in the library; () for a file
+    weighting: str  # the default
     limits: VocabularyLimits
-    fingerprint: str
+    fingerprint: str  # equal for equal documents and labels
     tokeniser: TokeniserSettings | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was skipped
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -87,12 +63,12 @@ class Collection:
         return [own[0] if own else "" for own in self.labels]
 
     def of(self, rows: Sequence[int] | Rows) -> Collection:
-        """Return some of the documents."""
-        places = np.asarray(rows, np.int64)
-        chosen = places.tolist()
+        """Return the documents of these rows."""
+        indices = np.asarray(rows, np.int64)
+        chosen = indices.tolist()
         return replace(
             self,
-            counts=self.counts[places],
+            counts=self.counts[indices],
             labels=tuple(self.labels[row] for row in chosen),
             splits=tuple(self.splits[row] for row in chosen),
             keys=tuple(self.keys[row] for row in chosen) if self.keys else (),
@@ -100,12 +76,7 @@ class Collection:
 
 
 def library_collection(session: Session) -> Collection:
-    """Count the terms of all documents of a library.
-
-    Raises
-    ------
-    LibraryError, NothingToEvaluate
-    """
+    """Count the terms of all documents of a library."""
     from lpisearch.text.vocabulary import count_all_terms
 
     keys: list[int] = []
@@ -142,25 +113,19 @@ def library_collection(session: Session) -> Collection:
 
 
 def _in_order(terms: Sequence[str], counts: csr_array) -> tuple[tuple[str, ...], csr_array]:
-    """Order terms by the alphabet, so that no document has a say in the order of the others'."""
+    """Sort terms alphabetically, so that their order does not depend on the documents."""
     from scipy.sparse import csr_array
 
     order = sorted(range(len(terms)), key=terms.__getitem__)
-    places = np.empty(len(terms), counts.indices.dtype)
-    places[order] = np.arange(len(terms))
-    ordered = csr_array((counts.data, places[counts.indices], counts.indptr), shape=counts.shape)
+    columns = np.empty(len(terms), counts.indices.dtype)
+    columns[order] = np.arange(len(terms))
+    ordered = csr_array((counts.data, columns[counts.indices], counts.indptr), shape=counts.shape)
     ordered.sort_indices()
     return tuple(terms[column] for column in order), ordered
 
 
 def labelled(collection: Collection) -> Collection:
-    """Keep the documents that have a label and a word.
-
-    Raises
-    ------
-    NothingToEvaluate
-        None has, or all have the same one.
-    """
+    """Keep the documents with labels and words; raise NothingToEvaluate below two labels."""
     sizes = np.diff(collection.counts.indptr)
     rows = [row for row, own in enumerate(collection.labels) if own and sizes[row]]
     without = sum(not own for own in collection.labels)
@@ -190,12 +155,7 @@ def labelled(collection: Collection) -> Collection:
 
 
 def single_labelled(collection: Collection, largest: int | None = None) -> Collection:
-    """Keep the documents with just one label, as the papers do, and the largest classes.
-
-    Raises
-    ------
-    NothingToEvaluate
-    """
+    """Keep the documents with just one label, as in the papers, and the largest classes."""
     known = labelled(collection)
     rows = [row for row, own in enumerate(known.labels) if len(own) == 1]
     notes = list(known.notes)
@@ -204,8 +164,8 @@ def single_labelled(collection: Collection, largest: int | None = None) -> Colle
         notes.append(f"{have(several, 'document')} more than one label (skipped).")
     sizes = Counter(known.labels[row][0] for row in rows)
     if largest is not None and largest < len(sizes):
-        kept = set(sorted(sizes, key=lambda name: (-sizes[name], name))[:largest])
-        rows = [row for row in rows if known.labels[row][0] in kept]
+        classes = set(sorted(sizes, key=lambda name: (-sizes[name], name))[:largest])
+        rows = [row for row in rows if known.labels[row][0] in classes]
         notes.append(f"Using only the {largest:,} largest of {len(sizes):,} classes.")
     if len({known.labels[row][0] for row in rows}) < 2:  # noqa: PLR2004 (to tell apart takes two)
         raise NothingToEvaluate(
@@ -216,17 +176,12 @@ def single_labelled(collection: Collection, largest: int | None = None) -> Colle
 
 
 def has_several(collection: Collection) -> bool:
-    """Tell whether a document has more than one label."""
+    """Return whether a document has more than one label."""
     return any(len(own) > 1 for own in collection.labels)
 
 
 def matrix_collection(path: Path) -> Collection:
-    """Read the collection of a file of a matrix.
-
-    Raises
-    ------
-    MatrixUnreadable
-    """
+    """Read a collection from a matrix file."""
     matrix = read_matrix(path)
     counts = matrix.counts
     names = ["\x1f".join(own).encode() for own in matrix.labels]
@@ -245,7 +200,7 @@ def matrix_collection(path: Path) -> Collection:
 
 
 def digest_of(parts: Sequence[bytes]) -> str:
-    """Return a digest of some bytes."""
+    """Return a digest of a sequence of byte strings."""
     digest = blake2b(digest_size=16)
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
@@ -254,39 +209,27 @@ def digest_of(parts: Sequence[bytes]) -> str:
 
 
 def _digest(hashes: Sequence[bytes], labels: Sequence[Sequence[str]], splits: Sequence[str]) -> str:
-    said = ("\x1f".join([*own, split]).encode() for own, split in zip(labels, splits, strict=True))
-    return digest_of([*hashes, *said])
+    names = ("\x1f".join([*own, split]).encode() for own, split in zip(labels, splits, strict=True))
+    return digest_of([*hashes, *names])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StoredVectors:
-    """The documents as an index in use has them.
-
-    Attributes
-    ----------
-    method, dims
-        Of the index.
-    vectors
-        Documents as rows at unit length.
-    places
-        The row of each document, by its key in the library.
-    notes
-        What is to be known of them.
-    """
+    """The vectors of the documents in an index."""
 
     method: str
     dims: int
-    vectors: NDArray[np.float32]
-    places: dict[int, int]
+    vectors: NDArray[np.float32]  # rows at unit length
+    rows: dict[int, int]  # the row of each document, by its key in the library
     notes: tuple[str, ...]
 
     def of(self, keys: Sequence[int]) -> NDArray[np.float32]:
         """Return the vectors of documents."""
-        return np.asarray(self.vectors[[self.places[key] for key in keys]])
+        return np.asarray(self.vectors[[self.rows[key] for key in keys]])
 
     def known(self, collection: Collection) -> Collection:
-        """Keep the documents that the index has."""
-        rows = [row for row, key in enumerate(collection.keys) if key in self.places]
+        """Keep the documents that are in the index."""
+        rows = [row for row, key in enumerate(collection.keys) if key in self.rows]
         missing = len(collection) - len(rows)
         if not missing:
             return collection
@@ -294,73 +237,47 @@ class StoredVectors:
             raise NothingToEvaluate(
                 "None of the labelled documents is in the index.", call("index")
             )
-        said = f"{are(missing, 'document')} not in the index (skipped)."
-        return replace(collection.of(rows), notes=(*collection.notes, said))
+        note = f"{are(missing, 'document')} not in the index (skipped)."
+        return replace(collection.of(rows), notes=(*collection.notes, note))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EvaluationInput:
-    """A library or a file, read once.
-
-    Attributes
-    ----------
-    session
-        The library.
-    collection
-        Its documents, or those of the file.
-    has_index
-        Whether it is a library: a file has no index.
-    """
+    """A library or a matrix file, read once."""
 
     session: Session
     collection: Collection
-    has_index: bool
+    has_index: bool  # False for a file
 
     @classmethod
     def open(cls, session: Session, options: EvaluateOptions) -> EvaluationInput:
-        """Read the documents.
-
-        Raises
-        ------
-        LibraryError, MatrixUnreadable, NothingToEvaluate
-        """
+        """Read the documents."""
         if options.matrix is not None:
             return cls(session, matrix_collection(options.matrix), has_index=False)
         return cls(session, library_collection(session), has_index=True)
 
     def entry(self, name: str) -> IndexEntry | None:
-        """Return what the library says of an index; None if it has no default one.
-
-        Raises
-        ------
-        IndexNotFound
-        """
+        """Return the entry of an index; None if the library has no default index."""
         if not self.has_index:
             return None
         with self.session.reading() as snapshot:
             return entry_named(snapshot, name)
 
     def stored_vectors(self, name: str) -> StoredVectors | None:
-        """Open the vectors of an index; None if there is none.
-
-        Raises
-        ------
-        IndexNotFound, IndexDamaged, IndexTooNew
-        """
-        found = index_in_use(self.session, name) if self.has_index else None
-        if found is None:
+        """Open the vectors of an index; None if there is none."""
+        in_use = index_in_use(self.session, name) if self.has_index else None
+        if in_use is None:
             return None
-        index, notes = found.opened, list(found.notes)
-        if found.entry.spec.labels == "use":
+        index, notes = in_use.opened, list(in_use.notes)
+        if in_use.entry.spec.labels == "use":
             notes.append("The index was trained on the labels it is compared with here.")
-        rows: list[int] = index.document_rows.tolist()
-        places = {key: place for place, key in enumerate(rows)}
+        rows = {key: row for row, key in enumerate(index.document_rows.tolist())}
         vectors = index.vectors
-        return StoredVectors(index.manifest.method, vectors.shape[1], vectors, places, tuple(notes))
+        return StoredVectors(index.manifest.method, vectors.shape[1], vectors, rows, tuple(notes))
 
 
 class InUse(NamedTuple):
-    """An index of a library, what the library says of it, and what is to be known of it."""
+    """An index of a library with its entry and notes."""
 
     opened: SubspaceIndex
     entry: IndexEntry
@@ -368,12 +285,7 @@ class InUse(NamedTuple):
 
 
 def index_in_use(session: Session, name: str) -> InUse | None:
-    """Open an index of a library; None if it has no default one.
-
-    Raises
-    ------
-    IndexNotFound, IndexDamaged, IndexTooNew
-    """
+    """Open an index of a library; None if there is no default index."""
     with session.snapshot(name) as snapshot:
         if snapshot.trouble is not None:
             raise snapshot.trouble
@@ -394,12 +306,7 @@ def index_in_use(session: Session, name: str) -> InUse | None:
 
 
 def library_state(session: Session) -> str:
-    """Return a digest of all that an evaluation reads from a library.
-
-    Raises
-    ------
-    LibraryError
-    """
+    """Return a digest of everything an evaluation reads from a library."""
     with session.reading() as snapshot:
         parts: list[object] = [
             sorted(snapshot.documents.ids().items()),
@@ -413,24 +320,18 @@ def library_state(session: Session) -> str:
 
 
 def index_options(source: EvaluationInput, options: EvaluateOptions) -> tuple[EvaluateOptions, str]:
-    """Take what an index was built with where nothing else is asked for; name its method.
-
-    Returns
-    -------
-    tuple
-        The options, and the method: "rlpi" if there is no index.
-    """
+    """Complete options with those of the index, and return its method ("rlpi" without an index)."""
     entry = None if options.methods else source.entry(options.index)
     if entry is None:
         return options, "rlpi"
-    asked = entry.spec
+    spec = entry.spec
     return replace(
         options,
-        alpha=options.alpha if options.alpha is not None else asked.alpha,
-        weighting=options.weighting or asked.weighting,
-        neighbours=asked.neighbours,
-        graph=AUTO if asked.labels == "use" else asked.graph,
-        radius=asked.radius,
-        edge_weights=asked.edge_weights,
-        settings=asked.settings,
+        alpha=options.alpha if options.alpha is not None else spec.alpha,
+        weighting=options.weighting or spec.weighting,
+        neighbours=spec.neighbours,
+        graph=AUTO if spec.labels == "use" else spec.graph,
+        radius=spec.radius,
+        edge_weights=spec.edge_weights,
+        settings=spec.settings,
     ), entry.method

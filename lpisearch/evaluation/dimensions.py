@@ -1,8 +1,7 @@
-"""Dimensions of a sparse map; graph spectrum.
+"""Dimensions of a sparse projection, and the spectra of methods.
 
-The eigenvalues of methods side by side, as figure 1 of olpi-2005 has them: f(a) = 1 - λ is the
-locality preserving function, 0 where neighbours have the same place. And the bounds of theorem 3
-of lpfl-2012: what the best m terms can reach, before they are chosen.
+As in figure 1 of olpi-2005, f(a) = 1 - λ is the locality preserving function: 0 if neighbours
+have the same location. Theorem 3 of lpfl-2012 bounds what the best m terms can reach.
 """
 
 from __future__ import annotations
@@ -41,15 +40,13 @@ if TYPE_CHECKING:
     from lpisearch.evaluation.cache import Cells
     from lpisearch.evaluation.collection import Collection, EvaluationInput
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.model.documents import Details
     from lpisearch.model.reports import Cell, Report
     from lpisearch.options import DimensionOptions, EvaluateOptions
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
 
 
-# How a stem is written is looked up in so many of its documents, in the beginning of each.
-# So many times as many documents are looked up as are shown: some may have been deleted.
+# For each document shown, this many are looked up, since some may have been deleted.
 _SPARE = 10
 
 
@@ -58,14 +55,10 @@ def show_dimensions(
     options: DimensionOptions,
     on_stage: Callable[[str], None] = lambda _name: None,
 ) -> DimensionReport:
-    """Give the dimensions of a sparse map by their words and typical documents.
+    """Describe the dimensions of a sparse projection by words and typical documents.
 
-    An index of that name and method is used as it is. Otherwise the map is learned with the
-    defaults of `lpisearch index --method`, and nothing is stored.
-
-    Raises
-    ------
-    BadOption, NothingToIndex, IndexNotFound, IndexDamaged, LibraryError
+    An index of that name and method is used if there is one. Otherwise the projection is learned
+    with the defaults of `lpisearch index --method` and not stored.
     """
     _check(options)
     index, is_stored = _index(session, options, on_stage)
@@ -98,7 +91,7 @@ def _check(options: DimensionOptions) -> None:
 def _index(
     session: Session, options: DimensionOptions, on_stage: Callable[[str], None]
 ) -> tuple[SubspaceIndex, bool]:
-    """Open the index if it is of this method, else learn the map; say which it was."""
+    """Return the stored index of this method and True, or a new index and False."""
     with session.store.reading() as snapshot:
         entry = entry_named(snapshot, options.index)
     if entry is not None and entry.method == options.method:
@@ -126,7 +119,7 @@ def _dimension(
 
 
 class _End:
-    """One end of a dimension: where loadings and cosines have this sign."""
+    """One end of a dimension: the loadings and cosines of one sign."""
 
     def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: ReadTransaction) -> None:
         self.index, self.sign, self.snapshot = index, sign, snapshot
@@ -134,11 +127,12 @@ class _End:
         self.cosines = sign * np.asarray(index.places.column(at), dtype=np.float64)
 
     def words(self, count: int) -> tuple[DimensionWord, ...]:
-        """Return the strongest words, as the documents write them."""
+        """Return the strongest words, as written in the documents."""
         stems = self.index.vocabulary.terms
-        strongest = _largest(self.loadings, count)
-        named = [stems[term] for term in strongest]
-        forms = written_forms(self.index, self.snapshot, named, self.cosines)
+        strongest = _top_positive(self.loadings, count)
+        forms = written_forms(
+            self.index, self.snapshot, [stems[term] for term in strongest], self.cosines
+        )
         return tuple(
             DimensionWord(
                 forms.get(stems[term], stems[term]), self.sign * float(self.loadings[term])
@@ -147,52 +141,46 @@ class _End:
         )
 
     def documents(self, count: int) -> tuple[DimensionDocument, ...]:
-        """Return the documents nearest to the end, those that are still there."""
-        there = self._details(_largest(self.cosines, _SPARE * count), 0)
+        """Return the documents nearest to the end, without deleted ones."""
+        rows = _top_positive(self.cosines, _SPARE * count)
+        keys = self.index.document_rows[rows].tolist()
+        details = self.snapshot.documents.details(keys, 0)
+        present = (
+            (row, details[key]) for row, key in zip(rows, keys, strict=True) if key in details
+        )
         return tuple(
-            DimensionDocument(each.id, each.title, self.sign * float(self.cosines[place]))
-            for place, each in islice(there.items(), count)
+            DimensionDocument(document.id, document.title, self.sign * float(self.cosines[row]))
+            for row, document in islice(present, count)
         )
 
-    def _details(self, places: list[int], characters: int) -> dict[int, Details]:
-        """Read documents by their places in the index, leaving out what was deleted."""
-        rows = self.index.document_rows[places].tolist()
-        found = self.snapshot.documents.details(rows, characters)
-        return {place: found[row] for place, row in zip(places, rows, strict=True) if row in found}
 
-
-def _largest(values: NDArray[np.float64], count: int) -> list[int]:
-    """Return the places of the largest values that are above 0."""
+def _top_positive(values: NDArray[np.float64], count: int) -> list[int]:
+    """Return the indices of the largest positive values."""
     order = np.argsort(-values, kind="stable")[:count]
-    return [int(place) for place in order if values[place] > 0]
+    return [int(index) for index in order if values[index] > 0]
 
 
 METHODS = ("lpi", "olpi")
-# The bounds take all the space of the documents, in time cubic in their number.
+# Computing the bounds takes time cubic in the number of documents.
 MOST_DOCUMENTS = 3000
 _STEPS = 12
 
 
 def evaluate_spectrum(source: EvaluationInput, options: EvaluateOptions, cells: Cells) -> Report:
-    """Give the eigenvalues of methods side by side, and the bounds on what m terms can reach.
-
-    Raises
-    ------
-    BadOption, NothingToEvaluate, LibraryError
-    """
+    """Compare the eigenvalues of methods, and bound what m terms can reach."""
     names = _methods(options)
     check_options(options, names)
     collection = _with_words(source.collection)
     cells.total += len(names) + 1
     X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
-    found = {
-        name: cells.value(f"spectrum, {name}", partial(_values, name, X, options))
-        for name in names
-    }  # fmt: skip
-    rows = _side_by_side(found)
+    spectra = {
+        name: cells.value(f"spectrum, {name}", partial(_values, name, X, options)) for name in names
+    }
     title = "Eigenvalues: f = 1 - λ of each dimension (0: neighbours stay together)"
-    table = Table("spectrum", title, tuple(rows), (*collection.notes, *cells.notes))
-    lines = tuple(_line(name, values) for name, values in found.items())
+    table = Table(
+        "spectrum", title, tuple(_side_by_side(spectra)), (*collection.notes, *cells.notes)
+    )
+    lines = tuple(_line(name, values) for name, values in spectra.items())
     figure = Figure("spectrum", "The eigenvalues of the methods", "dimension", "f", lines)
     bounds = cells.value("spectrum, bounds", partial(_bounds, X, options))
     return as_report("Spectrum", collection, (options,), [table, _as_table(bounds)], [figure])
@@ -223,11 +211,11 @@ def _values(name: str, X: Any, options: EvaluateOptions) -> list[float]:
     return [] if values is None else np.round(1 - np.asarray(values, float), 6).tolist()
 
 
-def _side_by_side(found: dict[str, list[float]]) -> list[dict[str, Cell]]:
-    longest = max(map(len, found.values()), default=0)
+def _side_by_side(spectra: dict[str, list[float]]) -> list[dict[str, Cell]]:
+    longest = max(map(len, spectra.values()), default=0)
     return [
         {"dimension": at + 1}
-        | {name: values[at] if at < len(values) else None for name, values in found.items()}
+        | {name: values[at] if at < len(values) else None for name, values in spectra.items()}
         for at in range(longest)
     ]
 
@@ -237,7 +225,7 @@ def _line(name: str, values: Sequence[float]) -> Series:
 
 
 def _bounds(X: Any, options: EvaluateOptions) -> dict[str, Any]:
-    """Bound J, the least sum of f over the dimensions that are kept, with m terms."""
+    """Bound J, the least sum of f over the dimensions, for m terms."""
     from lpisearch.graphs.base import RADIUS, GraphOptions
     from lpisearch.methods.locality import sufficient_count, term_bounds
 
@@ -245,9 +233,9 @@ def _bounds(X: Any, options: EvaluateOptions) -> dict[str, Any]:
     if n_documents > MOST_DOCUMENTS:
         rng = np.random.default_rng(options.seed)
         X = X[np.sort(rng.permutation(n_documents)[:MOST_DOCUMENTS])]
-    kept = GraphOptions(options.neighbours, options.radius or RADIUS, options.edge_weights)
+    graph_options = GraphOptions(options.neighbours, options.radius or RADIUS, options.edge_weights)
     graph = GRAPHS["nearest" if options.graph == "auto" else options.graph]
-    W = graph.build(X, None, kept)
+    W = graph.build(X, None, graph_options)
     enough = sufficient_count(X.shape[0] - W.n_isolated, X.shape[1])
     count = min(options.dims or DIMENSIONS, enough - 1)
     if count < 1:
@@ -255,9 +243,9 @@ def _bounds(X: Any, options: EvaluateOptions) -> dict[str, Any]:
     terms = np.unique(np.geomspace(count, enough, _STEPS).round().astype(int)).tolist()
     try:
         sums = term_bounds(X, W, count, terms)
-    except ValueError:  # so many dimensions take more documents that do not depend on each other
+    except ValueError:  # too few linearly independent documents for the number of dimensions
         return {"rows": [], "count": 0, "sampled": None}
-    rows = [[m, *each] for m, each in zip(terms, np.round(sums, 4).tolist(), strict=True)]
+    rows = [[m, *bounds] for m, bounds in zip(terms, np.round(sums, 4).tolist(), strict=True)]
     return {
         "rows": rows,
         "count": count,
@@ -265,20 +253,20 @@ def _bounds(X: Any, options: EvaluateOptions) -> dict[str, Any]:
     }
 
 
-def _as_table(found: dict[str, Any]) -> Table:
+def _as_table(bounds: dict[str, Any]) -> Table:
     rows = tuple(
         {
             "terms": m,
             "lower": lower,
             "upper": upper,
-            "mean_f_at_most": round(upper / found["count"], 6),
+            "mean_f_at_most": round(upper / bounds["count"], 6),
         }
-        for m, lower, upper in found["rows"]
+        for m, lower, upper in bounds["rows"]
     )
-    title = f"Bounds on the sum of f over {found['count']} dimensions, with the best m terms"
+    title = f"Bounds on the sum of f over {bounds['count']} dimensions, with the best m terms"
     notes = []
-    if not found["count"]:
+    if not bounds["count"]:
         notes.append("No bounds: too few linearly independent documents.")
-    if found["sampled"]:
-        notes.append(f"Bounds computed on {MOST_DOCUMENTS:,} of {found['sampled']:,} documents.")
+    if bounds["sampled"]:
+        notes.append(f"Bounds computed on {MOST_DOCUMENTS:,} of {bounds['sampled']:,} documents.")
     return Table("term_bounds", title, rows, tuple(notes))

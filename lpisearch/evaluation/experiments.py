@@ -1,4 +1,4 @@
-"""Any evaluation by name; overview."""
+"""The entry point of all evaluations, and the overview of a library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.cache import Cells, kept_cells
+from lpisearch.evaluation.cache import Cells, resumable_cells
 from lpisearch.evaluation.categorisation import evaluate_classify
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.evaluation.collection import EvaluationInput, index_options, library_state
@@ -17,7 +17,7 @@ from lpisearch.evaluation.representations import BASELINES
 from lpisearch.evaluation.retrieval import evaluate_retrieval, read_questions
 from lpisearch.evaluation.significance import SIGNIFICANCE
 from lpisearch.evaluation.similarity import evaluate_similarity
-from lpisearch.evaluation.sweep import MeasureOptions, evaluate_sweep
+from lpisearch.evaluation.sweep import evaluate_sweep
 from lpisearch.index.pipeline import library_versions
 from lpisearch.messages import Message
 from lpisearch.model.reports import Table
@@ -58,28 +58,10 @@ def evaluating(
     on_cell: OnCell = lambda _name, _done, _total: None,
     keep: bool = True,
 ) -> Iterator[Report]:
-    """Evaluate a library, or a file in its place.
+    """Evaluate a library or a matrix file.
 
-    Parameters
-    ----------
-    session
-        The library.
-    what
-        "all", "similarity", "classify", "cluster", "retrieval" or "spectrum".
-    options
-        What is compared.
-    wanted
-        The options of that evaluation; None where they have usual values.
-    over
-        A parameter and the values that it takes in turn.
-    on_cell
-        See `Cells`.
-    keep
-        Whether finished parts are kept on disk until the block ends without an error.
-
-    Raises
-    ------
-    BadOption, NothingToEvaluate, LibraryError
+    `wanted` are the options of the evaluation (None: defaults), `over` is a parameter to sweep
+    with its values. With `keep`, finished parts stay on disk until the block ends without error.
     """
     options = options or EvaluateOptions()
     swept = None if over is None else SweepOptions(what, over[0], tuple(over[1]))
@@ -88,9 +70,9 @@ def evaluating(
         raise BadOption("what", f"unknown evaluation “{what}”", known)
     chosen = _checked(what, wanted)
     signed = _signature(what, session, options, swept, chosen) if keep else {}
-    with kept_cells(signed, on_cell) if keep else nullcontext(Cells(on_cell=on_cell)) as cells:
+    with resumable_cells(signed, on_cell) if keep else nullcontext(Cells(on_cell=on_cell)) as cells:
         report = _report(session, what, options=options, swept=swept, wanted=chosen, cells=cells)
-        yield replace(report, resumed=cells.found)
+        yield replace(report, resumed=cells.resumed)
 
 
 def _report(
@@ -103,7 +85,7 @@ def _report(
     cells: Cells,
 ) -> Report:
     if swept is not None:
-        return evaluate_sweep(session, options, swept, _measure_options(what, wanted), cells)
+        return evaluate_sweep(session, options, swept, wanted, cells)
     if what == ALL:
         return evaluate_all(session, options, wanted, cells)
     if what == RETRIEVAL:
@@ -118,32 +100,23 @@ def _report(
 def _signature(
     what: str, session: Session, options: EvaluateOptions, swept: SweepOptions | None, wanted: Any
 ) -> dict[str, Any]:
-    """Return what tells one run from another, so that only the same one is gone on with."""
+    """Return what identifies a run, so that only the same run is resumed."""
     return {
         "kind": what,
         "library": None if options.matrix else library_state(session),
-        "options": [None if each is None else asdict(each) for each in (options, swept, wanted)],
+        "options": [None if part is None else asdict(part) for part in (options, swept, wanted)],
         "versions": library_versions(),
     }
 
 
 def _checked(what: str, wanted: Any) -> Any:
-    """Return the options of an evaluation, or its usual ones."""
+    """Return the options of an evaluation or its defaults; raise BadOption for those of another."""
     kind: type[Any] = _LABELLED[what][1] if what in _LABELLED else RetrievalOptions
     if wanted is None and what in _LABELLED:
         return kind()
     if isinstance(wanted, kind) or (wanted is None and what != RETRIEVAL):
         return wanted
     raise BadOption("wanted", f"“{what}” needs {kind.__name__}")
-
-
-def _measure_options(what: str, wanted: Any) -> MeasureOptions:
-    """Return the options of all that can be swept, of which one is."""
-    usual: dict[str, Any] = {name: kind() for name, (_, kind) in _LABELLED.items()}
-    usual[RETRIEVAL] = None
-    if what in usual:
-        usual[what] = wanted
-    return MeasureOptions(**usual)
 
 
 _SIMILARITY = {"AP": "pairs_AP", "accuracy": "pairs_accuracy"}
@@ -153,16 +126,11 @@ _CLUSTER = {"AC": "cluster_AC", "NMI": "cluster_NMI"}
 def evaluate_all(
     session: Session, options: EvaluateOptions, retrieval: RetrievalOptions | None, cells: Cells
 ) -> Report:
-    """Compare the index of a library with plain terms and LSI in every way there is.
-
-    Raises
-    ------
-    BadOption, NothingToEvaluate, LibraryError
-    """
+    """Compare the index of a library with plain terms and LSI by every measure."""
     if retrieval is not None and options.matrix is not None:
         raise BadOption("queries", "a matrix contains no text to search")
     if retrieval is not None:
-        read_questions(session, retrieval)  # what is wrong with them is said before the long part
+        read_questions(session, retrieval)  # report mistakes before the long part
     source = EvaluationInput.open(session, options)
     options, method = index_options(source, options)
     named = replace(
@@ -173,39 +141,39 @@ def evaluate_all(
         "classify": lambda: evaluate_classify(source, named, CategoriesOptions(), cells),
         "cluster": lambda: evaluate_cluster(source, named, ClusterOptions(), cells),
     }
-    found: dict[str, Report] = {}
+    reports: dict[str, Report] = {}
     reasons: dict[str, NothingToEvaluate] = {}
     for name, run in parts.items():
         try:
-            found[name] = run()
+            reports[name] = run()
         except NothingToEvaluate as error:
             reasons[name] = error
     if retrieval is not None:
-        found["retrieval"] = evaluate_retrieval(session, options, retrieval, cells)
-    if not found:
+        reports["retrieval"] = evaluate_retrieval(session, options, retrieval, cells)
+    if not reports:
         raise next(iter(reasons.values()))
     notes: list[str] = [Message(name, ": ", error.what) for name, error in reasons.items()]
-    for report in found.values():
+    for report in reports.values():
         notes += [note for note in report.tables[0].notes if note not in notes]
     title = "Labels: how well each method separates them"
-    tables = [Table("overview", title, tuple(_merged(found)), tuple(notes))]
-    every = [_named(table, part) for part, report in found.items() for table in report.tables]
+    tables = [Table("overview", title, tuple(_merged(reports)), tuple(notes))]
+    every = [_named(table, part) for part, report in reports.items() for table in report.tables]
     tables += sorted(every, key=lambda table: table.name.endswith(SIGNIFICANCE))
-    figures = [figure for report in found.values() for figure in report.figures]
+    figures = [figure for report in reports.values() for figure in report.figures]
     return as_report("Evaluation", source.collection, (named,), tables, figures)
 
 
 def _named(table: Table, part: str) -> Table:
-    """Tell the pairs of one part from those of another."""
+    """Rename the table of pairs after its part."""
     is_first = table.name != SIGNIFICANCE or part == "retrieval"
     return table if is_first else replace(table, name=f"{part}_{SIGNIFICANCE}")
 
 
-def _merged(found: Mapping[str, Report]) -> list[dict[str, Cell]]:
-    """Bring the figures of a representation into one row."""
+def _merged(reports: Mapping[str, Report]) -> list[dict[str, Cell]]:
+    """Merge the figures of each representation into one row."""
     rows: dict[Cell, dict[str, Cell]] = {}
     for name in ("similarity", "classify", "cluster"):
-        for row in found[name].tables[0].rows if name in found else ():
+        for row in reports[name].tables[0].rows if name in reports else ():
             own = rows.setdefault(row["representation"], {"representation": row["representation"]})
             if name == "classify":
                 first = next(measure for measure in ("accuracy", "P@1") if measure in row)

@@ -1,14 +1,15 @@
-"""Accuracy, F1, confusion, sets of labels.
+"""Accuracy, F1 and confusion of predicted labels.
 
-A prediction is one label a document. A document may have several labels: a prediction is right if
-it is one of them. Documents without a label are left out.
-
-Labels come in any form that `lpisearch.graphs.memberships` takes: one value for each document, or
-a list of values; None, -1, "", NaN and an empty list mean that a document is unlabelled.
+A prediction is one label per document; it is correct if it is one of the document's labels.
+Documents without a label are skipped. `labels` may be in any form that
+`lpisearch.graphs.supervision.memberships` accepts: a value or a list of values per document, where
+None, -1, "", NaN and an empty list mean unlabelled. Every measure raises ValueError if no document
+has a label or the lengths differ.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Confused:
-    """Documents of one label that were taken for another; `share` is of all with that label."""
+    """Documents of one label predicted as another; `share` is relative to all with that label."""
 
     label: Any
     predicted: Any
@@ -40,24 +41,7 @@ class Confused:
 
 
 def accuracy(labels: Labels, predicted: Labels) -> float:
-    """Give the share of documents whose prediction is right.
-
-    Parameters
-    ----------
-    labels
-        One for each document, or a list of them; documents without are left out.
-    predicted
-        One for each document.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label, or the lengths differ.
+    """Return the share of correct predictions.
 
     Examples
     --------
@@ -70,26 +54,9 @@ def accuracy(labels: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(labels: Labels, predicted: Labels) -> float:
-    """Give the mean of F1 over all labels, given or predicted; each counts alike.
+    """Return the unweighted mean of F1 over all labels, true or predicted.
 
-    F1 of a label is 0 where it was only given or only predicted.
-
-    Parameters
-    ----------
-    labels
-        One for each document, or a list of them; documents without are left out.
-    predicted
-        One for each document.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label, or the lengths differ.
+    F1 is 0 for a label that is only true or only predicted.
 
     Examples
     --------
@@ -98,34 +65,15 @@ def macro_f1(labels: Labels, predicted: Labels) -> float:
     0.7333
     """
     matrix, _ = confusion(labels, predicted)
-    there = matrix.sum(axis=0) + matrix.sum(axis=1)
-    return float(np.mean((2 * matrix.diagonal() / there.clip(1))[there > 0]))
+    totals = matrix.sum(axis=0) + matrix.sum(axis=1)
+    return float(np.mean((2 * matrix.diagonal() / totals.clip(1))[totals > 0]))
 
 
 def confusion(labels: Labels, predicted: Labels) -> tuple[NDArray[np.integer[Any]], list[Any]]:
-    """Count the documents of each label (rows) by their prediction (columns).
+    """Count documents by label (rows) and prediction (columns); return the names too.
 
-    A document with several labels is in the row of its prediction if that is one of them, else
-    in the row of the first of its labels by name.
-
-    Parameters
-    ----------
-    labels
-        One for each document, or a list of them; documents without are left out.
-    predicted
-        One for each document.
-
-    Returns
-    -------
-    matrix : array
-        The counts.
-    names : list
-        The labels of rows and columns.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label, or the lengths differ.
+    A document with several labels counts in the row of its prediction if that is one of them,
+    otherwise in the row of its alphabetically first label.
 
     Examples
     --------
@@ -142,33 +90,14 @@ def confusion(labels: Labels, predicted: Labels) -> tuple[NDArray[np.integer[Any
     matrix = np.zeros((len(names), len(names)), dtype=np.int64)
     for at, row in enumerate(known.rows):
         own = known.flags.indices[known.flags.indptr[at] : known.flags.indptr[at + 1]]
-        given = [known.names[number] for number in sorted(own)]
+        true = [known.names[number] for number in sorted(own)]
         guess = guesses[row]
-        matrix[numbers[guess if guess in given else given[0]], numbers[guess]] += 1
+        matrix[numbers[guess if guess in true else true[0]], numbers[guess]] += 1
     return matrix, names
 
 
 def worst_pairs(labels: Labels, predicted: Labels, number: int = 10) -> list[Confused]:
-    """List which labels are taken for which others most often.
-
-    Parameters
-    ----------
-    labels
-        One for each document, or a list of them; documents without are left out.
-    predicted
-        One for each document.
-    number
-        The length of the list; pairs that never happen are not in it.
-
-    Returns
-    -------
-    list of Confused
-        Largest count first, then largest share, then by name.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label, or the lengths differ.
+    """List the most frequent confusions: by count, then by share, then by name.
 
     Examples
     --------
@@ -193,60 +122,33 @@ def _by_name(label: Any) -> tuple[str, Any]:
 
 
 class SetF1(NamedTuple):
-    """F1 of sets of labels.
-
-    Attributes
-    ----------
-    micro
-        Over all pairs of document and label together, so that frequent labels count most.
-    macro
-        The mean of F1 over all labels, given or predicted; each counts alike.
-    """
+    """F1 over all pairs of document and label (micro), and its mean over labels (macro)."""
 
     micro: float
     macro: float
 
 
 def set_f1(labels: Labels, predicted: Labels) -> SetF1:
-    """Give F1 of the labels that were predicted for each document.
-
-    Parameters
-    ----------
-    labels
-        One for each document, or a list of them; documents without are left out.
-    predicted
-        A list of labels for each document, or one.
-
-    Returns
-    -------
-    SetF1
-        Each between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label, or the lengths differ.
+    """Return F1 of predicted sets of labels.
 
     Examples
     --------
     >>> from lpisearch.evaluation.label_measures import set_f1
-    >>> found = set_f1([["a", "b"], ["a"], ["b"]], [["a"], ["a"], ["a"]])
-    >>> round(found.micro, 4), round(found.macro, 4)
+    >>> f1 = set_f1([["a", "b"], ["a"], ["b"]], [["a"], ["a"], ["a"]])
+    >>> round(f1.micro, 4), round(f1.macro, 4)
     (0.5714, 0.4)
     """
     if len(labels) != len(predicted):
         raise ValueError(f"There are {len(labels)} labels, but {len(predicted)} predictions.")
-    given, guesses = as_list(labels), as_list(predicted)
-    hits: dict[object, int] = {}
-    there: dict[object, int] = {}
+    true, guesses = as_list(labels), as_list(predicted)
+    hits: Counter[object] = Counter()
+    totals: Counter[object] = Counter()
     for row in Labelling.of(labels).rows.tolist():
-        own, said = _as_set(given[row]), _as_set(guesses[row])
-        for name in (*own, *said):
-            there[name] = there.get(name, 0) + 1
-        for name in own & said:
-            hits[name] = hits.get(name, 0) + 1
-    each = [2 * hits.get(name, 0) / count for name, count in there.items()]
-    return SetF1(2 * sum(hits.values()) / sum(there.values()), sum(each) / len(each))
+        own, guess = _as_set(true[row]), _as_set(guesses[row])
+        totals.update((*own, *guess))
+        hits.update(own & guess)
+    by_label = [2 * hits[name] / count for name, count in totals.items()]
+    return SetF1(2 * hits.total() / totals.total(), sum(by_label) / len(by_label))
 
 
 def _as_set(labels: object) -> set[object]:
@@ -258,44 +160,32 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Labelling:
-    """The labelled documents (rows) and the numbers of their classes.
+    """The labelled documents and their classes."""
 
-    Attributes
-    ----------
-    rows
-        Which documents have a label, ascending.
-    names
-        The classes, in the order of their names.
-    numbers
-        For each of `rows`, its class; None if some document has several.
-    flags
-        Rows x classes, 1 where the document has the label.
-    """
-
-    rows: Whole
-    names: list[Any]
-    numbers: Whole | None
-    flags: sparse.csr_array
+    rows: Whole  # of the labelled documents, ascending
+    names: list[Any]  # of the classes, sorted
+    numbers: Whole | None  # the class of each of `rows`; None if a document has several
+    flags: sparse.csr_array  # rows x classes, 1 where the document has the label
 
     @classmethod
     def of(cls, labels: Labels) -> Labelling:
-        """Read labels; refuse them if no document has one."""
+        """Parse labels; raise ValueError if no document has one."""
         shares, names = memberships(as_list(labels), len(labels))
-        each = np.diff(shares.indptr)
-        rows = np.flatnonzero(each)
+        counts = np.diff(shares.indptr)
+        rows = np.flatnonzero(counts)
         flags = sparse.csr_array(shares[rows])
         flags.data = np.ones(flags.nnz, dtype=np.int32)
-        return cls(rows, names, flags.indices if each.max() == 1 else None, flags)
+        return cls(rows, names, flags.indices if counts.max() == 1 else None, flags)
 
     def single(self, purpose: str) -> Whole:
-        """Give the class of each labelled document; refuse documents with several labels."""
+        """Return the class of each labelled document; raise ValueError if one has several."""
         if self.numbers is None:
             count = int(np.count_nonzero(np.diff(self.flags.indptr) > 1))
             raise ValueError(f"{purpose} needs one label a document, but {count} have several.")
         return self.numbers
 
     def shared(self, first: slice | Whole, second: slice | Whole) -> Flags:
-        """Tell, for two lists of the labelled documents, which pairs share a label."""
+        """Return which pairs of two lists of labelled documents share a label."""
         if self.numbers is not None:
             same: Flags = self.numbers[first, np.newaxis] == self.numbers[second]
             return same
@@ -303,7 +193,7 @@ class Labelling:
         return np.asarray(common.toarray() > 0)
 
     def companions(self) -> Whole:
-        """Count, for each document, those it shares a label with, itself included."""
+        """Count the documents that share a label with each document, itself included."""
         if self.numbers is not None:
             return np.asarray(np.bincount(self.numbers)[self.numbers])
         blocks = range(0, len(self.rows), _BLOCK)
@@ -314,17 +204,17 @@ class Labelling:
 
 
 def as_list(labels: Any) -> list[Any]:
-    """Give labels as a list of plain Python values."""
+    """Return labels as a list of plain Python values."""
     return list(labels.tolist() if isinstance(labels, np.ndarray) else labels)
 
 
 def as_matrix(Y: Any) -> Matrix:
-    """Give documents as an array or a csr_array."""
+    """Return documents as an array or a csr_array."""
     return sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)  # type: ignore[call-overload]  # the stubs know no matrix of unknown shape
 
 
 def as_names(names: Sequence[Any]) -> NDArray[Any]:
-    """Give names as an array: of their own type if all have the same, else of objects."""
+    """Return names as an array of their common type, otherwise of objects."""
     if len({type(name) for name in names}) == 1 and not isinstance(names[0], tuple):
         return np.array(names)
     mixed = np.empty(len(names), dtype=object)

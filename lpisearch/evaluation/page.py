@@ -1,4 +1,4 @@
-"""HTML report, report folder."""
+"""The HTML page of a report, and the folder of its files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _BAR_COLUMNS = 72
-# Nothing is loaded and nothing runs, even if a text slipped through.
+# Nothing is loaded or run, even if a text was not escaped.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _CSS = """
 :root { color-scheme: light dark; --ink: #1d2127; --paper: #fff; --quiet: #5c6570;
@@ -87,11 +87,10 @@ summary { color: var(--quiet); cursor: pointer; font-size: .9rem; }
 
 
 def as_html(report: Report) -> str:
-    """Give a page with the tables, the figures and what they depend on.
+    """Return a page with the tables, figures, parameters and versions of a report.
 
-    In each table the best value of each measure is bold (see `shown` for how it is compared),
-    never that of a time. Figures are drawn where matplotlib is installed, else they are bars.
-    Nothing is added: the date of the run is among the parameters, if it is to be seen.
+    The best value of each measure is bold, compared as shown. Without matplotlib, figures are bars
+    of text. The page contains nothing else, such as a date, so that equal reports are equal bytes.
     """
     figures = (_figure(figure, at) for at, figure in enumerate(report.figures, 1))
     body = [
@@ -126,13 +125,13 @@ def as_html(report: Report) -> str:
 
 
 def is_page(beginning: bytes) -> bool:
-    """Tell a page of ours by its beginning."""
+    """Return whether a file is a page of a report, by its beginning."""
     return beginning.startswith(b"<!DOCTYPE html>") and _POLICY.encode() in beginning
 
 
 def _section(title: str, parts: Iterable[str]) -> list[str]:
-    found = list(parts)
-    return ["<section>", f"<h2>{title}</h2>", *found, "</section>"] if found else []
+    content = list(parts)
+    return ["<section>", f"<h2>{title}</h2>", *content, "</section>"] if content else []
 
 
 def _table(table: Table) -> str:
@@ -167,21 +166,21 @@ def _row(table: Table, row: Mapping[str, Cell], numeric: set[str], best: Mapping
 
 
 def _head(name: str) -> str:
-    """Write the name of a column so that it may break between its words."""
+    """Return the name of a column with breaks allowed between its words."""
     return re.sub(r"_(?=\w\w)", "_<wbr>", _text(name))
 
 
 def _best(table: Table, name: str) -> str:
-    """Give the largest value as it is shown; "" where there is nothing to choose between."""
+    """Return the largest value as shown; "" if all are shown alike."""
     values = [value for row in table.rows if is_number(value := row.get(name))]
     ranked = [value for value in values if not math.isnan(value)]
     texts = {shown(name, value) for value in ranked}
     return shown(name, max(ranked)) if len(texts) > 1 else ""
 
 
-def _cell(tag: str, content: str, numeric: bool, scope: str) -> str:  # noqa: FBT001 (a trait)
-    traits = f' scope="{scope}"' * bool(scope) + ' class="number"' * numeric
-    return f"<{tag}{traits}>{content}</{tag}>"
+def _cell(tag: str, content: str, numeric: bool, scope: str) -> str:  # noqa: FBT001 (an attribute)
+    attributes = f' scope="{scope}"' * bool(scope) + ' class="number"' * numeric
+    return f"<{tag}{attributes}>{content}</{tag}>"
 
 
 def _figure(figure: Figure, at: int) -> str:
@@ -201,12 +200,9 @@ def _pairs(head: str, pairs: Mapping[str, Cell] | Mapping[str, str]) -> list[str
         for name, value in pairs.items()
     ]
     columns = f'<tr><th scope="col">{head}</th><th scope="col">value</th></tr>'
-    table = f"<table><thead>{columns}</thead>\n<tbody>\n{_joined(rows)}\n</tbody></table>"
+    lines = "\n".join(rows)
+    table = f"<table><thead>{columns}</thead>\n<tbody>\n{lines}\n</tbody></table>"
     return [f'<div class="wide">{table}</div>'] if rows else []
-
-
-def _joined(lines: Iterable[str]) -> str:
-    return "\n".join(lines)
 
 
 def _text(text: str) -> str:
@@ -225,14 +221,7 @@ _PAGE = "index.html"
 
 
 def check_folder(folder: Path, *, force: bool = False) -> None:
-    """Find out before a long run whether a report could be written to a folder.
-
-    Raises
-    ------
-    ReportUnwritable
-    FileInTheWay
-        The page there is none of ours; `force` replaces it.
-    """
+    """Raise ReportUnwritable or FileInTheWay if a report cannot be written to a folder."""
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise ReportUnwritable(folder, f"{existing} is a file")
@@ -245,22 +234,11 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
 def write_report(
     report: Report, folder: Path, *, force: bool = False, mode: int = ANYONE
 ) -> list[Path]:
-    """Write a report: files of its tables and figures, `report.json`, and at last `index.html`.
+    """Write a report to a folder and return its files, `index.html` first.
 
-    All is worked out and written beside its place before the first file is moved in: a run that
-    is interrupted, or a disk that is full, leaves the report that was there. Files of others,
-    and of findings that this report no longer has, stay. A folder without a report may have
-    files of the same names: they are replaced with `force` alone. `mode` is that of new files,
-    before the user's umask.
-
-    Returns
-    -------
-    list of pathlib.Path
-        The files, the page first.
-
-    Raises
-    ------
-    ReportUnwritable, FileInTheWay
+    Everything is written to temporary files before the first one is moved into place: an
+    interruption or a full disk leaves the earlier report. Other files stay. Files of the same names
+    in a folder without a report are replaced only with `force`. `mode` applies before the umask.
     """
     make_folder(folder, mode)
     texts: dict[str, str] = {}
@@ -269,7 +247,7 @@ def write_report(
         texts[f"{name}.md"] = as_markdown([table])
     texts["report.json"] = as_json(report)
     page = folder / _PAGE
-    # A name of a file that is no UTF-8 may be among the texts, and must not stop the report.
+    # Texts may contain file names that are not valid UTF-8.
     contents = {folder / name: _bytes(text) for name, text in texts.items()}
     contents |= {folder / name: data for name, data in _pictures(report.figures).items()}
     contents[page] = _bytes(as_html(report))
@@ -280,7 +258,7 @@ def write_report(
 
 
 def _refuse_others(page: Path, contents: Iterable[Path]) -> None:
-    """Replace the files of a report alone: those beside a page of ours."""
+    """Raise FileInTheWay for files that do not belong to a report."""
     refuse_others(page, "a report", is_page)
     if not page.exists():
         for path in contents:
@@ -288,7 +266,7 @@ def _refuse_others(page: Path, contents: Iterable[Path]) -> None:
 
 
 def _pictures(figures: tuple[Figure, ...]) -> dict[str, bytes]:
-    """Draw all figures; without matplotlib there are none, and the page has bars instead."""
+    """Draw all figures; none without matplotlib, when the page has bars instead."""
     try:
         return {
             f"{name}.{kind}": picture(figure, kind)
@@ -300,7 +278,7 @@ def _pictures(figures: tuple[Figure, ...]) -> dict[str, bytes]:
 
 
 def _named(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[tuple[str, Finding]]:
-    """Give each a file name of its own, of letters that any system takes."""
+    """Give each finding a unique and portable file name."""
     taken: set[str] = set()
     for finding, name in zip(findings, names, strict=True):
         stem = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-")[:_LONGEST_NAME] or "unnamed"

@@ -1,4 +1,4 @@
-"""Figures by matplotlib, SVG for pages."""
+"""Figures drawn by matplotlib (optional), as files and as SVG for pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from lpisearch.errors import BadOption, PlotUnavailable
 from lpisearch.files import write_files
@@ -32,19 +31,19 @@ if TYPE_CHECKING:
     from lpisearch.model.reports import Figure, Series
 
 
-# Without dates, names of programs and random ids: the same figure gives the same bytes.
+# No dates, names of programs or random ids: equal figures are equal bytes.
 _METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 _INK = "#222222"
-_PAGE_INK = "#010203"  # no other colour of a picture: it becomes that of the page's text
+_PAGE_INK = "#010203"  # used for nothing else: it is replaced by the text colour of the page
 _DOTS_PER_INCH = 150
 _STYLE: dict[str, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
-    "axes.facecolor": "none",  # the paper of a page may be dark
+    "axes.facecolor": "none",  # the page may be dark
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 10.5,
@@ -56,24 +55,15 @@ _STYLE: dict[str, Any] = {
     "lines.linewidth": 1.6,
     "lines.markersize": 5,
     "pdf.fonttype": 42,
-    "svg.fonttype": "none",  # text stays text: to be searched, read aloud and shown in any script
+    "svg.fonttype": "none",  # keep text searchable and accessible
     "svg.hashsalt": "lpisearch",
-    "text.parse_math": False,  # a label with two dollar signs is not a formula
+    "text.parse_math": False,  # dollar signs in labels are literal
 }
 _INKED = ("axes.edgecolor", "axes.labelcolor", "grid.color", "text.color", "xtick.color")
 
 
 def draw(figure: Figure, path: Path) -> None:
-    """Draw a figure into a file, of the kind that its ending names: .png, .svg or .pdf.
-
-    Raises
-    ------
-    BadOption
-        For another ending.
-    PlotUnavailable
-        Matplotlib is not installed.
-    ReportUnwritable
-    """
+    """Write a figure to a .png, .svg or .pdf file."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in _METADATA:
         reason = f"unsupported image format “{path.suffix}”"
@@ -82,30 +72,14 @@ def draw(figure: Figure, path: Path) -> None:
 
 
 def picture(figure: Figure, kind: str) -> bytes:
-    """Give the bytes of a figure as "png", "svg" or "pdf".
-
-    Raises
-    ------
-    PlotUnavailable
-        Matplotlib is not installed.
-    """
+    """Return a figure as "png", "svg" or "pdf"; PlotUnavailable without matplotlib."""
     return _drawn(figure, kind, _INK)
 
 
 def svg_text(figure: Figure, prefix: str = "") -> str:
-    """Give a figure as an `<svg>` element for a page, in the colour of the page's text.
+    """Return a figure as an `<svg>` element in the text colour of the page.
 
-    Parameters
-    ----------
-    figure
-        Its title and its values in words become the `<title>` and `<desc>` of the picture.
-    prefix
-        In front of every id: two pictures of one page need two.
-
-    Raises
-    ------
-    PlotUnavailable
-        Matplotlib is not installed.
+    `prefix` makes the ids unique within the page.
     """
     return embeddable(_drawn(figure, "svg", _PAGE_INK), figure, prefix, _PAGE_INK)
 
@@ -116,7 +90,7 @@ def _drawn(figure: Figure, kind: str, ink: str) -> bytes:
     except ImportError as error:
         raise PlotUnavailable from error
 
-    on_page = ink == _PAGE_INK  # which says the title beside the picture
+    on_page = ink == _PAGE_INK  # the page shows the title itself
     paper = "none" if on_page else "white"
     stream = BytesIO()
     with _style(ink):
@@ -129,25 +103,25 @@ def _drawn(figure: Figure, kind: str, ink: str) -> bytes:
 
 @contextmanager
 def _style(ink: str) -> Iterator[None]:
-    """Draw in our style, whatever the user's settings of matplotlib are."""
+    """Use our style, whatever the user's matplotlib settings."""
     from matplotlib import style
 
     inked = dict.fromkeys((*_INKED, "ytick.color"), ink)
     with warnings.catch_warnings(), style.context(["default", {**_STYLE, **inked}]):
-        # Letters that the font lacks: a browser has them, a PNG shows a box.
+        # Glyphs missing from the font: a browser has them, a PNG shows a box.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
 _MOST_BANDS = 6
-"""More bands than that would hide each other and the lines; the tables have the spreads."""
+"""More bands would hide each other and the lines; the tables show the spreads."""
 _DASHES: tuple[Any, ...] = ("-", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 _BASELINE_DASHES: tuple[Any, ...] = ((0, (6, 3)), (0, (2, 2)), (0, (10, 3)), (0, (4, 2, 1, 2)))
 
 
 def draw_curves(figure: Figure, canvas: Canvas, *, titled: bool) -> None:
-    """Draw a figure: a line with markers for each series, its spread as a light band."""
+    """Draw each series as a line with markers, and its spread as a light band."""
     axes = canvas.add_subplot()
     baselines = figure.baselines
     names, handles = [], []
@@ -165,8 +139,8 @@ def draw_curves(figure: Figure, canvas: Canvas, *, titled: bool) -> None:
         names.append(series.name)
     label_axes(figure, axes, titled=titled)
     curves = [series for series in figure.series if series not in baselines]
-    place_ticks(axes, curves, log=figure.log_x)
-    place_legend(canvas, axes, handles, names)
+    set_ticks(axes, curves, log=figure.log_x)
+    add_legend(canvas, axes, handles, names)
 
 
 def _line(axes: Axes, series: Series, at: int, look: dict[str, Any]) -> Artist:
@@ -194,17 +168,17 @@ def _baseline(axes: Axes, series: Series, dashes: Any, look: dict[str, Any]) -> 
     return axes.axhline(y, linestyle=dashes, linewidth=1.3, **look)
 
 
-_TAKEN = 0.82
-"""How much of its room a group takes."""
+_GROUP_WIDTH = 0.82
+"""The share of the axis that bars of a group fill."""
 _HEADROOM = 1.35
 _HATCHES = ("", "//", "xx", "..")
 _NAME_COLUMNS = 14
 
 
 def draw_groups(figure: Figure, canvas: Canvas, *, titled: bool) -> None:
-    """Draw a figure with named groups: bars from 0, their spread as whiskers."""
+    """Draw named groups of bars, and their spread as whiskers."""
     axes = canvas.add_subplot()
-    width = _TAKEN / len(figure.series)
+    width = _GROUP_WIDTH / len(figure.series)
     handles = []
     for at, series in enumerate(figure.series):
         shift = (at - (len(figure.series) - 1) / 2) * width
@@ -223,17 +197,17 @@ def draw_groups(figure: Figure, canvas: Canvas, *, titled: bool) -> None:
     axes.set_xticks(np.arange(len(names)), names)
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
-    # Room above the bars for a legend, which would hide some of them.
+    # Leave room for a legend above the bars.
     top = max((y for series in figure.series for y in series.y if np.isfinite(y)), default=1.0)
     axes.set_ylim(min(0.0, axes.get_ylim()[0]), _HEADROOM * top if top > 0 else 1.0)
-    if top <= 1:  # no share is larger
+    if top <= 1:  # shares do not exceed 1
         axes.set_yticks([tick for tick in axes.get_yticks() if tick <= 1])
     label_axes(figure, axes, titled=titled)
-    place_legend(canvas, axes, handles, [series.name for series in figure.series])
+    add_legend(canvas, axes, handles, [series.name for series in figure.series])
 
 
-# Okabe and Ito (2008), told apart by colour-blind people; grey for their black, and no yellow:
-# both must show on white and on dark paper. Then the same again, darker or paler.
+# The colour-blind safe palette of Okabe and Ito (2008), with grey for black and without yellow, to
+# be visible on light and dark pages; then darker or paler variants.
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#808080"),
     *("#7A3E9D", "#8C3B00", "#7FC97F", "#B0305C", "#A67C00", "#2F7E9E", "#B0B0B0"),
@@ -247,7 +221,7 @@ _SIZE = (6.0, 4.0)
 
 
 def label_axes(figure: Figure, axes: Axes, *, titled: bool) -> None:
-    """Write what is drawn; without its title where that stands beside the picture."""
+    """Label the axes, with the title unless the page shows it."""
     if titled:
         title = textwrap.wrap(
             printable(figure.title), _TITLE_COLUMNS, max_lines=3, placeholder=" …"
@@ -257,13 +231,13 @@ def label_axes(figure: Figure, axes: Axes, *, titled: bool) -> None:
     axes.set_ylabel(shortened(printable(figure.y_label), _TITLE_COLUMNS))
 
 
-def place_legend(canvas: Canvas, axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
-    """Put the legend within the axes, or beside them where it is long or wide."""
+def add_legend(canvas: Canvas, axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
+    """Add a legend within the axes, or next to them if it is long or wide."""
     names = [_legend_name(name) for name in names]
     width, height = _SIZE
     widest = max(map(width_of, names), default=0)
     if len(names) > _MOST_INSIDE or widest > _WIDEST_INSIDE:
-        # Beside the axes, on paper that is wider by as much, and higher if need be.
+        # Next to the axes, on a wider and if necessary higher canvas.
         width, height = width + 0.7 + 0.075 * widest, max(height, 0.6 + 0.2 * len(names))
         canvas.legend(handles, names, loc="outside right upper", handlelength=3.2)
     elif names:
@@ -278,22 +252,24 @@ def floats(values: Iterable[float]) -> NDArray[np.float64]:
 
 def _legend_name(name: str) -> str:
     text = shortened(printable(name), _LONGEST_NAME)
-    return f" {text}" if text.startswith("_") else text  # matplotlib 3.9 leaves out _names
+    return f" {text}" if text.startswith("_") else text  # matplotlib 3.9 skips _names
 
 
 _MARGIN = 0.04
-# Of the width of the axes, about as they are drawn: a digit, and what parts two numbers.
+# Approximate width of a digit and of the gap between numbers, as shares of the axis.
 _DIGIT = 0.014
 _GAP = 0.015
 
 
-def place_ticks(axes: Axes, curves: Sequence[Series], *, log: bool) -> None:
-    """Put a tick at each x of the curves; where numbers would touch, some ticks have none."""
+def set_ticks(axes: Axes, curves: Sequence[Series], *, log: bool) -> None:
+    """Put a tick at each x of the curves, numbered if there is room."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
     values = sorted({float(x) for series in curves for x in series.x if math.isfinite(x)})
     if not values:
         axes.xaxis.set_major_locator(NullLocator())
         return
-    log = log and values[0] > 0  # zero has no place on a logarithmic scale
+    log = log and values[0] > 0  # a logarithmic scale has no zero
     if log:
         axes.set_xscale("log")
     numbered = with_room(values, log=log)
@@ -305,7 +281,7 @@ def place_ticks(axes: Axes, curves: Sequence[Series], *, log: bool) -> None:
 
 
 def with_room(values: Sequence[float], *, log: bool) -> list[float]:
-    """Return the values whose numbers do not touch: the first, the last, and of the rest most.
+    """Return the first value, the last, and those between whose numbers do not overlap.
 
     Examples
     --------
@@ -315,18 +291,18 @@ def with_room(values: Sequence[float], *, log: bool) -> list[float]:
     first, last = values[0], values[-1]
     if first == last:
         return [first]
-    places = {value: math.log(value) if log else value for value in values}
-    span = places[last] - places[first]
+    positions = {value: math.log(value) if log else value for value in values}
+    span = positions[last] - positions[first]
 
-    def apart(left: float, right: float) -> bool:
+    def fits(left: float, right: float) -> bool:
         needed = _DIGIT * (len(f"{left:g}") + len(f"{right:g}")) / 2 + _GAP
-        return (places[right] - places[left]) / span >= needed
+        return (positions[right] - positions[left]) / span >= needed
 
-    kept = [first]
+    numbered = [first]
     for value in values[1:-1]:
-        if apart(kept[-1], value) and apart(value, last):
-            kept.append(value)
-    return [*kept, last]
+        if fits(numbered[-1], value) and fits(value, last):
+            numbered.append(value)
+    return [*numbered, last]
 
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -335,12 +311,12 @@ _LEFT_OUT = (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")
 
 
 def embeddable(svg: bytes, figure: Figure, prefix: str, ink: str) -> str:
-    """Give the `<svg>` element of a file, fit to stand in a page beside others.
+    """Return the `<svg>` element of a file for a page with other pictures.
 
-    Its style sheet would hold for the whole page, its ids could be those of another picture,
-    and its ink be that of the paper.
+    Remove its style sheet, which would apply to the whole page, make its ids unique, and replace
+    its ink by the text colour of the page.
     """
-    root = ET.fromstring(svg)  # noqa: S314 (written by matplotlib a moment ago)
+    root = ET.fromstring(svg)  # noqa: S314 (written by matplotlib)
     for child in list(root.iter()):
         for left_out in [inner for inner in child if inner.tag in _LEFT_OUT]:
             child.remove(left_out)
@@ -363,7 +339,7 @@ def _own(name: str, value: str, prefix: str, ink: str) -> str:
 
 
 def _describe(root: ET.Element, figure: Figure, prefix: str) -> None:
-    root.attrib.pop("width", None)  # the page gives it its size, the viewBox its shape
+    root.attrib.pop("width", None)  # the page sets the size, the viewBox the shape
     root.attrib.pop("height", None)
     names = f"{prefix}title", f"{prefix}desc"
     root.set("xmlns", _SVG)

@@ -1,7 +1,7 @@
-"""Documents by terms or in a subspace.
+"""Representations of documents: by terms or in a subspace.
 
-All that is learned (which terms are kept, their idf, the map) comes from the counts that
-`TermWeights.learn` and `represent` are given; other documents are only placed by it.
+Everything that is learned (vocabulary, idf, projection) comes from the counts passed to
+`TermWeights.learn` and `represent`; other documents are only projected.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from lpisearch.methods.base import DocumentTransformer
     from lpisearch.options import EvaluateOptions
 
-    Rows = Any  # a csr_array of terms, or an array of places
+    Rows = Any  # a csr_array of terms or an array of vectors
 
 
 TERMS = "terms"
 EVERY = "all"
 FEWEST_TERMS = 1000
 BASELINES = (TERMS, "lsi")
-_LARGEST_SEED = 2**31 - 1  # further draws count on from it; NumPy takes 32 bits
+_LARGEST_SEED = 2**31 - 1  # draws add to it, and NumPy accepts 32 bits
 PAPERS = (TERMS, "lsi", "lpi", "rlpi", "olpi")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TermWeights:
-    """Which terms are kept and how they weigh, learned from some documents."""
+    """A vocabulary and its weighting, learned from documents."""
 
-    stays: NDArray[np.bool_]
+    selected: NDArray[np.bool_]
     weighting: Weighting
 
     @classmethod
@@ -56,56 +56,43 @@ class TermWeights:
         """Learn from all documents of a collection."""
         counts = collection.counts
         frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
-        stays = collection.limits.choose(frequencies, len(collection))
-        return cls(stays, Weighting.fit(narrow(counts, stays), scheme or collection.weighting))
+        selected = collection.limits.choose(frequencies, len(collection))
+        weighting = Weighting.fit(narrow(counts, selected), scheme or collection.weighting)
+        return cls(selected, weighting)
 
     def apply(self, counts: csr_array) -> csr_array:
-        """Return the weights of documents, which may be others, at unit length."""
-        return normalise_rows(self.weighting.apply(narrow(counts, self.stays)))
+        """Return the weights of any documents, at unit length."""
+        return normalise_rows(self.weighting.apply(narrow(counts, self.selected)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Represented:
-    """A representation that was learned.
+    """A learned representation."""
 
-    Attributes
-    ----------
-    name
-        "terms", or the method.
-    dims
-        How many numbers a document has.
-    seconds
-        What learning it took, the graph included.
-    estimator
-        The fitted method; None for the terms themselves.
-    scales
-        What each dimension is multiplied by where documents are compared by cosine.
-    """
-
-    name: str
+    name: str  # "terms" or the method
     dims: int
-    seconds: float
-    estimator: DocumentTransformer | None
-    scales: NDArray[np.floating[Any]] | None
+    seconds: float  # of fitting, including the graph
+    estimator: DocumentTransformer | None  # None for terms
+    scales: NDArray[np.floating[Any]] | None  # factors of the dimensions for cosines
 
     @property
     def alpha(self) -> float | None:
-        """The strength of the ridge, where there is one."""
+        """The strength of the ridge penalty, if any."""
         alpha = None if self.estimator is None else self.estimator.alpha_
         return None if alpha is None else float(alpha)
 
-    def places(self, X: csr_array) -> Rows:
-        """Place documents, as the papers cluster them: unscaled."""
+    def vectors(self, X: csr_array) -> Rows:
+        """Project documents without scaling, as the papers cluster them."""
         return X if self.estimator is None else self.estimator.transform(X)
 
     def directions(self, X: csr_array, dims: int | None = None) -> Rows:
-        """Place documents, scale the dimensions, and bring rows to unit length."""
+        """Project documents, scale the dimensions and normalise the rows."""
         from lpisearch.index.subspace import scaled_rows
 
         if self.estimator is None or self.scales is None:
             return X
-        places = np.asarray(self.estimator.transform(X), np.float32)
-        return scaled_rows(places[:, :dims], np.asarray(self.scales[:dims], np.float32))
+        vectors = np.asarray(self.estimator.transform(X), np.float32)
+        return scaled_rows(vectors[:, :dims], np.asarray(self.scales[:dims], np.float32))
 
 
 def represent(
@@ -116,21 +103,9 @@ def represent(
     dims: int | None = None,
     labels: Sequence[Any] | None = None,
 ) -> Represented:
-    """Learn a representation from weighted documents (rows at unit length).
+    """Learn "terms" or a method from weighted documents (rows at unit length).
 
-    Parameters
-    ----------
-    name
-        "terms" or a method of the registry.
-    dims
-        How many dimensions, if the options do not say it; None leaves it to the method.
-    labels
-        Of the documents, for methods that can learn from them.
-
-    Raises
-    ------
-    NothingToEvaluate
-        The documents do not have what the method needs.
+    `dims` applies if the options do not set it; `labels` are for methods that can learn from them.
     """
     if name == TERMS:
         return Represented(name, X.shape[1], 0.0, None, None)
@@ -141,8 +116,8 @@ def represent(
     began = time.perf_counter()
     try:
         with one_thread_if_small(X.shape[0]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # how many dimensions there are is in the table
-            warnings.simplefilter("always", NotConverged)  # a part of the run takes note of it
+            warnings.simplefilter("ignore")  # the table shows the number of dimensions
+            warnings.simplefilter("always", NotConverged)  # recorded by `Cells`
             estimator.fit(X, labels if takes_labels(name) else None)
     except ValueError as error:
         raise NothingToEvaluate(
@@ -161,13 +136,7 @@ def represent(
 
 
 def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str, ...]:
-    """Return the representations to compare: those asked for, or the usual ones.
-
-    Raises
-    ------
-    BadOption
-        All unknown names at once.
-    """
+    """Return the representations to compare; BadOption lists all unknown names."""
     known = [TERMS, *CATALOGUE]
     if EVERY in options.methods:
         return tuple(known)
@@ -179,29 +148,29 @@ def chosen_methods(options: EvaluateOptions, usual: Sequence[str]) -> tuple[str,
 
 
 def takes_labels(name: str) -> bool:
-    """Tell whether a method can learn from labels."""
+    """Return whether a method can learn from labels."""
     return name != TERMS and CATALOGUE[name].has_graph
 
 
 def leaves_out_constant(name: str) -> bool:
-    """Tell whether a method drops the constant direction, so that c classes take c - 1."""
+    """Return whether a method drops the constant direction: c classes need c - 1 dimensions."""
     return takes_labels(name) and not CATALOGUE[name].keeps_constant
 
 
 def is_nested(name: str) -> bool:
-    """Tell whether fewer dimensions are the first of more, so that one fit serves them all."""
+    """Return whether fewer dimensions are the first of more, so that one fit serves all."""
     return name != TERMS and CATALOGUE[name].is_nested
 
 
 def depends_on(name: str, parameter: str) -> bool:
-    """Tell whether a representation has a parameter of that name."""
+    """Return whether a representation has a parameter of that name."""
     return name != TERMS and parameter in CATALOGUE[name].parameters
 
 
 def class_dimensions(name: str, n_classes: int) -> int:
-    """Return how many dimensions the papers keep for so many classes.
+    """Return the number of dimensions used in the papers for a number of classes.
 
-    Where a dimension is a term, the least that lpfl-2012 keeps: a thousand.
+    A method that selects terms gets 1,000, the fewest in lpfl-2012.
     """
     if name != TERMS and CATALOGUE[name].selects_terms:
         return FEWEST_TERMS
@@ -211,12 +180,7 @@ def class_dimensions(name: str, n_classes: int) -> int:
 def check_options(
     options: EvaluateOptions, methods: Sequence[str], *, has_labels: bool = False
 ) -> None:
-    """Refuse options that cannot work with the methods that are compared.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Raise BadOption for options that do not fit the methods compared."""
     if options.weighting:
         weighting_scheme(options.weighting)
     if options.dims is not None and options.dims < 1:

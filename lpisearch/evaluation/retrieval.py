@@ -1,19 +1,16 @@
-"""Judged queries: experiment and trec_eval measures.
+"""Retrieval: judged queries, scored by the measures of trec_eval.
 
-Every query is answered as `lpisearch query --queries` answers it, and the measures are those of
-trec_eval. With `--methods`, an index of each method is worked out in memory and asked in turn.
-
-A run gives, for each query, documents with scores; judgements give, for each query, documents with
-grades: above 0 is relevant, 0 and below is not. Documents are ranked as trec_eval ranks them: by
-score in single precision, largest first, and those with the same score by id, last in the alphabet
-first. The order in which a run lists them does not matter.
+Queries run as in `lpisearch query --queries`; `--methods` builds an index of each method in memory.
+A run maps a query to documents with scores, judgements map it to documents with grades, of which
+those above 0 are relevant. As in trec_eval, documents are ranked by score in single precision and
+ties by id, both descending; the order within a run does not matter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, TypeAlias
@@ -46,50 +43,50 @@ if TYPE_CHECKING:
 
 LEXICAL = "lexical"
 
-# The score of each query, by measure.
+# By measure, the score of each query.
 Scores = dict[str, dict[str, float]]
 
 
 def evaluate_retrieval(
     session: Session, options: EvaluateOptions, wanted: RetrievalOptions, cells: Cells
 ) -> Report:
-    """Measure the ways to rank on judged queries, and compare them in pairs.
-
-    Raises
-    ------
-    BadOption, NothingToEvaluate, QueriesUnreadable, JudgementsUnreadable, LibraryError
-    """
+    """Measure ranking modes on judged queries and compare them in pairs."""
     methods = _methods(options)
     check_options(options, [name for name in methods if name is not None])
     measures = parse_measures(wanted.measures)
-    ways = _ways(wanted)
+    modes = _modes(wanted)
     questions = read_questions(session, wanted)
     notes = questions.notes
     if not options.methods:
         in_use = index_in_use(session, options.index)
         notes += in_use.notes if in_use is not None else ()
         if in_use is None:
-            if wanted.by and set(ways) != {LEXICAL}:
+            if wanted.by and set(modes) != {LEXICAL}:
                 raise NothingToEvaluate(
                     "Without an index, only lexical ranking works.", call("index")
                 )
-            ways = (LEXICAL,)
+            modes = (LEXICAL,)
             notes.append(Message("No index yet; ranking by words only. Next: ", call("index")))
     cells.total += len(methods)
     first = str(measures[0])
     values: list[dict[str, float]] = []
     rows: list[dict[str, Cell]] = []
-    judge = _Scorer(session, options, wanted, ways, questions, measures)
+    scorer = _Scorer(session, options, wanted, modes, questions, measures)
     for method in methods:
-        said = f"retrieval, {method or 'the index in use'}"
-        measure = partial(judge.scores, method)
-        scored: dict[str, Scores] = cells.value(said, measure, *options.of_methods)
+        part = f"retrieval, {method or 'the index in use'}"
+        measure = partial(scorer.scores, method)
+        scored: dict[str, Scores] = cells.value(part, measure, *options.of_methods)
         for by, scores in scored.items():
             rows.append(_row(method, by, scores, measures))
             values.append(scores[first])
-    found = Table("retrieval", _title(questions), tuple(rows), tuple(notes))
-    measured = Measured(first, "query", values)
-    table, *pairs = with_differences(found, measured, _name, options.seed)
+    number = counted(len(questions.queries), "judged query", "judged queries")
+    title = f"Retrieval: {number}, with trec_eval measures"
+    table, *pairs = with_differences(
+        Table("retrieval", title, tuple(rows), tuple(notes)),
+        Measured(first, "query", values),
+        _name,
+        options.seed,
+    )
     tables = [table, *pairs, *_missing(questions)]
     figures = [compared(table, [str(measure) for measure in measures])]
     return as_report("Retrieval", None, (options, wanted), tables, figures)
@@ -97,20 +94,20 @@ def evaluate_retrieval(
 
 @dataclass(frozen=True, slots=True)
 class _Scorer:
-    """Answers the questions in each way, and scores the answers."""
+    """Runs the queries in each ranking mode and scores the results."""
 
     session: Session
     options: EvaluateOptions
     wanted: RetrievalOptions
-    ways: Sequence[str]
+    modes: Sequence[str]
     questions: Questions
     measures: Sequence[Measure]
 
     def scores(self, method: str | None) -> dict[str, Scores]:
-        """Score the ways to rank by the index of the library, or by one made for the method."""
+        """Score each mode with the library's index (None), or with one built by the method."""
         engine = _engine(self.session, self.options, method)
-        found = {}
-        for by in self.ways:
+        scores = {}
+        for by in self.modes:
             search = SearchOptions(
                 by=by,
                 k=self.wanted.depth,
@@ -119,12 +116,12 @@ class _Scorer:
             )
             queries = self.questions.queries
             run = dict(answer_batch(self.session, queries, search, engine=engine))
-            found[by] = score_run(_strict(run), self.questions.judgements, self.measures)
-        return found
+            scores[by] = score_run(_strict(run), self.questions.judgements, self.measures)
+        return scores
 
 
 def _strict(run: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[tuple[str, float]]]:
-    """Give each place of a ranking a score of its own, so that its order is what is judged."""
+    """Replace scores by ranks, so that ties do not change the order."""
     return {
         query: [(document, float(-rank)) for rank, (document, _) in enumerate(ranked)]
         for query, ranked in run.items()
@@ -132,7 +129,7 @@ def _strict(run: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[tu
 
 
 def _engine(session: Session, options: EvaluateOptions, method: str | None) -> Engine | None:
-    """Return what ranks whole documents, as judgements are of these; None without an index."""
+    """Return an engine that ranks whole documents, as judgements do; None without an index."""
     from lpisearch.index.build import fit_index
     from lpisearch.index.checkpoint import Stages
 
@@ -152,8 +149,6 @@ def _engine(session: Session, options: EvaluateOptions, method: str | None) -> E
         seed=options.seed,
     )
     if options.weighting:
-        from dataclasses import replace
-
         wanted = replace(wanted, weighting=options.weighting)
     return Engine(fit_index(session.path, wanted, Stages(lambda _name: None), whole=True))
 
@@ -174,45 +169,40 @@ def _name(row: Mapping[str, Cell]) -> str:
 
 
 def _missing(questions: Questions) -> list[Table]:
-    named = {
+    by_table = {
         "queries_without_judgements": questions.unjudged,
         "missing_queries": questions.missing_queries,
         "missing_documents": questions.missing_documents,
     }
     return [
-        Table(name, name.replace("_", " "), tuple({"id": each} for each in names))
-        for name, names in named.items()
-        if names
+        Table(name, name.replace("_", " "), tuple({"id": id_} for id_ in ids))
+        for name, ids in by_table.items()
+        if ids
     ]
 
 
 def _methods(options: EvaluateOptions) -> Sequence[str | None]:
-    """Return the methods to build an index of; None stands for the index in use."""
+    """Return the methods to build indexes with; None stands for the index in use."""
     if not options.methods:
         return (None,)
-    found = [name for name in chosen_methods(options, ()) if name != TERMS]
-    if not found:
+    methods = [name for name in chosen_methods(options, ()) if name != TERMS]
+    if not methods:
         raise BadOption(
             "methods",
             Message(
                 "plain terms need no index; rank them with ", Option("by", "lexical"), " instead"
             ),
         )
-    return found
+    return methods
 
 
-def _ways(wanted: RetrievalOptions) -> tuple[str, ...]:
-    unknown = [way for way in wanted.by if way not in RANKING_MODES]
+def _modes(wanted: RetrievalOptions) -> tuple[str, ...]:
+    unknown = [mode for mode in wanted.by if mode not in RANKING_MODES]
     if unknown:
         raise BadOption("by", f"unknown ranking mode {quoted(unknown)}", RANKING_MODES)
     if wanted.depth < 1:
         raise BadOption("depth", f"must be at least 1, not {wanted.depth}")
     return tuple(dict.fromkeys(wanted.by)) or RANKING_MODES
-
-
-def _title(questions: Questions) -> str:
-    number = counted(len(questions.queries), "judged query", "judged queries")
-    return f"Retrieval: {number}, with trec_eval measures"
 
 
 Run: TypeAlias = Mapping[str, Sequence[tuple[str, float]]]
@@ -222,18 +212,10 @@ _Grades: TypeAlias = "NDArray[np.int64]"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is measured, and on how many documents from the top.
+    """A measure and its cut-off."""
 
-    Attributes
-    ----------
-    kind
-        AP, nDCG, P, R or RR.
-    depth
-        Documents from the top that count; None for the whole list.
-    """
-
-    kind: str
-    depth: int | None = None
+    kind: str  # AP, nDCG, P, R or RR
+    depth: int | None = None  # None: the whole list
 
     def __str__(self) -> str:
         return self.kind if self.depth is None else f"{self.kind}@{self.depth}"
@@ -241,51 +223,26 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Which queries can be scored. A mean over `scored` is that of trec_eval.
+    """Which queries can be scored; trec_eval averages over `scored`."""
 
-    Attributes
-    ----------
-    scored
-        In the run and judged.
-    missing
-        Judged, but not in the run: left out by trec_eval, or with its option -c counted as 0.
-    unjudged
-        In the run, but without judgements: left out.
-    """
-
-    scored: tuple[str, ...]
-    missing: tuple[str, ...]
-    unjudged: tuple[str, ...]
+    scored: tuple[str, ...]  # in the run and judged
+    missing: tuple[str, ...]  # judged but not in the run; trec_eval -c counts them as 0
+    unjudged: tuple[str, ...]  # in the run but not judged
 
 
 def parse_measures(names: Iterable[str]) -> list[Measure]:
-    """Read names of measures; small and capital letters are alike, and each counts once.
+    """Parse names of measures, ignoring case and duplicates; unknown names raise BadOption.
 
     AP
-        average precision; AP@K counts relevant documents among the first K only
+        average precision; AP@K counts only relevant documents among the first K
     nDCG, nDCG@K
-        discounted gain over the best possible, the gain being the grade
+        discounted gain over the best possible gain; the gain of a document is its grade
     P@K
         the share of relevant documents among the first K
     R@K
         the share of the relevant documents that are among the first K
     RR
-        one over the rank of the first relevant document; RR@K is 0 if it is behind the first K
-
-    Parameters
-    ----------
-    names
-        Such as "AP" and "nDCG@10".
-
-    Returns
-    -------
-    list of Measure
-        In the order of the names.
-
-    Raises
-    ------
-    BadOption
-        If names are unknown; all of them are named.
+        one over the rank of the first relevant document; RR@K is 0 if that is below rank K
 
     Examples
     --------
@@ -293,29 +250,17 @@ def parse_measures(names: Iterable[str]) -> list[Measure]:
     >>> [str(measure) for measure in parse_measures(["AP", "ndcg@10"])]
     ['AP', 'nDCG@10']
     """
-    found = {name: _parse(name) for name in names}
-    unknown = [name for name, measure in found.items() if measure is None]
-    if unknown or not found:
+    parsed = {name: _parse(name) for name in names}
+    unknown = [name for name, measure in parsed.items() if measure is None]
+    if unknown or not parsed:
         reason = "no measure is called " + ", ".join(unknown) if unknown else "names no measure"
         raise BadOption("measures", reason, ["AP", "AP@K", "nDCG", "nDCG@K", "P@K", "R@K",
                                                "RR", "RR@K (K is a number)"])  # fmt: skip
-    return list(dict.fromkeys(measure for measure in found.values() if measure is not None))
+    return list(dict.fromkeys(measure for measure in parsed.values() if measure is not None))
 
 
 def query_coverage(run: Run, judgements: Qrels) -> Coverage:
-    """Tell which queries have both a list and judgements, and which only one of them.
-
-    Parameters
-    ----------
-    run
-        For each query, documents with scores.
-    judgements
-        For each query, documents with grades.
-
-    Returns
-    -------
-    Coverage
-        The queries, each in the order in which they come in.
+    """Compare the queries of a run with those of the judgements.
 
     Examples
     --------
@@ -333,30 +278,11 @@ def query_coverage(run: Run, judgements: Qrels) -> Coverage:
 def score_run(
     run: Run, judgements: Qrels, measures: Iterable[Measure]
 ) -> dict[str, dict[str, float]]:
-    """Score each query that has both a list and judgements, as trec_eval does.
+    """Return, by measure, the score of each query that is in the run and judged.
 
-    A query without a relevant document scores 0; so does one whose list is empty (which a file
-    of a run cannot say: trec_eval takes it as missing). Queries that only one side has are left
-    out: `query_coverage` names them.
-
-    Parameters
-    ----------
-    run
-        For each query, documents with scores, in any order.
-    judgements
-        For each query, documents with grades.
-    measures
-        From `parse_measures`.
-
-    Returns
-    -------
-    dict
-        For the name of each measure, the score of each query.
-
-    Raises
-    ------
-    ValueError
-        If a list has a document twice, or a score that is not a number.
+    A query without a relevant document or with an empty list scores 0. (A run file cannot contain
+    an empty list; trec_eval counts the query as missing.) A list with a document twice, or with a
+    score that is not a number, raises ValueError.
 
     Examples
     --------
@@ -365,21 +291,20 @@ def score_run(
     >>> score_run(run, {"q1": {"d1": 0, "d2": 1, "d4": 2}}, parse_measures(["AP", "P@2", "RR"]))
     {'AP': {'q1': 0.25}, 'P@2': {'q1': 0.5}, 'RR': {'q1': 0.5}}
     """
-    wanted = list(measures)
-    scores: dict[str, dict[str, float]] = {str(measure): {} for measure in wanted}
+    measures = list(measures)
+    scores: dict[str, dict[str, float]] = {str(measure): {} for measure in measures}
     for query in query_coverage(run, judgements).scored:
         judged = judgements[query]
-        found = [judged.get(document, 0) for document in _ranked(query, run[query])]
-        grades = np.maximum(np.array(found, dtype=np.int64), 0)
+        ranked = [judged.get(document, 0) for document in _ranked(query, run[query])]
+        grades = np.maximum(np.array(ranked, dtype=np.int64), 0)
         best = np.sort(np.maximum(np.array(list(judged.values()), dtype=np.int64), 0))[::-1]
-        for measure in wanted:
+        for measure in measures:
             score = _KINDS[measure.kind]
             scores[str(measure)][query] = score(grades, best[best > 0], measure.depth)
     return scores
 
 
 def _parse(name: str) -> Measure | None:
-    """Read one name."""
     match = re.fullmatch(r"([a-z]+)(?:@([1-9][0-9]{0,8}))?", name.strip(), re.IGNORECASE | re.ASCII)
     kind = {known.lower(): known for known in _KINDS}.get(match[1].lower()) if match else None
     if match is None or kind is None or (match[2] is None and kind in _NEED_DEPTH):
@@ -441,67 +366,50 @@ _NEED_DEPTH = frozenset({"P", "R"})
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Queries with their judgements, and what does not fit together.
+    """Queries with their judgements, and mismatches between files and library."""
 
-    Attributes
-    ----------
-    queries
-        The judged ones, as (id, text).
-    judgements
-        By query.
-    unjudged
-        Queries of the file without a relevant document.
-    missing_queries
-        Judged queries that the file lacks.
-    missing_documents
-        Judged documents that the library lacks.
-    """
-
-    queries: list[tuple[str, str]]
+    queries: list[tuple[str, str]]  # (id, text) of the judged ones
     judgements: Judgements
-    unjudged: tuple[str, ...]
-    missing_queries: tuple[str, ...]
-    missing_documents: tuple[str, ...]
+    unjudged: tuple[str, ...]  # queries without a relevant document
+    missing_queries: tuple[str, ...]  # judged, but not in the query file
+    missing_documents: tuple[str, ...]  # judged, but not in the library
 
     @property
     def notes(self) -> list[str]:
-        """Say it for people."""
-        found = []
+        """The mismatches in words."""
+        notes = []
         if self.unjudged:
             number = are(len(self.unjudged), "query", "queries")
-            found.append(f"{number} without a relevant document (skipped): {some(self.unjudged)}.")
+            notes.append(f"{number} without a relevant document (skipped): {some(self.unjudged)}.")
         if self.missing_queries:
             number = are(len(self.missing_queries), "judged query", "judged queries")
-            found.append(f"{number} not in the query file: {some(self.missing_queries)}.")
+            notes.append(f"{number} not in the query file: {some(self.missing_queries)}.")
         if self.missing_documents:
             number = are(len(self.missing_documents), "judged document")
             listed = some(self.missing_documents)
-            found.append(f"{number} not in the library (counted as missed): {listed}.")
-        return found
+            notes.append(f"{number} not in the library (counted as missed): {listed}.")
+        return notes
 
 
 def read_questions(session: Session, wanted: RetrievalOptions) -> Questions:
-    """Read queries and judgements, and find what does not fit.
-
-    Raises
-    ------
-    QueriesUnreadable, JudgementsUnreadable, NothingToEvaluate, LibraryError
-    """
+    """Read queries and judgements, and check them against each other and the library."""
     queries = read_queries(wanted.queries)
     with session.reading() as snapshot:
         known = set(snapshot.documents.ids().values())
-    asked = {name for name, _ in queries}
+    query_ids = {name for name, _ in queries}
     judgements = {
-        named(query, asked): {named(document, known): grade for document, grade in own.items()}
+        named(query, query_ids): {named(document, known): grade for document, grade in own.items()}
         for query, own in read_judgements(wanted.qrels).items()
     }
     relevant = {query for query, own in judgements.items() if max(own.values()) > 0}
     judged = {document for own in judgements.values() for document in own}
     questions = Questions(
         queries=[query for query in queries if query[0] in relevant],
-        judgements={query: own for query, own in judgements.items() if query in relevant & asked},
+        judgements={
+            query: own for query, own in judgements.items() if query in relevant & query_ids
+        },
         unjudged=tuple(name for name, _ in queries if name not in relevant),
-        missing_queries=tuple(sorted(relevant - asked)),
+        missing_queries=tuple(sorted(relevant - query_ids)),
         missing_documents=tuple(sorted(judged - known)),
     )
     if not questions.queries:

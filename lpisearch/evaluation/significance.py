@@ -1,8 +1,8 @@
-"""Paired tests; differences in tables.
+"""Paired significance tests of the rows of a table.
 
-Each row has a value for each of the same units: queries, documents, or draws. Each two rows of a
-group are compared by the paired randomisation test over these, and p-values are corrected for all
-pairs of the group by Holm's rule; so it does not matter that the best row was chosen by looking.
+Rows have values for the same units: queries, documents or draws. All pairs of rows of a group are
+compared by the paired randomisation test, with Holm's correction for all pairs of the group, so
+that picking the best row afterwards does not bias its p-values.
 """
 
 from __future__ import annotations
@@ -32,34 +32,22 @@ if TYPE_CHECKING:
 
 
 ALL_SIGNS = 12
-"""Up to so many queries that differ, every choice of signs is tried."""
+"""With at most this many differing queries, every choice of signs is tried."""
 NORMAL = 1000
-"""Of more that differ, the distribution over all signs is taken for normal."""
+"""With more differing queries, the distribution over all signs is taken as normal."""
 CONFIDENCE = 0.95
 _BLOCK = 2**20
-# Sums of the same numbers in another order differ by this share of their size at most.
+# The largest relative difference of sums of the same numbers in another order.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """How much the first of two settings is better than the second.
+    """The difference between two settings."""
 
-    Attributes
-    ----------
-    difference
-        Mean of first - second over the queries.
-    p_value
-        How often a difference as large, of either sign, comes about if the settings are alike.
-    low, high
-        95 % interval of the difference; infinite with one query.
-    queries
-        How many there are.
-    """
-
-    difference: float
+    difference: float  # mean of first - second over the queries
     p_value: float
-    low: float
+    low: float  # 95% interval of the difference; infinite with one query
     high: float
     queries: int
 
@@ -71,41 +59,21 @@ def paired_test(
     rounds: int = 10_000,
     random_state: Any = 0,
 ) -> PairedTest:
-    """Test two settings on the same queries: the paired randomisation test, two-sided.
+    """Test two settings on the same queries by the two-sided paired randomisation test.
 
-    If the settings are alike, the difference of each query could as well have the other sign.
-    The p-value is the share of all choices of signs whose mean is at least as far from 0 as the
-    one found. All are tried where up to 12 queries differ, and counted where all differences are
-    of one size, as those of right and wrong answers are (the sign test, McNemar's exact test). Of
-    more than 1,000 that differ the mean is normally distributed over the choices; else `rounds`
-    are drawn, and the choice that was found is counted as one more, so that the p-value is never
-    0. The interval is Student's t for the mean of the differences.
-
-    Parameters
-    ----------
-    first, second
-        A score for each query: two dictionaries with the same queries, or two sequences in the
-        same order.
-    rounds
-        How many choices of signs are drawn.
-    random_state
-        Of the signs.
-
-    Returns
-    -------
-    PairedTest
-        Difference, p-value and interval.
-
-    Raises
-    ------
-    ValueError
-        If the queries are not the same, or there are none.
+    Under the null hypothesis each difference could equally have the other sign. The p-value is the
+    share of all choices of signs whose mean is at least as far from 0 as the observed one. With at
+    most 12 differing queries all choices are tried; if all differences have one size, as with
+    correct and wrong answers, they are counted (the sign test, McNemar's exact test). With more
+    than 1,000 the mean is taken as normally distributed. Otherwise `rounds` choices are drawn and
+    the observed one is added, so that the p-value is never 0. The interval is Student's t for the
+    mean of the differences. ValueError: the queries differ, or there are none.
 
     Examples
     --------
     >>> from lpisearch.evaluation.significance import paired_test
-    >>> found = paired_test({"q1": 0.5, "q2": 0.75, "q3": 1.0}, {"q1": 0.25, "q2": 0.5, "q3": 0.5})
-    >>> found.queries, found.p_value
+    >>> test = paired_test({"q1": 0.5, "q2": 0.75, "q3": 1.0}, {"q1": 0.25, "q2": 0.5, "q3": 0.5})
+    >>> test.queries, test.p_value
     (3, 0.25)
     """
     check_count("rounds", rounds)
@@ -121,21 +89,10 @@ def paired_test(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for their number by Holm's step-down rule.
+    """Correct p-values for multiple testing by Holm's step-down procedure.
 
-    Those that stay below a bound are all true with a probability of one minus the bound at least,
-    however the tests depend on each other. The least of m is multiplied by m, the next by m - 1, …,
-    and none becomes smaller than the one before it.
-
-    Parameters
-    ----------
-    p_values
-        One of each test.
-
-    Returns
-    -------
-    list of float
-        In the same order, none above 1.
+    It controls the familywise error rate under any dependence: the least of m p-values is
+    multiplied by m, the next by m - 1, …, and none becomes smaller than the one before it.
 
     References
     ----------
@@ -151,14 +108,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected = [0.0] * len(p_values)
     largest = 0.0
-    for place, number in enumerate(order):
-        largest = max(largest, min(1.0, p_values[number] * (len(order) - place)))
+    for rank, number in enumerate(order):
+        largest = max(largest, min(1.0, p_values[number] * (len(order) - rank)))
         corrected[number] = largest
     return corrected
 
 
 def _differences(first: Any, second: Any) -> Floats:
-    """Pair the scores by query, or by place."""
+    """Pair the scores by query or by position."""
     if isinstance(first, Mapping) != isinstance(second, Mapping):
         raise ValueError("Scores must be two dictionaries or two sequences.")
     if isinstance(first, Mapping):
@@ -170,17 +127,19 @@ def _differences(first: Any, second: Any) -> Floats:
         second = [second[query] for query in first]
         first = list(first.values())
     if len(first) != len(second):
-        raise ValueError(f"There are {len(first)} and {len(second)} scores, not as many of both.")
+        raise ValueError(
+            f"There are {len(first)} and {len(second)} scores; the numbers must be equal."
+        )
     if len(first) == 0:
         raise ValueError("There are no queries to compare.")
-    found = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    if not np.isfinite(found).all():
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    if not np.isfinite(differences).all():
         raise ValueError("Some scores are not finite.")
-    return found
+    return differences
 
 
 def _p_value(differences: Floats, rounds: int, chance: np.random.Generator) -> float:
-    """Count the choices of signs with a sum at least as large; queries without change drop out."""
+    """Return the share of choices of signs with a sum at least as large."""
     n = len(differences)
     least = abs(differences.sum()) - _ROUNDING * np.abs(differences).sum()
     if n <= ALL_SIGNS:
@@ -200,7 +159,7 @@ def _p_value(differences: Floats, rounds: int, chance: np.random.Generator) -> f
 
 
 def _interval(differences: Floats) -> tuple[float, float]:
-    """Student's t for the mean."""
+    """Return Student's t interval of the mean."""
     n = len(differences)
     if n == 1:
         return -np.inf, np.inf
@@ -216,21 +175,11 @@ Values = Mapping[Any, float]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Measured:
-    """What is compared.
-
-    Attributes
-    ----------
-    measure
-        Of which the values are.
-    unit
-        What has a value: "query", "document", "draw".
-    values
-        Of each row of the table, by unit; None for a row that is not compared.
-    """
+    """The values to compare."""
 
     measure: str
-    unit: str
-    values: Sequence[Values | None]
+    unit: str  # "query", "document", "draw" or "subset"
+    values: Sequence[Values | None]  # by row, then by unit; None for a row that is not compared
 
 
 def with_differences(
@@ -240,14 +189,9 @@ def with_differences(
     seed: int,
     group: Callable[[Row], Cell] = lambda _row: None,
 ) -> list[Table]:
-    """Return a table with the p of each row against the best, and a table of all pairs.
+    """Return the table with the p-value of each row against the best, and a table of all pairs.
 
-    Parameters
-    ----------
-    name
-        What a row is called.
-    group
-        Only rows of the same group are compared. The column is empty for the best of each.
+    Only rows of the same group are compared; the best of each has no p-value.
     """
     groups: dict[Cell, dict[int, Values]] = {}
     for at, (row, values) in enumerate(zip(table.rows, measured.values, strict=True)):
@@ -255,19 +199,19 @@ def with_differences(
             groups.setdefault(group(row), {})[at] = values
     corrected: dict[int, float] = {}
     pairs: list[dict[str, Cell]] = []
-    for said, own in groups.items():
-        found, against_best = _compared(own, seed)
+    for key, own in groups.items():
+        tests, against_best = _compared(own, seed)
         corrected |= against_best
         named = {at: name(table.rows[at]) for at in own}
-        beside: dict[str, Cell] = {"at": said} if len(groups) > 1 else {}
+        at_key: dict[str, Cell] = {"at": key} if len(groups) > 1 else {}
         pairs += [
-            beside | {"first": named[first], "second": named[second]} | cells
-            for (first, second), cells in found.items()
+            at_key | {"first": named[first], "second": named[second]} | cells
+            for (first, second), cells in tests.items()
         ]
     if not pairs:
         return [table]
     rows = tuple(
-        _beside(measured.measure, row, corrected.get(at)) for at, row in enumerate(table.rows)
+        _with_p(measured.measure, row, corrected.get(at)) for at, row in enumerate(table.rows)
     )
     by_unit = f"{measured.unit} by {measured.unit}"
     what = f"{table.name.capitalize()}, {measured.measure}"
@@ -278,27 +222,27 @@ def with_differences(
     return [replace(table, rows=rows), every]
 
 
-def _beside(measure: str, row: Row, p: float | None) -> dict[str, Cell]:
-    """Put p directly behind the measure that it is of, and how far that spreads."""
-    found: dict[str, Cell] = {}
+def _with_p(measure: str, row: Row, p: float | None) -> dict[str, Cell]:
+    """Insert p directly after its measure and the standard deviation of that."""
+    cells: dict[str, Cell] = {}
     for name, cell in row.items():
-        if name not in {f"{measure}_sd", measure} and measure in found:
-            found.setdefault("p", p)
-        found[name] = cell
-    return found | {"p": p}
+        if name not in {f"{measure}_sd", measure} and measure in cells:
+            cells.setdefault("p", p)
+        cells[name] = cell
+    return cells | {"p": p}
 
 
 def _compared(
     own: Mapping[int, Values], seed: int
 ) -> tuple[dict[tuple[int, int], dict[str, Cell]], dict[int, float]]:
-    """Compare each two rows; return that, and the corrected p of each against the best."""
+    """Compare all pairs of rows; return that and the corrected p of each row against the best."""
     best = max(own, key=lambda at: fmean(own[at].values()))
     tests = {
         (first, second): paired_test(own[first], own[second], random_state=seed)
         for first, second in combinations(own, 2)
     }
     adjusted = dict(zip(tests, holm([test.p_value for test in tests.values()]), strict=True))
-    found: dict[tuple[int, int], dict[str, Cell]] = {
+    cells: dict[tuple[int, int], dict[str, Cell]] = {
         pair: {
             "difference": test.difference,
             "low": test.low,
@@ -309,7 +253,7 @@ def _compared(
         for pair, test in tests.items()
     }
     others = (at for at in own if at != best)
-    return found, {at: adjusted[min(at, best), max(at, best)] for at in others}
+    return cells, {at: adjusted[min(at, best), max(at, best)] for at in others}
 
 
 def _in_words(
@@ -319,19 +263,15 @@ def _in_words(
     corrected: Mapping[int, float],
     name: Callable[[Row], str],
 ) -> list[str]:
-    """Say which rows the best one is not clearly better than, where there is one group."""
+    """Name the rows that the best is not significantly better than (or explain p of groups)."""
     if len(groups) > 1:
-        return [
-            (
-                f"p: p-value of the difference in {measured.measure} from the best row of "
-                "the same kind."
-            )
-        ]
+        measure = measured.measure
+        return [f"p: p-value of the difference in {measure} from the best row of the same kind."]
     (own,) = groups.values()
     best = next(at for at in own if at not in corrected)
     alike = [name(table.rows[at]) for at in own if corrected.get(at, 0) >= CLEAR]
     worse = f"but not significantly better than {quoted(alike)}" if alike else "significantly so"
     pairs = counted(len(own) * (len(own) - 1) // 2, "pair")
     test = f"paired randomisation test by {measured.unit}, Holm's correction for {pairs}"
-    said = f"{table.name} {measured.measure}: “{name(table.rows[best])}” is best, {worse}"
-    return [f"{said} ({test}, {CLEAR:.0%})."]
+    outcome = f"{table.name} {measured.measure}: “{name(table.rows[best])}” is best, {worse}"
+    return [f"{outcome} ({test}, {CLEAR:.0%})."]

@@ -1,16 +1,10 @@
-"""Pair precision experiment and measures.
+"""Similarity: average precision over pairs of documents and average accuracy.
 
-Average precision over pairs of documents and average accuracy, as olpi-2005 has them in sections
-5.2.2 and 5.3, over the whole collection or over subsets of documents that contain a word.
-
-Documents come in as rows (the paper writes columns), dense or sparse, with a label each; out come
-figures between 0 and 1. Rows are brought to unit length in double precision; a row of zeros has
-the cosine 0 with every document. Cosines are rounded to steps of 2^-22, far above the rounding of
-double precision and below that of single precision: documents that are equal tie, and neither
-their order nor the blocks in which they are multiplied changes a figure.
-
-Documents are rows of unit length in double precision. Cosines are rounded to steps of 2^-22: far
-above the rounding of double precision, so that equal documents tie, however they are multiplied.
+As in sections 5.2.2 and 5.3 of olpi-2005, over the whole collection or over subsets of documents
+that contain a word. Documents are rows here (columns in the paper), normalised in double precision;
+a row of zeros has cosine 0 with every document. Cosines are rounded to steps of 2^-22, far above
+the rounding errors of double precision: equal documents tie, and neither the order of documents nor
+the blocks in which they are multiplied changes a figure.
 """
 
 from __future__ import annotations
@@ -63,41 +57,26 @@ if TYPE_CHECKING:
 _TITLE = "Similarity: document pairs ranked by cosine; pairs on the same topic are relevant"
 _SAMPLED = "Pairs were sampled; AP_low and AP_high bound a 95% confidence interval."
 _EACH = "each"
-"""Where a row has the accuracy of every document, until it is shown."""
+"""The key of the accuracy of every document, in rows that are not shown yet."""
 _DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Similarity:
-    """One evaluation of similarity over one collection.
+    """The comparison of representations over labelled documents."""
 
-    Attributes
-    ----------
-    collection
-        Labelled documents.
-    options, wanted
-        What was asked for.
-    stored
-        The vectors of the library's index, if it is compared.
-    cells
-        Where finished parts are kept.
-    """
-
-    collection: Collection
     options: EvaluateOptions
-    wanted: SimilarityOptions
-    stored: StoredVectors | None
+    stored: StoredVectors | None  # of the library's index, if it is compared
     cells: Cells
+    dims: Sequence[int | None]
 
-    def rows(self, dims: Sequence[int | None]) -> list[dict[str, Any]]:
-        """Compare all representations over the whole collection, in each number of dimensions."""
+    def rows(self, collection: Collection) -> list[dict[str, Any]]:
+        """Compare all representations over the whole collection, for each number of dimensions."""
         names = self._names()
         self.cells.total += len(names)
-        return [row for name in names for row in self._cell(name, self.collection, "", dims)]
+        return [row for name in names for row in self._cell(name, collection, "")]
 
-    def rows_by_subset(
-        self, subsets: Sequence[tuple[str, Collection]], dims: Sequence[int | None]
-    ) -> list[dict[str, Any]]:
+    def rows_by_subset(self, subsets: Sequence[tuple[str, Collection]]) -> list[dict[str, Any]]:
         """Compare all representations over each subset."""
         names = self._names()
         self.cells.total += len(names) * len(subsets)
@@ -105,7 +84,7 @@ class Similarity:
             {"subset": word, **row}
             for word, subset in subsets
             for name in names
-            for row in self._cell(name, subset, word, dims)
+            for row in self._cell(name, subset, word)
         ]
 
     def _names(self) -> tuple[str, ...]:
@@ -114,20 +93,19 @@ class Similarity:
             return names
         return (*(name for name in names if name != self.stored.method), self.stored.method)
 
-    def _cell(
-        self, name: str, collection: Collection, word: str, dims: Sequence[int | None]
-    ) -> list[dict[str, Any]]:
+    def _cell(self, name: str, collection: Collection, word: str) -> list[dict[str, Any]]:
         stored = self.stored if self.stored and name == self.stored.method else None
 
         def measure() -> list[dict[str, Any]]:
             if stored is not None:
-                return [_of_stored(stored, collection, self.options)]
-            return _of_method(name, collection, self.options, dims)
+                vectors = stored.of(collection.keys)
+                measured = pair_measures(vectors, collection, self.options.seed)
+                return [{"dims": stored.dims} | measured]
+            return _of_method(name, collection, self.options, self.dims)
 
-        said = f"similarity, {name}{f', “{word}”' if word else ''}"
-        varied = (*self.options.of_methods, dims)
-        found: list[dict[str, Any]] = self.cells.value(said, measure, *varied)
-        return [{"representation": name, **row} for row in found]
+        part = f"similarity, {name}{f', “{word}”' if word else ''}"
+        rows = self.cells.value(part, measure, *self.options.of_methods, self.dims)
+        return [{"representation": name, **row} for row in rows]
 
 
 def evaluate_similarity(
@@ -137,17 +115,7 @@ def evaluate_similarity(
     cells: Cells,
     dims: Sequence[int | None] = (None,),
 ) -> Report:
-    """Measure how well the cosine tells pairs of one topic from others.
-
-    Parameters
-    ----------
-    dims
-        Numbers of dimensions to try; None is that of the options.
-
-    Raises
-    ------
-    BadOption, NothingToEvaluate, LibraryError
-    """
+    """Measure how well cosine separates pairs on the same topic from others."""
     check_options(options, options.methods or tuple(CATALOGUE))
     collection = source.collection
     collection = (
@@ -161,23 +129,22 @@ def evaluate_similarity(
     stored = None if options.methods else source.stored_vectors(options.index)
     if stored is not None:
         collection = stored.known(collection)
-    similarity = Similarity(collection, options, wanted, stored, cells)
-    found = _found(similarity, wanted, dims)
-    notes = [*collection.notes, *(stored.notes if stored is not None else ()), *found.notes]
+    result = _compare(Similarity(options, stored, cells, dims), collection, wanted)
+    notes = [*collection.notes, *(stored.notes if stored is not None else ()), *result.notes]
     table, *pairs = with_differences(
-        Table("similarity", _TITLE, tuple(map(_shown, found.rows)), (*notes, *cells.notes)),
-        found.measured,
+        Table("similarity", _TITLE, tuple(map(_shown, result.rows)), (*notes, *cells.notes)),
+        result.measured,
         lambda row: str(row["representation"]),
         options.seed,
         (lambda row: row["dims"]) if len(dims) > 1 else (lambda _row: None),
     )
-    figures = [compared(table, ("AP", "accuracy"))] if found.rows else []
-    tables = [table, *found.subsets, *pairs]
+    figures = [compared(table, ("AP", "accuracy"))] if result.rows else []
+    tables = [table, *result.subsets, *pairs]
     return as_report("Similarity", collection, (options, wanted), tables, figures)
 
 
-class _Found(NamedTuple):
-    """Rows with the values that are tested, a table of subsets, and what is to be said."""
+class _Comparison(NamedTuple):
+    """Rows with the values to test, a table by subset, and notes."""
 
     rows: list[dict[str, Any]]
     measured: Measured
@@ -185,15 +152,17 @@ class _Found(NamedTuple):
     notes: list[str]
 
 
-def _found(similarity: Similarity, wanted: SimilarityOptions, dims: Sequence[int | None]) -> _Found:
+def _compare(
+    similarity: Similarity, collection: Collection, wanted: SimilarityOptions
+) -> _Comparison:
     """Compare over the whole collection, or over subsets and their means."""
     if not (wanted.words or wanted.most_frequent):
-        rows = similarity.rows(dims)
+        rows = similarity.rows(collection)
         values = [dict(enumerate(row[_EACH])) for row in rows]
         notes = [_SAMPLED] if any(row.get("sampled") for row in rows) else []
-        return _Found(rows, Measured("accuracy", "document", values), [], notes)
-    subsets, alike = word_subsets(similarity.collection, wanted)
-    detail = similarity.rows_by_subset(subsets, dims)
+        return _Comparison(rows, Measured("accuracy", "document", values), [], notes)
+    subsets, alike = word_subsets(collection, wanted)
+    detail = similarity.rows_by_subset(subsets)
     groups = _grouped(detail)
     by_word = [{row["subset"]: row["AP"] for row in own} for own in groups.values()]
     notes = [
@@ -206,65 +175,55 @@ def _found(similarity: Similarity, wanted: SimilarityOptions, dims: Sequence[int
         notes.append(f"Skipped, as the subset lacks related or unrelated pairs: {some(alike)}.")
     table = Table("subsets", "By subset", tuple(map(_shown, detail)))
     rows = [_mean(key, own) for key, own in groups.items()]
-    return _Found(rows, Measured("AP", "subset", by_word), [table] if detail else [], notes)
+    return _Comparison(rows, Measured("AP", "subset", by_word), [table] if detail else [], notes)
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Cell]:
     return {name: cell for name, cell in row.items() if name != _EACH}
 
 
-def _of_stored(
-    stored: StoredVectors, collection: Collection, options: EvaluateOptions
-) -> dict[str, Any]:
-    rows = stored.of(collection.keys)
-    return {"dims": stored.dims} | pair_measures(rows, collection, options.seed)
-
-
 def _of_method(
     name: str, collection: Collection, options: EvaluateOptions, dims: Sequence[int | None]
 ) -> list[dict[str, Any]]:
-    """Measure a representation in several numbers of dimensions, learned once where that does."""
+    """Measure a representation for several numbers of dimensions; fit a nested method only once."""
     X = TermWeights.learn(collection, options.weighting).apply(collection.counts)
-    asked = [number for number in dims if number is not None]
-    if name == TERMS or not asked:
+    numbers = [number for number in dims if number is not None]
+    if name == TERMS or not numbers:
         learned = represent(name, X, options)
         rows = learned.directions(X)
         return [{"dims": learned.dims} | pair_measures(rows, collection, options.seed)]
-    found = []
-    largest = represent(name, X, replace(options, dims=max(asked))) if is_nested(name) else None
-    for number in asked:
+    measures = []
+    largest = represent(name, X, replace(options, dims=max(numbers))) if is_nested(name) else None
+    for number in numbers:
         learned = largest or represent(name, X, replace(options, dims=number))
         rows = learned.directions(X, number)
         measured = pair_measures(rows, collection, options.seed)
         fewer: dict[str, Any] = {"found_dims": rows.shape[1]} if rows.shape[1] < number else {}
-        found.append({"dims": number} | fewer | measured)
-    return found
+        measures.append({"dims": number} | fewer | measured)
+    return measures
 
 
 def pair_measures(rows: Any, collection: Collection, seed: int) -> dict[str, Any]:
-    """Return average precision over pairs, and average accuracy, of documents in their places.
-
-    Under `_EACH` is the accuracy of every document.
-    """
+    """Return average precision over pairs and average accuracy, and that of each document."""
     labels = [list(own) for own in collection.labels]
     pairs = pair_precision(rows, labels, random_state=seed)
-    each = document_accuracies(rows, labels)
-    found: dict[str, Any] = {
-        _EACH: each.round(_DECIMALS).tolist(),
+    accuracies = document_accuracies(rows, labels)
+    measures: dict[str, Any] = {
+        _EACH: accuracies.round(_DECIMALS).tolist(),
         "AP": pairs.precision,
-        "accuracy": float(np.mean(each)),
+        "accuracy": float(np.mean(accuracies)),
         "documents": len(labels),
         "pairs": pairs.pairs,
     }
     if pairs.sampled:
-        found |= {"sampled": True, "AP_low": pairs.low, "AP_high": pairs.high}
-    return found
+        measures |= {"sampled": True, "AP_low": pairs.low, "AP_high": pairs.high}
+    return measures
 
 
 def _grouped(
     detail: Sequence[Mapping[str, Any]],
 ) -> dict[tuple[Cell, Cell], list[Mapping[str, Any]]]:
-    """Group rows of subsets; without a fixed number of dimensions they may differ in it."""
+    """Group rows by representation and, if it was varied, the number of dimensions."""
     fixed = len({(row["representation"], row["subset"]) for row in detail}) < len(detail)
     groups: dict[tuple[Cell, Cell], list[Mapping[str, Any]]] = {}
     for row in detail:
@@ -285,29 +244,15 @@ def _mean(key: tuple[Cell, Cell], own: Sequence[Mapping[str, Any]]) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class PairPrecision:
-    """Average precision over pairs of documents.
-
-    Attributes
-    ----------
-    precision
-        The average precision.
-    pairs, intra_pairs
-        Pairs of labelled documents that were ranked, and those that share a label.
-    documents, unlabelled
-        Documents that took part, and those left out because they have no label.
-    sampled
-        Whether only a sample of all pairs was ranked.
-    low, high
-        95 % interval of the precision over all pairs; both equal it if all were ranked.
-    """
+    """Average precision over pairs of documents."""
 
     precision: float
-    pairs: int
-    intra_pairs: int
-    documents: int
+    pairs: int  # of labelled documents that were ranked
+    intra_pairs: int  # of those, pairs that share a label
+    documents: int  # with a label
     unlabelled: int
-    sampled: bool
-    low: float
+    sampled: bool  # whether only a sample of all pairs was ranked
+    low: float  # 95% interval of the precision; both equal it if all pairs were ranked
     high: float
 
 
@@ -319,47 +264,24 @@ def pair_precision(
     sample: int = 20_000_000,
     random_state: Any = 0,
 ) -> PairPrecision:
-    """Rank all pairs of documents by cosine; give the average precision of those of one topic.
+    """Rank all pairs of documents by cosine and return the average precision.
 
     A pair is relevant if the two share a label. The precision at a pair counts all pairs with a
     cosine at least as high, so ties do not depend on the order of the documents. With up to
     `most_documents` labelled documents every pair counts: two histograms over the grid of
-    cosines, of all pairs and of the relevant ones, hold all that the measure needs.
+    cosines, of all pairs and of the relevant ones, are sufficient.
 
-    Beyond that, pairs are sampled. The documents are put in a random order, on a circle; the
-    pairs at one distance on it are one draw, in which each document takes part twice. Distances
-    are drawn without replacement until there are `sample` pairs. Every pair is as likely as every
-    other, so both histograms are unbiased, and the precision is that of the pooled histograms.
-    The interval is Student's t over the precisions of 20 parts of the draws.
-
-    Parameters
-    ----------
-    Y
-        Documents x dimensions, dense or sparse; zeros and negative values are fine.
-    labels
-        One for each document, or a list of them; documents without are left out.
-    most_documents
-        With more labelled documents than this, pairs are sampled.
-    sample
-        How many pairs are drawn then, about.
-    random_state
-        Of the sample.
-
-    Returns
-    -------
-    PairPrecision
-        The precision, its interval, and what was counted.
-
-    Raises
-    ------
-    ValueError
-        If no pair shares a label, or Y and labels do not fit.
+    With more documents, about `sample` pairs are sampled: documents are placed on a circle in
+    random order, and the pairs at one distance are one draw, in which each document occurs twice.
+    Distances are drawn without replacement. Every pair is equally likely, so both histograms are
+    unbiased, and the precision is that of the pooled histograms. The interval is Student's t over
+    the precisions of 20 parts of the draws.
 
     Examples
     --------
     >>> from lpisearch.evaluation.similarity import pair_precision
-    >>> found = pair_precision([[1, 0], [2, 0], [1, 1], [0, 1]], ["a", "a", "b", "b"])
-    >>> found.precision, found.pairs, found.intra_pairs
+    >>> pairs = pair_precision([[1, 0], [2, 0], [1, 1], [0, 1]], ["a", "a", "b", "b"])
+    >>> pairs.precision, pairs.pairs, pairs.intra_pairs
     (0.75, 6, 2)
     """
     check_count("most_documents", most_documents)
@@ -385,34 +307,17 @@ def pair_precision(
 
 
 def average_accuracy(Y: Any, labels: Labels) -> float:
-    """Give the share of documents of the own class among the nearest, averaged over documents.
+    """Return the share of nearest neighbours of the same class, averaged over documents.
 
-    As section 5.3 has it: a document of a class of p documents is given its p nearest neighbours
-    by cosine; its accuracy is the number of those with its label, divided by p. A document is no
-    neighbour of itself. Of the p neighbours p - 1 at most can share the label: a representation
-    without fault reaches 1 - classes / documents, and a document alone in its class counts 0.
-    If there are fewer than p other documents, all of them are its neighbours.
+    Section 5.3 of olpi-2005: the accuracy of a document of a class of p documents is the number of
+    its p nearest neighbours by cosine that have its label, divided by p. A document is not its own
+    neighbour, so at most p - 1 neighbours share the label: a perfect representation reaches
+    1 - classes / documents, and a document alone in its class counts 0. If there are fewer than p
+    other documents, all of them are neighbours.
 
-    Of several documents at the same cosine where the p nearest end, each counts in part: as much
-    as it would on average over all orders. With several labels a document, p is the number of
-    documents that share one with it, itself included.
-
-    Parameters
-    ----------
-    Y
-        Documents x dimensions, dense or sparse.
-    labels
-        One for each document, or a list of them; documents without are left out.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label, or Y and labels do not fit.
+    Documents tied at the p-th cosine count in part: as much as on average over all orders. If
+    documents have several labels, p is the number of documents that share one with the document,
+    itself included.
 
     Examples
     --------
@@ -424,42 +329,23 @@ def average_accuracy(Y: Any, labels: Labels) -> float:
 
 
 def document_accuracies(Y: Any, labels: Labels) -> Floats:
-    """Give what `average_accuracy` is the mean of: a value for each labelled document.
-
-    Parameters
-    ----------
-    Y
-        Documents x dimensions, dense or sparse.
-    labels
-        One for each document, or a list of them; documents without are left out.
-
-    Returns
-    -------
-    array
-        Each between 0 and 1, in the order of the documents.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label, or Y and labels do not fit.
-    """
+    """Return the accuracy of each labelled document; see `average_accuracy`."""
     unit, known = _labelled(Y, labels)
     sizes = known.companions()
 
     def relevant(cosines: Floats, start: int) -> Floats:
         stop = start + len(cosines)
         steps = grid_steps(cosines)
-        steps[np.arange(len(steps)), np.arange(start, stop)] = -2 * STEPS  # behind all others
+        steps[np.arange(len(steps)), np.arange(start, stop)] = -2 * STEPS  # below all others
         return _relevant_nearest(steps, known.shared(slice(start, stop), slice(None)),
                                  sizes[start:stop])  # fmt: skip
 
-    found = np.concatenate(map_cosines(unit, relevant))
-    accuracies: Floats = found / sizes
+    accuracies: Floats = np.concatenate(map_cosines(unit, relevant)) / sizes
     return accuracies
 
 
 def _labelled(Y: Any, labels: Labels) -> tuple[Matrix, Labelling]:
-    """Take the rows that have a label, at unit length in double precision."""
+    """Return the labelled rows, normalised in double precision."""
     documents: Any = as_matrix(Y)
     is_sparse: bool = sparse.issparse(documents)
     if documents.ndim != 2 or documents.shape[0] != len(labels):  # noqa: PLR2004 -- a matrix
@@ -476,13 +362,13 @@ def _labelled(Y: Any, labels: Labels) -> tuple[Matrix, Labelling]:
 
 
 def _relevant_nearest(steps: Whole, relevant: NDArray[np.bool_], sizes: Whole) -> Floats:
-    """Count, for each row, the relevant documents among its nearest, as many as its size."""
+    """Count, for each row, the relevant documents among its `size` nearest."""
     others = steps.shape[1] - 1
     last = np.empty(len(steps), dtype=steps.dtype)
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
-        place = steps.shape[1] - min(int(size), max(others, 1))
-        last[rows] = np.partition(steps[rows], place, axis=1)[:, place]
+        position = steps.shape[1] - min(int(size), max(others, 1))
+        last[rows] = np.partition(steps[rows], position, axis=1)[:, position]
     nearer, level = steps > last[:, np.newaxis], steps == last[:, np.newaxis]
     missing = np.minimum(sizes, others) - nearer.sum(axis=1)
     share = missing / level.sum(axis=1)
@@ -492,12 +378,12 @@ def _relevant_nearest(steps: Whole, relevant: NDArray[np.bool_], sizes: Whole) -
 STEPS = 2**22
 """The cosine 1 in grid steps."""
 PARTS = 20
-"""So many independent parts has a sample; how much they differ gives the interval."""
+"""The number of independent parts of a sample; their differences give the interval."""
 CONFIDENCE = 0.95
 
 
 class Histograms:
-    """How many pairs, and how many relevant ones, lie at each step of the grid."""
+    """Counts of all pairs and of relevant pairs at each step of the grid."""
 
     def __init__(self) -> None:
         self.every = np.zeros(2 * STEPS + 1, dtype=np.int64)
@@ -510,20 +396,20 @@ class Histograms:
 
     def precision(self) -> float:
         """Average the precision at each relevant pair."""
-        there = np.flatnonzero(self.every)
-        return _average_precision(self.every[there], self.intra[there])
+        steps = np.flatnonzero(self.every)
+        return _average_precision(self.every[steps], self.intra[steps])
 
 
 def count_pairs(unit: Matrix, known: Labelling) -> Histograms:
-    """Count every pair once: of each block of rows, the columns behind the diagonal."""
-    counts, alone = Histograms(), Lock()
+    """Count every pair once: of each block of rows, the columns above the diagonal."""
+    counts, lock = Histograms(), Lock()
 
     def count(cosines: Floats, start: int) -> None:
         stop = start + len(cosines)
-        behind = np.arange(start, unit.shape[0]) > np.arange(start, stop)[:, np.newaxis]
-        steps = grid_steps(cosines[:, start:])[behind]
-        relevant = known.shared(slice(start, stop), slice(start, None))[behind]
-        with alone:
+        above = np.arange(start, unit.shape[0]) > np.arange(start, stop)[:, np.newaxis]
+        steps = grid_steps(cosines[:, start:])[above]
+        relevant = known.shared(slice(start, stop), slice(start, None))[above]
+        with lock:
             counts.add(steps, relevant)
 
     map_cosines(unit, count)
@@ -533,23 +419,23 @@ def count_pairs(unit: Matrix, known: Labelling) -> Histograms:
 def sample_pairs(
     unit: Matrix, known: Labelling, size: int, chance: np.random.Generator
 ) -> tuple[Histograms, float, float]:
-    """Count pairs at drawn distances on a circle of documents; give the interval too."""
+    """Count pairs at sampled distances on a circle of documents; return the interval too."""
     n = unit.shape[0]
     order = chance.permutation(n)
     unit = unit[order]
-    most = (n - 1) // 2  # at n / 2 each pair would come twice
+    most = (n - 1) // 2  # at n / 2 each pair would occur twice
     draws = 1 + chance.permutation(most)[: max(min(PARTS, most), round(size / n))]
     pooled, precisions = Histograms(), []
     for part in np.array_split(draws, min(PARTS, len(draws))):
-        found, alike = [], []
+        cosines, relevant_rows = [], []
         for distance in part:
             other = np.roll(np.arange(n), -distance)
-            found.append(grid_steps(_row_products(unit, unit[other])))
-            alike.append(_shared_rows(known, order, order[other]))
-        steps, relevant = np.concatenate(found), np.concatenate(alike)
+            cosines.append(grid_steps(_row_products(unit, unit[other])))
+            relevant_rows.append(_shared_rows(known, order, order[other]))
+        steps, relevant = np.concatenate(cosines), np.concatenate(relevant_rows)
         pooled.add(steps, relevant)
-        values, place = np.unique(steps, return_inverse=True)
-        counts = (np.bincount(of, minlength=len(values)) for of in (place, place[relevant]))
+        values, bins = np.unique(steps, return_inverse=True)
+        counts = (np.bincount(own, minlength=len(values)) for own in (bins, bins[relevant]))
         precisions.append(_average_precision(*counts))
     if not pooled.intra.any():
         raise ValueError(f"None of {pooled.every.sum():,} sampled pairs shares a label.")
@@ -569,7 +455,7 @@ def _average_precision(every: Whole, intra: Whole) -> float:
 
 
 def _row_products(first: Any, second: Any) -> Floats:
-    """Multiply row by row."""
+    """Return the inner product of each pair of rows."""
     is_sparse: bool = sparse.issparse(first)
     if is_sparse:
         return np.asarray(first.multiply(second).sum(axis=1)).ravel()
@@ -577,7 +463,7 @@ def _row_products(first: Any, second: Any) -> Floats:
 
 
 def _shared_rows(known: Labelling, first: Whole, second: Whole) -> NDArray[np.bool_]:
-    """Tell which documents of two lists of the same length share a label."""
+    """Return whether the documents of two lists share a label, pair by pair."""
     if known.numbers is not None:
         return np.asarray(known.numbers[first] == known.numbers[second])
     common = known.flags[first].multiply(known.flags[second])
@@ -585,7 +471,7 @@ def _shared_rows(known: Labelling, first: Whole, second: Whole) -> NDArray[np.bo
 
 
 def _interval(precision: float, parts: Floats) -> tuple[float, float]:
-    """Student's t over the parts; all that is possible if a part has no relevant pair."""
+    """Return Student's t interval over the parts; (0, 1) if a part has no relevant pair."""
     if len(parts) == 1 or np.isnan(parts).any():
         return 0.0, 1.0
     factor = stats.t.ppf((1 + CONFIDENCE) / 2, len(parts) - 1)

@@ -1,4 +1,4 @@
-"""Training splits, drawn classes."""
+"""Splits into training and test documents, and sets of classes."""
 
 from __future__ import annotations
 
@@ -32,32 +32,16 @@ _DRAWN = call("evaluate", "classify", wanted=CategoriesOptions(train=(USUAL_SHAR
 
 
 class Split(NamedTuple):
-    """Which documents (rows) are learned from, and which are judged.
+    """A split into training documents (`seen`) and test documents (`unseen`)."""
 
-    Attributes
-    ----------
-    train
-        "field", or the share of the documents that are learned from.
-    draw
-        The number of the draw from 0.
-    seen, unseen
-        Rows.
-    """
-
-    train: str | float
-    draw: int
-    seen: NDArray[np.integer[Any]]
-    unseen: NDArray[np.integer[Any]]
+    train: str | float  # "field", or the share of training documents
+    draw: int  # from 0
+    seen: Whole
+    unseen: Whole
 
 
 def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) -> Iterator[Split]:
-    """Part the documents: by the field `split`, or by draws of the shares that are asked for.
-
-    Raises
-    ------
-    NothingToEvaluate
-        A side is empty, or has a single class.
-    """
+    """Split by the field `split` or by random draws; raise NothingToEvaluate if a side is empty."""
     by_field = wanted.split == FIELD
     stated = {TRAIN, TEST} <= set(collection.splits)
     if by_field or (wanted.split == AUTO and stated and not wanted.train):
@@ -79,7 +63,7 @@ def make_splits(collection: Collection, wanted: CategoriesOptions, seed: int) ->
 
 
 def split_notes(collection: Collection, splits: Sequence[Split]) -> list[str]:
-    """Say which classes nobody could have learned."""
+    """Name the classes without training documents."""
     unknown: set[str] = set()
     for split in splits:
         unknown |= _names(collection, split.unseen) - _names(collection, split.seen)
@@ -90,12 +74,12 @@ def split_notes(collection: Collection, splits: Sequence[Split]) -> list[str]:
 
 
 def percent(share: str | float) -> str:
-    """Give a share as people write it: 5%, 0.5%."""
+    """Format a share: 5%, 0.5%."""
     return f"{100 * share:g}%" if isinstance(share, float) else share
 
 
 def described(splits: Sequence[Split]) -> str:
-    """Say in one line how documents were split."""
+    """Describe the splits in one line."""
     first = splits[0]
     if first.train == FIELD:
         return f"{len(first.seen):,} training documents, {len(first.unseen):,} test documents"
@@ -105,7 +89,7 @@ def described(splits: Sequence[Split]) -> str:
     return f"trained on {listed} of the documents, {counted(draws, 'draw')}"
 
 
-def _names(collection: Collection, rows: NDArray[np.integer[Any]]) -> set[str]:
+def _names(collection: Collection, rows: Whole) -> set[str]:
     return {name for row in rows.tolist() for name in collection.labels[row]}
 
 
@@ -132,28 +116,7 @@ _MANY = 4
 def draw_classes(
     labels: Labels, n_classes: int, draws: int, random_state: Any = 0
 ) -> list[NDArray[Any]]:
-    """Draw sets of classes, each set at most once.
-
-    Parameters
-    ----------
-    labels
-        One for each document, or a list of them.
-    n_classes
-        How many classes a set has.
-    draws
-        How many sets are drawn. If there are fewer different ones, each comes once.
-    random_state
-        Of the draws.
-
-    Returns
-    -------
-    list of arrays
-        The names of the classes of each draw, in order.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer classes than a set should have.
+    """Draw different sets of classes; if there are fewer than `draws`, all of them.
 
     Examples
     --------
@@ -172,40 +135,21 @@ def draw_classes(
         every = list(itertools.combinations(range(len(names)), n_classes))
         drawn = [every[number] for number in chance.permutation(len(every))[:draws]]
     else:
-        found: dict[tuple[int, ...], None] = {}
-        while len(found) < draws:
+        chosen: dict[tuple[int, ...], None] = {}
+        while len(chosen) < draws:
             one = np.sort(chance.choice(len(names), n_classes, replace=False))
-            found[tuple(one.tolist())] = None
-        drawn = list(found)
+            chosen[tuple(one.tolist())] = None
+        drawn = list(chosen)
     return [names[list(one)] for one in drawn]
 
 
 def split_by_share(labels: Labels, share: float, random_state: Any = 0) -> tuple[Whole, Whole]:
-    """Part documents into those to learn from and those to test on, class by class.
+    """Return the rows of training and test documents, ascending, stratified by class.
 
-    Of a class with two documents or more, `share` (rounded) is for training, but at least one
-    document, and at least one is left for testing. The only document of a class is for training:
-    nothing could predict its label without it. A document with several labels counts for the
-    rarest of them. Documents without a label are in neither part.
-
-    Parameters
-    ----------
-    labels
-        One for each document, or a list of them.
-    share
-        Of each class, above 0 and below 1.
-    random_state
-        Of the choice.
-
-    Returns
-    -------
-    train_rows, test_rows : arrays
-        Rows of documents, ascending.
-
-    Raises
-    ------
-    ValueError
-        If `share` is not between 0 and 1, or no document has a label.
+    Of a class with two or more documents, `share` (rounded) is for training, with at least one on
+    each side. The only document of a class is for training, since its label could not be predicted
+    without it. A document with several labels counts for the rarest of them. Unlabelled documents
+    are on neither side.
 
     Examples
     --------
@@ -228,12 +172,12 @@ def split_by_share(labels: Labels, share: float, random_state: Any = 0) -> tuple
 
 
 def _rarest(known: Labelling) -> Whole:
-    """Give one class for each document: of several the rarest, of equally rare ones the first."""
+    """Return the rarest class of each document; of equally rare ones the first."""
     if known.numbers is not None:
         return known.numbers
     sizes = np.bincount(known.flags.indices, minlength=len(known.names))
     order = np.argsort(sizes, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return np.asarray(order[np.minimum.reduceat(place[known.flags.indices],
-                                                known.flags.indptr[:-1])])  # fmt: skip
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    rarest = np.minimum.reduceat(rank[known.flags.indices], known.flags.indptr[:-1])
+    return np.asarray(order[rarest])

@@ -1,7 +1,4 @@
-"""Subsets of documents by a word.
-
-Counts are documents (rows) x terms, sparse; a document contains a term where the entry is not 0.
-"""
+"""Subsets of documents that contain a word; counts are a sparse array of documents x terms."""
 
 from __future__ import annotations
 
@@ -28,34 +25,26 @@ if TYPE_CHECKING:
 def word_subsets(
     collection: Collection, wanted: SimilarityOptions
 ) -> tuple[list[tuple[str, Collection]], list[str]]:
-    """Return the documents that hold each word, and the words where nothing is to be told apart.
-
-    Raises
-    ------
-    BadOption
-        All unknown words at once.
-    NothingToEvaluate
-        No word is in so many documents.
-    """
+    """Return the documents that contain each word, and the words that do not test anything."""
     named = _columns_of(collection, wanted.words) if wanted.words else _frequent(collection, wanted)
     rows = term_subsets(collection.counts, [column for _, column in named], least=0)
-    found, alike = [], []
+    subsets, alike = [], []
     for word, column in named:
         subset = collection.of(rows[column])
         if has_pairs(subset) and len({name for own in subset.labels for name in own}) > 1:
-            found.append((word, subset))
+            subsets.append((word, subset))
         else:
             alike.append(word)
-    if not found:
+    if not subsets:
         raise NothingToEvaluate(
             "None of these words occurs in documents of two classes.",
             Message("choose other words: ", Option("words")),
         )
-    return found, alike
+    return subsets, alike
 
 
 def has_pairs(collection: Collection) -> bool:
-    """Tell whether two documents share a label."""
+    """Return whether two documents share a label."""
     names = [name for own in collection.labels for name in own]
     return len(set(names)) < len(names)
 
@@ -63,8 +52,8 @@ def has_pairs(collection: Collection) -> bool:
 def _columns_of(collection: Collection, words: Sequence[str]) -> list[tuple[str, int]]:
     if collection.terms:
         stems = _stems(collection, words)
-        places = {term: column for column, term in enumerate(collection.terms)}
-        known = {word: places.get(stems[word], places.get(word)) for word in words}
+        columns = {term: column for column, term in enumerate(collection.terms)}
+        known = {word: columns.get(stems[word], columns.get(word)) for word in words}
     else:
         n_terms = collection.counts.shape[1]
         known = {
@@ -84,7 +73,6 @@ def _stems(collection: Collection, words: Sequence[str]) -> Mapping[str, str]:
 
 
 def _frequent(collection: Collection, wanted: SimilarityOptions) -> list[tuple[str, int]]:
-
     number = wanted.most_frequent or 1
     least, most = wanted.subset_size
     best = frequent_terms(collection.counts, number, least, most)
@@ -99,69 +87,33 @@ def _frequent(collection: Collection, wanted: SimilarityOptions) -> list[tuple[s
 
 
 def term_subsets(counts: Any, columns: Sequence[int], least: int = 2) -> dict[int, Whole]:
-    """List, for each of some terms, the documents that contain it.
-
-    Parameters
-    ----------
-    counts
-        Documents x terms, sparse.
-    columns
-        The numbers of the terms.
-    least
-        Terms that fewer documents contain are left out.
-
-    Returns
-    -------
-    dict
-        For each term, the rows of its documents in ascending order.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column.
+    """Return, for each column, the rows of its documents if there are at least `least`.
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
     >>> from lpisearch.evaluation.subsets import term_subsets
     >>> counts = csr_array([[1, 0, 2], [0, 0, 1], [3, 1, 0]])
-    >>> {column: rows.tolist() for column, rows in word_subsets(counts, [2, 1, 0]).items()}
+    >>> {column: rows.tolist() for column, rows in term_subsets(counts, [2, 1, 0]).items()}
     {2: [0, 1], 0: [0, 2]}
     """
     counts = sparse.csc_array(counts)
     beyond = [column for column in columns if not 0 <= column < counts.shape[1]]
     if beyond:
         raise ValueError(f"There is no column {beyond[0]}: there are {counts.shape[1]} terms.")
-    found = {}
+    subsets = {}
     for column in columns:
         part = slice(counts.indptr[column], counts.indptr[column + 1])
         rows = np.unique(counts.indices[part][counts.data[part] != 0])
         if len(rows) >= least:
-            found[int(column)] = rows
-    return found
+            subsets[int(column)] = rows
+    return subsets
 
 
 def frequent_terms(counts: Any, number: int, least: int = 2, most: int | None = None) -> list[int]:
-    """Pick the terms that most documents contain, within bounds.
+    """Return up to `number` columns of the most frequent terms, in `least` to `most` documents.
 
-    Parameters
-    ----------
-    counts
-        Documents x terms, sparse.
-    number
-        How many terms are picked; fewer if not as many are within the bounds.
-    least, most
-        How many documents must and may contain a term.
-
-    Returns
-    -------
-    list of int
-        Their columns, the most frequent first; of equally frequent ones the first column.
-
-    Raises
-    ------
-    ValueError
-        If `number` is not a whole number above 0.
+    The most frequent come first; of equally frequent ones, the first column.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""A measure along a parameter."""
+"""Sweeps: a measure at several values of a parameter."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
@@ -30,113 +30,87 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lpisearch.evaluation.cache import Cells
+    from lpisearch.evaluation.collection import Collection
     from lpisearch.model.reports import Cell, Figure, Report
-    from lpisearch.options import (
-        CategoriesOptions,
-        ClusterOptions,
-        EvaluateOptions,
-        RetrievalOptions,
-        Setting,
-        SimilarityOptions,
-        SweepOptions,
-    )
+    from lpisearch.options import EvaluateOptions, Setting, SweepOptions
     from lpisearch.search.session import Session
 
     Rows = Sequence[Mapping[str, Cell]]
 
 
-_OF_P = (
+_P_NOTE = (
     "p: p-value of the difference from the best row with the same value, separately for methods "
     "with and without the parameter; paired randomisation test, Holm's correction for all pairs."
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureOptions:
-    """The options of each measure, of which a sweep uses one."""
-
-    similarity: SimilarityOptions
-    classify: CategoriesOptions
-    cluster: ClusterOptions
-    retrieval: RetrievalOptions | None
-
-
 def evaluate_sweep(
-    session: Session,
-    options: EvaluateOptions,
-    wanted: SweepOptions,
-    parts: MeasureOptions,
-    cells: Cells,
+    session: Session, options: EvaluateOptions, sweep: SweepOptions, wanted: Any, cells: Cells
 ) -> Report:
-    """Measure several methods at several values of a parameter.
-
-    Raises
-    ------
-    BadOption, NothingToEvaluate, LibraryError
-    """
+    """Run a measure, with its options, on several methods at several values of a parameter."""
     names = chosen_methods(options, PAPERS)
-    wanted = checked(wanted, names, has_queries=parts.retrieval is not None)
-    if wanted.measure == "retrieval" and options.matrix is not None:
+    sweep = checked(sweep, names, has_queries=wanted is not None)
+    if sweep.measure == "retrieval" and options.matrix is not None:
         raise BadOption("matrix", "a matrix contains no text to search")
-    if wanted.measure == "retrieval":
-        names = tuple(name for name in names if name != TERMS)  # they make no index
-    run = _Runner(session, replace(options, methods=names), wanted, parts, cells)
-    rows = run.rows()
+    if sweep.measure == "retrieval":
+        names = tuple(name for name in names if name != TERMS)  # terms make no index
+    runner = _Runner(session, replace(options, methods=names), sweep, wanted, cells)
+    rows = runner.rows()
     if any(row.get("p") is not None for row in rows):
-        run.notes.append(_OF_P)
-    title = f"{wanted.measure.capitalize()} by {axis(wanted.over)}"
-    table = Table("sweep", title, tuple(rows), tuple(run.notes))
-    drawn = replace(table, name=wanted.measure)
-    measures = [each for each in MEASURES[wanted.measure] if each in table.columns]
-    figures = [_figure(drawn, wanted, each) for each in measures]
-    used = getattr(parts, wanted.measure)
-    return as_report(title, run.collection, (options, used, wanted), [table], figures)
+        runner.notes.append(_P_NOTE)
+    title = f"{sweep.measure.capitalize()} by {axis(sweep.over)}"
+    table = Table("sweep", title, tuple(rows), tuple(runner.notes))
+    plotted = replace(table, name=sweep.measure)
+    measures = [measure for measure in MEASURES[sweep.measure] if measure in table.columns]
+    figures = [_figure(plotted, sweep, measure) for measure in measures]
+    return as_report(title, runner.collection, (options, wanted, sweep), [table], figures)
 
 
 class _Runner:
-    """Runs one measure at each value; methods that do not have the parameter run once."""
+    """Runs one measure at each value; methods without the parameter run once."""
 
     def __init__(
         self,
         session: Session,
         options: EvaluateOptions,
-        wanted: SweepOptions,
-        parts: MeasureOptions,
+        sweep: SweepOptions,
+        wanted: Any,
         cells: Cells,
     ) -> None:
         self._session = session
         self._options = options
+        self._sweep = sweep
         self._wanted = wanted
-        self._parts = parts
         self._cells = cells
-        self._source = (
-            None if wanted.measure == "retrieval" else EvaluationInput.open(session, options)
+        self._source: Any = (
+            None if sweep.measure == "retrieval" else EvaluationInput.open(session, options)
         )
-        self.collection = self._source.collection if self._source is not None else None
+        self.collection: Collection | None = getattr(self._source, "collection", None)
         self.notes: list[str] = []
 
     def rows(self) -> list[dict[str, Cell]]:
-        parameter = PARAMETERS.get(self._wanted.over, (self._wanted.over,))[0]
-        names = self._options.methods
+        sweep, names = self._sweep, self._options.methods
+        parameter = PARAMETERS.get(sweep.over, (sweep.over,))[0]
         fixed = tuple(name for name in names if parameter and not depends_on(name, parameter))
         varied = tuple(name for name in names if name not in fixed)
         rows: list[dict[str, Cell]] = []
         if fixed:
-            rows += [self._named(row, None) for row in self._run(self._options, fixed)]
+            rows += [self._labelled(row, None) for row in self._run(self._options, fixed)]
         if not varied:
             return rows
-        if self._wanted.over == "dims" and self._wanted.measure == "similarity":
-            dims = [int(_float(value)) for value in self._wanted.values]
-            found = self._similarity(replace(self._options, methods=varied), dims)
-            return rows + [self._named(row, row["dims"]) for row in found]
-        for value in self._wanted.values:
-            options = self._with(value)
-            said = int(_float(value)) if self._wanted.over in WHOLE else value
-            rows += [self._named(row, said) for row in self._run(options, varied, value)]
+        if sweep.over == "dims" and sweep.measure == "similarity":
+            dims = [int(_float(value)) for value in sweep.values]
+            options = replace(self._options, methods=varied)
+            report = evaluate_similarity(self._source, options, self._wanted, self._cells, dims)
+            return rows + [self._labelled(row, row["dims"]) for row in self._rows_of(report)]
+        for value in sweep.values:
+            x = int(_float(value)) if sweep.over in WHOLE else value
+            swept = self._run(self._with(value), varied, value)
+            rows += [self._labelled(row, x) for row in swept]
         return rows
 
     def _with(self, value: Setting) -> EvaluateOptions:
-        over = self._wanted.over
+        over = self._sweep.over
         if over == "train":
             return self._options
         if over not in PARAMETERS:
@@ -145,63 +119,40 @@ class _Runner:
         changed: dict[str, Any] = {over: int(number) if over in WHOLE else number}
         return replace(self._options, **changed)
 
-    def _named(self, row: Mapping[str, Cell], value: Cell) -> dict[str, Cell]:
-        """Put the parameter beside the method; a row that holds at every value has none."""
-        name = row["representation"]
-        rest = {
-            key: cell
-            for key, cell in row.items()
-            if key not in {"representation", self._wanted.over}
-        }
-        return {"representation": name, self._wanted.over: value} | rest
+    def _labelled(self, row: Mapping[str, Cell], value: Cell) -> dict[str, Cell]:
+        """Insert the parameter after the method; None if the row applies to every value."""
+        over = self._sweep.over
+        rest = {key: cell for key, cell in row.items() if key not in {"representation", over}}
+        return {"representation": row["representation"], over: value} | rest
 
     def _run(self, options: EvaluateOptions, names: tuple[str, ...], value: Setting = None) -> Rows:
         own = _only_for(options, names)
-        kinds: dict[str, Callable[[], Rows]] = {
-            "similarity": lambda: self._similarity(own, (None,)),
-            "classify": lambda: self._classify(own, value),
-            "cluster": lambda: self._cluster(own),
-            "retrieval": lambda: self._retrieval(own),
-        }
-        return kinds[self._wanted.measure]()
+        source, wanted, cells = self._source, self._wanted, self._cells
+        match self._sweep.measure:
+            case "similarity":
+                report = evaluate_similarity(source, own, wanted, cells)
+            case "classify":
+                if self._sweep.over == "train" and value is not None:
+                    wanted = replace(wanted, split="auto", train=(_float(value),))
+                report = evaluate_classify(source, own, wanted, cells)
+            case "cluster":
+                report = evaluate_cluster(source, own, wanted, cells)
+            case _:
+                report = evaluate_retrieval(self._session, own, wanted, cells)
+        return self._rows_of(report)
 
-    def _similarity(self, options: EvaluateOptions, dims: Sequence[int | None]) -> Rows:
-        assert self._source is not None  # noqa: S101 (only retrieval goes without)
-        report = evaluate_similarity(
-            self._source, options, self._parts.similarity, self._cells, dims
-        )
-        return self._taken(report)
-
-    def _classify(self, options: EvaluateOptions, value: Setting) -> Rows:
-        assert self._source is not None  # noqa: S101 (only retrieval goes without)
-        wanted = self._parts.classify
-        if self._wanted.over == "train" and value is not None:
-            wanted = replace(wanted, split="auto", train=(_float(value),))
-        return self._taken(evaluate_classify(self._source, options, wanted, self._cells))
-
-    def _cluster(self, options: EvaluateOptions) -> Rows:
-        assert self._source is not None  # noqa: S101 (only retrieval goes without)
-        return self._taken(
-            evaluate_cluster(self._source, options, self._parts.cluster, self._cells)
-        )
-
-    def _retrieval(self, options: EvaluateOptions) -> Rows:
-        assert self._parts.retrieval is not None  # noqa: S101 (it was checked)
-        wanted = self._parts.retrieval
-        return self._taken(evaluate_retrieval(self._session, options, wanted, self._cells))
-
-    def _taken(self, report: Report) -> Rows:
+    def _rows_of(self, report: Report) -> Rows:
         table = report.tables[0]
         self.notes += [note for note in table.notes if note not in self.notes]
         return table.rows
 
 
-def _figure(table: Table, wanted: SweepOptions, measure: str) -> Figure:
-    """Draw lines over numbers, and bars for each word."""
-    if all(is_number(value) for value in wanted.values):
-        return curves(table, wanted.over, measure, axis(wanted.over))
-    rows = tuple(row for row in table.rows if row[wanted.over] is not None)
-    return compared_by(replace(table, rows=rows), wanted.over, measure)
+def _figure(table: Table, sweep: SweepOptions, measure: str) -> Figure:
+    """Plot lines over numbers, and bars over words."""
+    if all(is_number(value) for value in sweep.values):
+        return curves(table, sweep.over, measure, axis(sweep.over))
+    rows = tuple(row for row in table.rows if row[sweep.over] is not None)
+    return compared_by(replace(table, rows=rows), sweep.over, measure)
 
 
 def _float(cell: Cell) -> float:
@@ -209,7 +160,7 @@ def _float(cell: Cell) -> float:
 
 
 def _only_for(options: EvaluateOptions, names: tuple[str, ...]) -> EvaluateOptions:
-    """Leave out what was asked for other methods of the sweep."""
+    """Drop options that only apply to other methods of the sweep."""
     known = settable_by_any(name for name in names if name != TERMS)
     settings = {name: value for name, value in options.settings.items() if name in known}
     own = replace(options, methods=names, settings=settings)
@@ -224,7 +175,7 @@ MEASURES = {
     "cluster": ("AC", "NMI"),
     "retrieval": ("AP",),
 }
-# What is varied, the estimators' name for it, and its name on an axis.
+# The parameter, its name in the estimators, and its name on an axis.
 PARAMETERS = {
     "dims": ("n_components", "dimensions"),
     "neighbours": ("n_neighbors", "neighbours"),
@@ -240,63 +191,51 @@ _RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def checked(wanted: SweepOptions, methods: Sequence[str], *, has_queries: bool) -> SweepOptions:
-    """Refuse a sweep that cannot work; return it with each value of its kind.
-
-    Parameters
-    ----------
-    methods
-        That are compared.
-    has_queries
-        Whether there are queries and judgements.
-
-    Raises
-    ------
-    BadOption
-    """
-    if wanted.measure not in MEASURES:
-        raise BadOption("measure", f"“{wanted.measure}” cannot be swept", MEASURES)
-    if wanted.over == "train" and wanted.measure != "classify":
-        raise BadOption("over", f"{wanted.measure} does not use training documents")
-    if wanted.measure == "retrieval" and not has_queries:
+def checked(sweep: SweepOptions, methods: Sequence[str], *, has_queries: bool) -> SweepOptions:
+    """Return the sweep with typed values; raise BadOption if it cannot work."""
+    if sweep.measure not in MEASURES:
+        raise BadOption("measure", f"“{sweep.measure}” cannot be swept", MEASURES)
+    if sweep.over == "train" and sweep.measure != "classify":
+        raise BadOption("over", f"{sweep.measure} does not use training documents")
+    if sweep.measure == "retrieval" and not has_queries:
         raise BadOption(
             "queries",
             Message(
                 "retrieval needs ", Option("queries", "FILE"), " and ", Option("qrels", "FILE")
             ),
         )
-    if not wanted.values:
+    if not sweep.values:
         raise BadOption("values", "give at least one value")
-    if wanted.over not in PARAMETERS:
-        return _of_own_kind(wanted, methods)
-    allowed, said = _RANGES[wanted.over]
+    if sweep.over not in PARAMETERS:
+        return _of_own_kind(sweep, methods)
+    is_allowed, kind = _RANGES[sweep.over]
     refused = [
-        _named(value) for value in wanted.values if not (is_number(value) and allowed(value))
+        _named(value) for value in sweep.values if not (is_number(value) and is_allowed(value))
     ]
     if refused:
-        raise BadOption("values", f"{', '.join(refused)}: {wanted.over} must be {said}")
-    return wanted
+        raise BadOption("values", f"{', '.join(refused)}: {sweep.over} must be {kind}")
+    return sweep
 
 
-def _of_own_kind(wanted: SweepOptions, methods: Sequence[str]) -> SweepOptions:
-    """Read the values of a parameter that only some methods have."""
+def _of_own_kind(sweep: SweepOptions, methods: Sequence[str]) -> SweepOptions:
+    """Parse the values of a parameter that only some methods have."""
     own = settable_by_any(name for name in methods if name != TERMS)
-    if wanted.over not in own:
-        hint = nearest(wanted.over, [*PARAMETERS, *own])
+    if sweep.over not in own:
+        hint = nearest(sweep.over, [*PARAMETERS, *own])
         known = [*PARAMETERS, *own]
-        raise BadOption("over", f"“{wanted.over}” cannot be varied{hint}", known)
-    for value in wanted.values:
-        check_settings({wanted.over: value}, methods)
-    return replace(wanted, values=tuple(own[wanted.over].read(value) for value in wanted.values))
+        raise BadOption("over", f"“{sweep.over}” cannot be varied{hint}", known)
+    for value in sweep.values:
+        check_settings({sweep.over: value}, methods)
+    return replace(sweep, values=tuple(own[sweep.over].read(value) for value in sweep.values))
 
 
 def is_number(value: Setting) -> bool:
-    """Tell a number from yes, no and words."""
+    """Return whether a value is a number, not a flag or a word."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def axis(over: str) -> str:
-    """Name a parameter as an axis does."""
+    """Return the name of a parameter on an axis."""
     return PARAMETERS[over][1] if over in PARAMETERS else over
 
 

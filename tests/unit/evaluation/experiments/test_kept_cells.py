@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.evaluation.cache import Cells, cache_folder, kept_cells
+from lpisearch.evaluation.cache import Cells, cache_folder, resumable_cells
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.options import ClusterOptions, EvaluateOptions
 
@@ -53,13 +53,13 @@ def test_an_interrupted_run_goes_on_where_it_was(source: Callable[..., Evaluatio
     documents = source()
     undisturbed = _figures(documents, Cells())
     stopper = _Stopper(at=3)
-    with pytest.raises(KeyboardInterrupt), kept_cells(_SIGNATURE, stopper) as cells:
+    with pytest.raises(KeyboardInterrupt), resumable_cells(_SIGNATURE, stopper) as cells:
         _figures(documents, cells)
     assert [done for _, done, _ in stopper.begun] == [0, 1, 2]
     whole = _Stopper()
-    with kept_cells(_SIGNATURE, whole) as cells:
+    with resumable_cells(_SIGNATURE, whole) as cells:
         assert _figures(documents, cells) == undisturbed
-    assert cells.found == 3
+    assert cells.resumed == 3
     assert {total for _, _, total in whole.begun} == {6}
     assert [done for _, done, _ in whole.begun] == list(range(6))
 
@@ -72,41 +72,41 @@ def test_each_part_is_computed_once(cache: Path) -> None:
         computed.append(1)
         return 7
 
-    with suppress(KeyboardInterrupt), kept_cells(_SIGNATURE) as cells:
+    with suppress(KeyboardInterrupt), resumable_cells(_SIGNATURE) as cells:
         assert cells.value("part", compute, 1) == 7
         raise KeyboardInterrupt
-    with kept_cells(_SIGNATURE) as cells:
+    with resumable_cells(_SIGNATURE) as cells:
         assert cells.value("part", compute, 1) == 7
         assert cells.value("part", compute, 2) == 7
-    assert (len(computed), cells.found) == (2, 1)
+    assert (len(computed), cells.resumed) == (2, 1)
     assert list(cache.iterdir()) == []
 
 
 def test_a_line_that_was_cut_short_is_passed_over(cache: Path) -> None:
     """What a kill left of a last line costs that part alone, and does not swallow the next."""
-    with suppress(KeyboardInterrupt), kept_cells(_SIGNATURE) as cells:
+    with suppress(KeyboardInterrupt), resumable_cells(_SIGNATURE) as cells:
         cells.value("first", lambda: "é", 1)
         cells.value("second", lambda: 2, 1)
         raise KeyboardInterrupt
     (path,) = cache.iterdir()
     path.write_bytes(path.read_bytes()[:-9])
-    with suppress(KeyboardInterrupt), kept_cells(_SIGNATURE) as cells:
+    with suppress(KeyboardInterrupt), resumable_cells(_SIGNATURE) as cells:
         assert cells.value("first", lambda: "other", 1) == "é"
         assert cells.value("second", lambda: 3, 1) == 3
         raise KeyboardInterrupt
-    with kept_cells(_SIGNATURE) as cells:
+    with resumable_cells(_SIGNATURE) as cells:
         assert cells.value("second", lambda: 4, 1) == 3
-    assert cells.found == 1
+    assert cells.resumed == 1
 
 
 def test_nonsense_in_the_file_is_passed_over(cache: Path) -> None:
     """Lines that are no entries count for nothing."""
-    with suppress(KeyboardInterrupt), kept_cells(_SIGNATURE) as cells:
+    with suppress(KeyboardInterrupt), resumable_cells(_SIGNATURE) as cells:
         cells.value("part", lambda: 1)
         raise KeyboardInterrupt
     (path,) = cache.iterdir()
     path.write_bytes(b'\xff\xfe\n[1]\n3\n{"key": 2}\n{"key": [], "value": 1}\n' + path.read_bytes())
-    with kept_cells(_SIGNATURE) as cells:
+    with resumable_cells(_SIGNATURE) as cells:
         assert cells.value("part", lambda: 2) == 1
 
 
@@ -116,13 +116,13 @@ def test_other_options_and_other_files_share_nothing(tmp_path: Path) -> None:
     file.write_text("one")
     names = set()
     for signature in ({"a": 1}, {"a": 2}, {"a": file}):
-        with kept_cells(signature) as cells:
+        with resumable_cells(signature) as cells:
             names.add(cells.path)
     file.write_text("another")
-    with kept_cells({"a": file}) as cells:
+    with resumable_cells({"a": file}) as cells:
         names.add(cells.path)
     assert len(names) == 4
-    with kept_cells({"a": file}) as cells:
+    with resumable_cells({"a": file}) as cells:
         assert cells.path in names
 
 
@@ -133,7 +133,7 @@ def test_what_nobody_went_on_with_is_forgotten(cache: Path) -> None:
         (cache / name).write_text("")
         before = time.time() - days * 24 * 3600
         os.utime(cache / name, (before, before))
-    with kept_cells(_SIGNATURE):
+    with resumable_cells(_SIGNATURE):
         pass
     assert sorted(path.name for path in cache.iterdir()) == ["new.jsonl", "other.txt"]
 
@@ -144,7 +144,7 @@ def test_a_cache_that_cannot_be_written_stops_nothing(
     """Where nothing can be kept, the evaluation runs without."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with kept_cells(_SIGNATURE) as cells:
+    with resumable_cells(_SIGNATURE) as cells:
         assert cells.value("part", lambda: 1) == 1
         assert cells.path is None
 
@@ -158,7 +158,7 @@ def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr("pathlib.Path.home", homeless)
     assert cache_folder() is None
-    with kept_cells(_SIGNATURE) as cells:
+    with resumable_cells(_SIGNATURE) as cells:
         assert cells.value("part", lambda: 1) == cells.value("part", lambda: 2) == 1
 
 
@@ -170,4 +170,4 @@ def test_shares_that_look_alike_are_different_parts(source: Callable[..., Evalua
     cells = Cells()
     wanted = CategoriesOptions(train=(0.5, 0.5000001, 0.8), repeats=1, classifiers=("centroid",))
     evaluate_classify(source(), EvaluateOptions(methods=("terms",)), wanted, cells)
-    assert cells.found == 0
+    assert cells.resumed == 0

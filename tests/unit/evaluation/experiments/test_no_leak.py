@@ -46,7 +46,7 @@ class _Watch:
 
         def learn(collection: Collection, scheme: str) -> TermWeights:
             found = weighed(collection, scheme)
-            self.learned += [found.stays, found.weighting.idf]
+            self.learned += [found.selected, found.weighting.idf]
             return found
 
         def watch_represent(*args: Any, **options: Any) -> Any:
@@ -108,7 +108,7 @@ def test_words_of_test_documents_are_unknown(collect: Callable[..., Collection])
     matrix = csr_array(np.array([[2, 1, 0], [1, 2, 0], [0, 0, 3]], np.float32))
     collection = collect([("a",), ("b",), ("a",)], matrix=matrix)
     weights = TermWeights.learn(collection.of([0, 1]), "")
-    assert weights.stays.tolist() == [True, True, False]
+    assert weights.selected.tolist() == [True, True, False]
     assert weights.apply(collection.of([2]).counts).nnz == 0
 
 
@@ -153,7 +153,7 @@ def test_a_library_without_its_test_documents_teaches_the_same(
         whole = single_labelled(library_collection(Session(library)))
         train = whole.of([row for row, split in enumerate(whole.splits) if split == "train"])
         weights = TermWeights.learn(train, "")
-        known = [term for term, stays in zip(whole.terms, weights.stays, strict=True) if stays]
+        known = [term for term, stays in zip(whole.terms, weights.selected, strict=True) if stays]
         learned = represent("rlpi", weights.apply(train.counts), EvaluateOptions(dims=3))
         judged.append((known, weights.weighting.idf, learned.estimator.components_))  # type: ignore[union-attr]
     assert judged[0][0] == judged[1][0]

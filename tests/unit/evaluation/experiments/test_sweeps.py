@@ -11,7 +11,7 @@ from lpisearch.evaluation.categorisation import evaluate_classify
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.evaluation.collection import EvaluationInput
 from lpisearch.evaluation.similarity import evaluate_similarity
-from lpisearch.evaluation.sweep import MeasureOptions, evaluate_sweep
+from lpisearch.evaluation.sweep import evaluate_sweep
 from lpisearch.location import shipped_folder
 from lpisearch.options import (
     CategoriesOptions,
@@ -31,14 +31,19 @@ if TYPE_CHECKING:
 
 _OPTIONS = EvaluateOptions(methods=("terms", "lsi", "rlpi"))
 _CATEGORIES = CategoriesOptions("field", classifiers=("centroid",))
-_PARTS = MeasureOptions(SimilarityOptions(), _CATEGORIES, ClusterOptions(), None)
+_WANTED = {
+    "similarity": SimilarityOptions(),
+    "classify": _CATEGORIES,
+    "cluster": ClusterOptions(),
+}
 
 
 def _sweep(
     library: Path, measure: str, over: str, values: tuple[float, ...], **options: Any
 ) -> Report:
-    wanted = SweepOptions(measure, over, values)
-    return evaluate_sweep(Session(library), replace(_OPTIONS, **options), wanted, _PARTS, Cells())
+    sweep = SweepOptions(measure, over, values)
+    wanted = _WANTED.get(measure)
+    return evaluate_sweep(Session(library), replace(_OPTIONS, **options), sweep, wanted, Cells())
 
 
 def _points(rows: Sequence[Mapping[str, Cell]], over: str) -> list[tuple[Cell, Cell]]:
@@ -95,22 +100,22 @@ def test_a_parameter_reaches_the_method(
     shelf: Path, over: str, values: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sweep hands each value of its parameter to the measure."""
-    told: list[Any] = []
+    seen: list[Any] = []
 
     def watch(source: EvaluationInput, options: EvaluateOptions, *rest: Any) -> Report:
-        told.append(getattr(options, over))
+        seen.append(getattr(options, over))
         return evaluate_cluster(source, options, *rest)
 
     monkeypatch.setattr("lpisearch.evaluation.sweep.evaluate_cluster", watch)
     _sweep(shelf, "cluster", over, values, methods=("rlpi",))
-    assert told == list(values)
+    assert seen == list(values)
 
 
 def test_the_share_to_learn_from(shelf: Path) -> None:
     """Shares are drawn anew at each value, for all methods."""
-    parts = replace(_PARTS, classify=replace(_CATEGORIES, split="auto", repeats=2))
-    wanted = SweepOptions("classify", "train", (0.2, 0.5))
-    report = evaluate_sweep(Session(shelf), _OPTIONS, wanted, parts, Cells())
+    wanted = replace(_CATEGORIES, split="auto", repeats=2)
+    sweep = SweepOptions("classify", "train", (0.2, 0.5))
+    report = evaluate_sweep(Session(shelf), _OPTIONS, sweep, wanted, Cells())
     found = _points(report.tables[0].rows, "train")
     assert found == [(name, share) for share in (0.2, 0.5) for name in _OPTIONS.methods]
     assert all(line.spread is not None for line in report.figures[0].series)
@@ -120,16 +125,15 @@ def test_retrieval_is_swept_over_indexes_in_memory(sample: Path) -> None:
     """Each method ranks by an index of each size; plain terms, which make none, are left out."""
     corpus = shipped_folder("sample_corpus")
     files = RetrievalOptions(corpus / "queries.jsonl", corpus / "qrels.tsv", by=("semantic",))
-    parts = replace(_PARTS, retrieval=files)
-    wanted = SweepOptions("retrieval", "dims", (5, 30))
+    sweep = SweepOptions("retrieval", "dims", (5, 30))
     options = replace(_OPTIONS, methods=("terms", "lsi"))
-    rows = evaluate_sweep(Session(sample), options, wanted, parts, Cells()).tables[0].rows
+    rows = evaluate_sweep(Session(sample), options, sweep, files, Cells()).tables[0].rows
     assert _points(rows, "dims") == [("lsi", 5), ("lsi", 30)]
     assert float(rows[0]["AP"] or 0) < float(rows[1]["AP"] or 0)
 
 
 @pytest.mark.parametrize(
-    ("measure", "over", "values", "said"),
+    ("measure", "over", "values", "message"),
     [
         ("speed", "dims", (1.0,), "measure"),
         ("cluster", "colour", (1.0,), "over"),
@@ -146,20 +150,20 @@ def test_retrieval_is_swept_over_indexes_in_memory(sample: Path) -> None:
     ],
 )
 def test_a_sweep_refuses(
-    library: Path, measure: str, over: str, values: tuple[float, ...], said: str
+    library: Path, measure: str, over: str, values: tuple[float, ...], message: str
 ) -> None:
     """What cannot be swept is refused before anything is read; all bad values are named."""
-    with pytest.raises(BadOption, match=said):
+    with pytest.raises(BadOption, match=message):
         _sweep(library, measure, over, values)
 
 
 def test_queries_are_not_looked_for_in_a_matrix(library: Path, tmp_path: Path) -> None:
     """Retrieval by a matrix is refused: it would silently use the library."""
     files = RetrievalOptions(tmp_path / "queries", tmp_path / "qrels")
-    wanted = SweepOptions("retrieval", "dims", (5.0,))
+    sweep = SweepOptions("retrieval", "dims", (5.0,))
     options = replace(_OPTIONS, matrix=tmp_path / "counts.npz")
     with pytest.raises(BadOption, match="matrix"):
-        evaluate_sweep(Session(library), options, wanted, replace(_PARTS, retrieval=files), Cells())
+        evaluate_sweep(Session(library), options, sweep, files, Cells())
 
 
 def test_a_report_says_what_it_depends_on(shelf: Path) -> None:
@@ -184,8 +188,8 @@ def test_lines_are_named_by_what_tells_them_apart(shelf: Path) -> None:
     """One number of classes is not named in each line; two are."""
     one = _sweep(shelf, "cluster", "dims", (2,)).figures[0]
     assert [line.name for line in one.series] == ["terms", "lsi", "rlpi"]
-    parts = replace(_PARTS, cluster=ClusterOptions((2, 3), draws=1))
-    wanted = SweepOptions("cluster", "dims", (2,))
+    wanted = ClusterOptions((2, 3), draws=1)
+    sweep = SweepOptions("cluster", "dims", (2,))
     options = replace(_OPTIONS, methods=("lsi",))
-    two = evaluate_sweep(Session(shelf), options, wanted, parts, Cells()).figures[0]
+    two = evaluate_sweep(Session(shelf), options, sweep, wanted, Cells()).figures[0]
     assert [line.name for line in two.series] == ["lsi 2 classes", "lsi 3 classes"]
