@@ -29,8 +29,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lpisearch.errors import (
     IndexDamaged,
     IndexOutdated,
@@ -41,7 +39,6 @@ from lpisearch.errors import (
 )
 from lpisearch.files import ANYONE, create, folder_mode, mode_of, sync_folder, whole_file
 from lpisearch.messages import system_reason
-from lpisearch.methods.placement import PLACEMENTS
 from lpisearch.model.reports import BuiltIndex
 from lpisearch.options import IndexSpec
 
@@ -150,7 +147,18 @@ def _is_sound(folder: Path) -> bool:
     return True
 
 
+def _is_known(placement: str) -> bool:
+    """Tell whether this version has an out-of-sample rule; NumPy is imported only to look."""
+    if not placement:
+        return True
+    from lpisearch.methods.placement import PLACEMENTS
+
+    return placement in PLACEMENTS
+
+
 def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
+    import numpy as np
+
     try:
         array: Array = np.lib.format.open_memmap(path, mode="r")  # never unpickles
     except Exception as error:  # NumPy's parser of headers raises whatever Python's does
@@ -161,6 +169,8 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
 
 
 def _write(path: Path, array: Array, mode: int) -> ArrayFacts:
+    import numpy as np
+
     with create(path, mode) as stream:
         np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
         stream.flush()
@@ -179,6 +189,8 @@ def _link(source: Path, target: Path) -> ArrayFacts:
 
 
 def _facts(path: Path) -> ArrayFacts:
+    import numpy as np
+
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     return ArrayFacts(array.dtype.str, array.shape, path.stat().st_size, file_digest(path))
 
@@ -293,11 +305,10 @@ class Manifest:
         except (OSError, ValueError, RecursionError) as error:
             raise unreadable(folder, MANIFEST_FILE, error) from error
         number = values.get("format") if isinstance(values, dict) else None
+        placement = values.get("placement", "") if isinstance(values, dict) else ""
         if number == FORMAT:
             raise IndexOutdated(str(values.get("name")), ["the documents of other shards"])
-        if isinstance(number, int) and (
-            number > FORMAT or values.get("placement", "") not in ["", *PLACEMENTS]
-        ):
+        if isinstance(number, int) and (number > FORMAT or not _is_known(placement)):
             raise IndexTooNew(folder, number)
         if not folder.name.endswith(_digits(text)):
             raise IndexDamaged(folder, f"{MANIFEST_FILE} is corrupt")

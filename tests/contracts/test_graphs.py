@@ -135,7 +135,8 @@ def test_negative_sums_have_no_complete_graph() -> None:
 def test_the_list_of_graphs_needs_no_scipy() -> None:
     """Names and options are there for a command's help without a slow import."""
     code = (
-        "import sys; from lpisearch.graphs import GRAPHS, EDGE_WEIGHTS; assert GRAPHS['nearest'];"
+        "import sys; from lpisearch.graphs.base import GRAPHS, EDGE_WEIGHTS; "
+        "assert GRAPHS['nearest']; "
         "sys.exit('numpy' in sys.modules or 'scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -141,11 +141,11 @@ def test_a_method_is_what_its_guide_says(tmp_path: Path) -> None:
     )
     for name in ("migrations", "sample_corpus"):
         (tmp_path / name).symlink_to(_ROOT / name)
-    module = (package / "projections" / "lsi.py").read_text(encoding="utf-8")
+    module = (package / "methods" / "lsi.py").read_text(encoding="utf-8")
     module = module.replace("class LSI(", "class Twin(")
     module = module.replace('CATALOGUE["lsi"]', 'CATALOGUE["twin"]')
-    (package / "projections" / "twin.py").write_text(module, encoding="utf-8")
-    catalogue = package / "projections" / "catalogue.py"
+    (package / "methods" / "twin.py").write_text(module, encoding="utf-8")
+    catalogue = package / "methods" / "catalogue.py"
     lines = catalogue.read_text(encoding="utf-8")
     entry = re.search(r'    Method\(\n        "lsi",.*?\n    \),\n', lines, re.DOTALL)
     assert entry is not None
@@ -153,7 +153,7 @@ def test_a_method_is_what_its_guide_says(tmp_path: Path) -> None:
     catalogue.write_text(lines.replace(entry[0], entry[0] + twin), encoding="utf-8")
     names = package / "__init__.py"
     text = names.read_text(encoding="utf-8")
-    names.write_text(text.replace("__all__ = [", '__all__ = [\n    "Twin",'), encoding="utf-8")
+    names.write_text(text.replace("FSSL KRLPI", "FSSL Twin KRLPI"), encoding="utf-8")
     program = [sys.executable, "-m", "lpisearch", "--db", "twins.db"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for words in (

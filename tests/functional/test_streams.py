@@ -37,7 +37,7 @@ _COMMANDS = {
     "similar sea/0": "Nothing was changed",
     "classify ship": "Nothing was changed",
     "topics -n 2": "Nothing was changed",
-    "evaluate cluster --methods terms": "Finished parts are kept",
+    "evaluate cluster --methods terms": "Completed parts are saved",
     "status": "Nothing was changed",
     "docs list": "Nothing was changed",
     "docs show sea/0": "Nothing was changed",
@@ -264,7 +264,7 @@ def test_what_a_full_disk_refuses_is_stated(
     assert (done.exit_code, done.stdout) == (1, "")
     assert "the disk is full" in done.stderr or "No space left on device" in done.stderr
     assert "unexpected" not in done.stderr
-    assert "intact" in done.stderr
+    assert "Existing files are unchanged" in done.stderr
     assert not [*disk.rglob("*partial*")]
     (disk / "filler").unlink()
     assert cli("--db", crowded, "doctor").exit_code == 0

@@ -91,7 +91,9 @@ def test_none_of_these(
     _, label, share, beside, _ = lines[1].split("\t")
     assert (label, share) == ("none of these", "")
     assert beside.startswith(records[0]["labels"][0])
-    assert "--confidence: 2.0 is not" in _error(cli("classify", text, "--confidence", "2"), 2)
+    assert "--confidence: must be between 0 and 1, not 2.0" in _error(
+        cli("classify", text, "--confidence", "2"), 2
+    )
 
 
 @pytest.mark.usefixtures("indexed")

@@ -203,9 +203,9 @@ def test_a_hit_is_no_formula() -> None:
 
 
 def test_nothing_is_printed_past_the_one_room() -> None:
-    """In the command line, `render` alone prints; it makes every text harmless on its way."""
+    """In the command line, `output` alone prints; it makes every text harmless on its way."""
     folder = Path(sys.modules["lpisearch.cli"].__file__ or "").parent
     past = re.compile(r"typer\.s?echo|(?<![\w.])print\(|std(out|err)\.write\b")
     for path in folder.rglob("*.py"):
-        if path.name not in {"render.py", "__init__.py"}:  # the latter has no text of others
+        if path.name not in {"output.py", "__init__.py"}:  # the latter has no text of others
             assert not past.search(path.read_text(encoding="utf-8")), path

@@ -243,7 +243,7 @@ def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
     path.write_text('{"id": "newer", "text": "boat"}\n')
     ingest = cli("ingest", path)
     assert ingest.exit_code == 0
-    assert "The documents are safe" in ingest.stderr
+    assert "The documents were saved" in ingest.stderr
     assert build in ingest.stderr
     assert cli(*build.split()[1:]).exit_code == 0
     assert _value(cli("doctor", "--json"))["ok"] is True

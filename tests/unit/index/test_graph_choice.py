@@ -52,8 +52,8 @@ def test_a_graph_that_cannot_work_is_refused(shelf: Path, options: IndexOptions,
     ("strength", "said"),
     [
         ("0", "does not use the labels"),
-        ("1", "dimensions: 1\\."),
-        ("2", "dimensions: 2\\."),
+        ("1", "dimensions: 1."),
+        ("2", "dimensions: 2."),
         ("inf", "alone"),
     ],
 )
