@@ -374,7 +374,7 @@ def test_an_upload_stays_in_its_folder(client: TestClient, opened: Library, name
     answer = client.post("/api/v1/uploads", params={"name": name}, content=b"x")
     assert answer.status_code in {403, 422}
     assert isinstance(opened.path, Path)
-    assert not (opened.path.parent / "shelf.uploads").exists()
+    assert not (opened.path.parent / "library.uploads").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="rights are other there")
@@ -383,7 +383,7 @@ def test_uploads_are_no_more_open_than_the_library(client: TestClient, opened: L
     assert isinstance(opened.path, Path)
     opened.path.chmod(0o600)
     assert client.post("/api/v1/uploads", params={"name": "a/b.txt"}, content=b"x").is_success
-    folder = opened.path.parent / "shelf.uploads"
+    folder = opened.path.parent / "library.uploads"
     for path in (folder, *folder.rglob("*")):
         assert path.stat().st_mode & 0o077 == 0, path
 
@@ -393,7 +393,7 @@ def test_a_planted_link_in_the_uploads_is_not_followed(
 ) -> None:
     """A link among the uploads is replaced, or refused where it is a folder."""
     assert isinstance(opened.path, Path)
-    folder = opened.path.parent / "shelf.uploads"
+    folder = opened.path.parent / "library.uploads"
     folder.mkdir()
     (folder / "note.txt").symlink_to(outside)
     (folder / "sub").symlink_to(outside.parent)
