@@ -71,7 +71,7 @@ _TYPES = {"int": _WHOLE, "float": _NUMBER, "Path": _PATH}
 def keys_of(options: type, table: str = "") -> dict[str, Key]:
     """Return the keys of the options of a dataclass that a settings file may set."""
     return {
-        table + one.public_name: Key(
+        table + one.name: Key(
             _LIST if one.many else _TYPES.get(one.kind, _TEXT),
             _AUTO if one.info.form == _AUTO else list(one.default) if one.many else one.default,
             one.summary,

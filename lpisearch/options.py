@@ -394,7 +394,7 @@ class DimensionOptions:
             metavar="NAME",
         )
     )
-    dims: int = option(10, "Number of dimensions, with --method.  [default: 10]", metavar="N")
+    dims: int = option(10, "Number of dimensions, with --method.", metavar="N")
     terms: int = 8
     documents: int = 3
     seed: int = 0

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli import arguments
-from lpisearch.cli.arguments import (
-    Labels,
-    PathGlob,
-    Predicted,
-    Since,
-    Split,
-    Until,
-    Where,
-    filter_of,
-)
+from lpisearch.cli.options import accepts
 from lpisearch.cli.output import Json, note, print_json, print_table, say
 from lpisearch.cli.progress import cell_line
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
+from lpisearch.model.documents import Filter
+from lpisearch.options import ClassifyOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpisearch.library import Library
     from lpisearch.model.answers import Classification
-    from lpisearch.model.documents import Filter
-    from lpisearch.options import ClassifyOptions
+    from lpisearch.model.documents import PredictionReport
 
 
-_KEPT = "Documents in the library"
+_LIBRARY = "Documents in the library"  # heading of the help
 NONE_OF_THESE = "none of these"
 _SHOWN_BESIDE = 3
 
 
+@accepts()
 def classify(
     context: typer.Context,
+    options: ClassifyOptions,
     what: Annotated[
         list[str] | None,
         typer.Argument(
@@ -47,53 +37,28 @@ def classify(
             "input. With --write or --undo, document ids or paths.",
         ),
     ] = None,
-    classifier: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=arguments.classifiers,
-            help="auto (the one with the best held-out accuracy), centroid, knn, map-svm, svm, "
-            "svm+centroid or svm+map-svm.",
-        ),
-    ] = "auto",
-    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of labels to show.")] = 5,
-    index: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Index to use.", autocompletion=arguments.indexes),
-    ] = "default",
-    confidence: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE", help="Answer “none of these” if no label is at least this probable."
-        ),
-    ] = 0.5,
     write: Annotated[
         bool,
         typer.Option(
             "--write",
             help="Save predicted labels for documents in the library that have none.",
-            rich_help_panel=_KEPT,
+            rich_help_panel=_LIBRARY,
         ),
     ] = False,
     undo: Annotated[
         bool,
-        typer.Option("--undo", help="Remove predicted labels.", rich_help_panel=_KEPT),
+        typer.Option("--undo", help="Remove predicted labels.", rich_help_panel=_LIBRARY),
     ] = False,
     labelled: Annotated[
         bool,
         typer.Option(
             "--labelled",
             help="Also predict for documents that already have labels.",
-            rich_help_panel=_KEPT,
+            rich_help_panel=_LIBRARY,
         ),
     ] = False,
-    label: Labels = None,
-    predicted: Predicted = None,
-    path: PathGlob = "",
-    split: Split = "",
-    since: Since = "",
-    until: Until = "",
-    where: Where = None,
+    *,
+    where: Filter,
     json: Json = False,
 ) -> None:
     """Predict labels for text or files, as `index` learned them from labelled documents.
@@ -101,26 +66,37 @@ def classify(
     With --write, predicted labels are saved for documents in the library. They are kept apart from
     labels given by hand and shown with a question mark.
     """
-    from lpisearch.options import ClassifyOptions
-
-    options = ClassifyOptions(classifier, k, index, confidence)
-    if write or undo:
-        wanted = filter_of(label, path, split, since, until, where, predicted)
-        kept = _Kept(context.obj.library, what or [], wanted, json)
-        if write and undo:
-            raise BadOption(("write", "undo"), "cannot be used together")
-        if undo:
-            kept.undo()
+    if write and undo:
+        raise BadOption(("write", "undo"), "cannot be used together")
+    library: Library = context.obj.library
+    if undo:
+        number = library.forget_predicted(*(what or ()), where=where)
+        if json:
+            print_json({"documents": number})
         else:
-            kept.write(options, labelled=labelled)
+            say(f"Removed predicted labels from {counted(number, 'document')}.")
+        return
+    if write:
+        with cell_line() as show:
+            report = library.predict_labels(
+                *(what or ()),
+                where=where,
+                labelled=labelled,
+                options=options,
+                on_progress=lambda done, total: show("documents", done, total),
+            )
+        if json:
+            print_json(report)
+        else:
+            _render_written(report, labelled=labelled)
         return
     if not what:
         raise typer.BadParameter("give a text or a file to classify", param_hint="TEXT|FILE")
-    found = list(context.obj.library.classify_each(what, options))
+    found = list(library.classify_each(what, options))
     if json:
         print_json(found)
     elif len(found) == 1:
-        _render_one(found[0], confidence)
+        _render_one(found[0], options.confidence)
     else:
         _render_many(found)
     if found and all(each.failed for each in found):
@@ -128,52 +104,23 @@ def classify(
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """Predicted labels of documents of the library, written and undone."""
-
-    library: Library
-    names: Sequence[str]
-    wanted: Filter
-    json: bool
-
-    def write(self, options: ClassifyOptions, *, labelled: bool) -> None:
-        with cell_line() as show:
-            report = self.library.predict_labels(
-                *self.names,
-                where=self.wanted,
-                labelled=labelled,
-                options=options,
-                on_progress=lambda done, total: show("documents", done, total),
-            )
-        if self.json:
-            print_json(report)
-            return
-        print_table(("predicted", "documents"), list(report.labels.items()))
-        judged = f"{report.predicted:,} of {counted(report.documents, 'document')}"
-        if not report.documents:
-            more = () if labelled else (" Next: ", call("classify"), " --write --labelled")
-            note(
-                Message("All matching documents already have labels; nothing was predicted.", *more)
-            )
-            return
-        rest = {
-            "{:,} had no label above the confidence threshold": report.none_of_these,
-            "{:,} had no known words": report.unknown,
-            "{:,} already had the predicted label, or had it rejected": (
-                report.documents - report.predicted - report.none_of_these - report.unknown
-            ),
-        }
-        said = [f"{judged} labelled by {report.classifier}"]
-        said += [text.format(number) for text, number in rest.items() if number]
-        note(f"{'; '.join(said)}.")
-
-    def undo(self) -> None:
-        number = self.library.forget_predicted(*self.names, where=self.wanted)
-        if self.json:
-            print_json({"documents": number})
-        else:
-            say(f"Removed predicted labels from {counted(number, 'document')}.")
+def _render_written(report: PredictionReport, *, labelled: bool) -> None:
+    print_table(("predicted", "documents"), list(report.labels.items()))
+    if not report.documents:
+        more = () if labelled else (" Next: ", call("classify"), " --write --labelled")
+        note(Message("All matching documents already have labels; nothing was predicted.", *more))
+        return
+    rest = {
+        "{:,} had no label above the confidence threshold": report.none_of_these,
+        "{:,} had no known words": report.unknown,
+        "{:,} already had the predicted label, or had it rejected": (
+            report.documents - report.predicted - report.none_of_these - report.unknown
+        ),
+    }
+    judged = f"{report.predicted:,} of {counted(report.documents, 'document')}"
+    counts = [f"{judged} labelled by {report.classifier}"]
+    counts += [text.format(number) for text, number in rest.items() if number]
+    note(f"{'; '.join(counts)}.")
 
 
 def _render_one(found: Classification, confidence: float) -> None:

@@ -385,12 +385,11 @@ def _takes_value(word: str, flags: set[str]) -> bool:
     return is_option and "=" not in word and word not in flags
 
 
-_SEARCH = ("k", "by")
 EVERYWHERE = "Global options"
 """The heading of the options that every verb has."""
 _DEBUG, _ORIGINS = "lpisearch.debug", "lpisearch.origins"
-# The verbs whose options can be set, and by which keys; none: by those of the table “index”.
-_SETTABLE: dict[str | None, tuple[str, ...]] = {"query": _SEARCH, "similar": _SEARCH, "index": ()}
+# The verbs whose options a settings file sets, and the table of their keys.
+_SETTABLE = {"query": "", "similar": "", "index": "index."}
 
 
 class Invocation:
@@ -436,11 +435,16 @@ def _choose_library(context: typer.Context, path: str | None) -> None:
 
 def _take_preferences(context: Any, preferences: Preferences) -> None:
     """Let what is set stand for what is not typed."""
-    keys = _SETTABLE[context.info_name]
-    found = {key: preferences.get(key) for key in keys} if keys else preferences.below("index")
-    known = {name: each for name, each in found.items() if each is not None}
-    context.default_map = {name: str(each.value) for name, each in known.items()}
-    context.meta[_ORIGINS] = {name: each.origin for name, each in known.items()}
+    table = _SETTABLE[context.info_name]
+    named = {
+        option.name: preferences.get(f"{table}{option.name}") for option in context.command.params
+    }
+    known = {name: preference for name, preference in named.items() if preference is not None}
+    context.default_map = {
+        name: one.value if isinstance(one.value, list) else str(one.value)
+        for name, one in known.items()
+    }
+    context.meta[_ORIGINS] = {name: one.origin for name, one in known.items()}
 
 
 def origin_of(context: Any, field: str) -> str:

@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpisearch.cli import arguments
-from lpisearch.cli.arguments import (
-    Labels,
-    PathGlob,
-    Predicted,
-    Since,
-    Split,
-    Until,
-    Where,
-    filter_of,
-)
+from lpisearch.cli import options as typed
 from lpisearch.cli.commands import ExclusionsAsText, VerbCommand, VerbGroup
+from lpisearch.cli.options import accepts, only
 from lpisearch.cli.output import (
     Json,
     note,
@@ -34,6 +25,7 @@ from lpisearch.cli.output import (
 )
 from lpisearch.cli.progress import stage_line
 from lpisearch.messages import Message, call, counted
+from lpisearch.model.documents import Filter
 
 if TYPE_CHECKING:
     from lpisearch.model.documents import Document, Entry
@@ -48,12 +40,10 @@ app = typer.Typer(
 
 
 @app.command("list", cls=VerbCommand)
+@accepts()
 def list_(
     context: typer.Context,
-    label: Labels = None,
-    predicted: Predicted = None,
-    path: PathGlob = "",
-    split: Split = "",
+    where: Annotated[Filter, only("labels", "predicted", "path", "split")],
     limit: Annotated[
         int,
         typer.Option(
@@ -75,10 +65,7 @@ def list_(
     ] = False,
 ) -> None:
     """List documents."""
-    wanted = filter_of(label, path, split, predicted=predicted)
-    entries, total = context.obj.library.listing(
-        wanted, limit=limit or -1, offset=offset, sort=sort
-    )
+    entries, total = context.obj.library.listing(where, limit=limit or -1, offset=offset, sort=sort)
     if json:
         print_json(entries)
     else:
@@ -104,7 +91,7 @@ def show(
         typer.Argument(
             metavar="DOCUMENT",
             help="Document id or file path.",
-            autocompletion=arguments.documents,
+            autocompletion=typed.documents,
         ),
     ],
     json: Json = False,
@@ -138,7 +125,7 @@ def delete(
         typer.Argument(
             metavar="DOCUMENT",
             help="Document ids or file paths.",
-            autocompletion=arguments.documents,
+            autocompletion=typed.documents,
         ),
     ],
     json: Json = False,
@@ -152,15 +139,14 @@ def delete(
 
 
 @app.command(cls=VerbCommand)
+@accepts()
 def export(
     context: typer.Context,
+    where: Annotated[Filter, only("labels", "path", "split")],
     target: Annotated[
         str,
         typer.Argument(metavar="FILE", help="Output file (.jsonl); - writes to standard output."),
     ] = "-",
-    label: Labels = None,
-    path: PathGlob = "",
-    split: Split = "",
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the file even if it is not an export.")
     ] = False,
@@ -168,20 +154,19 @@ def export(
 ) -> None:
     """Export documents as JSON Lines; ingesting the file recreates the library."""
     library = context.obj.library
-    wanted = filter_of(label, path, split)
     if target != "-":
         with stage_line() as line:
-            number = library.export(Path(target), wanted, force=force, on_stage=line.stage)
+            number = library.export(Path(target), where, force=force, on_stage=line.stage)
         if json:
             print_json({"documents": number, "file": target})
         else:
             note(f"{number:,} documents")
     elif json:
         lines = StringIO()
-        library.export(lines, wanted)
+        library.export(lines, where)
         say(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
     else:
-        note(f"{library.export(sys.stdout, wanted):,} documents")
+        note(f"{library.export(sys.stdout, where):,} documents")
 
 
 def section_counts(document: Document) -> str:
@@ -205,13 +190,15 @@ class LabelsAsText(ExclusionsAsText):
         return super().parse_args(ctx, args[:end])
 
 
+@accepts()
 def label(
     context: typer.Context,
+    where: Filter,
     documents: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="DOCUMENT… +LABEL -LABEL",
-            autocompletion=arguments.labelled,
+            autocompletion=typed.labelled,
             help="Document ids or paths; +LABEL adds a label, -LABEL removes one. After "
             "--, all are ids.",
         ),
@@ -224,13 +211,6 @@ def label(
         list[str] | None,
         typer.Option("--remove", metavar="LABEL", help="The same as -LABEL (repeatable)."),
     ] = None,
-    having: Labels = None,
-    predicted: Predicted = None,
-    path: PathGlob = "",
-    split: Split = "",
-    since: Since = "",
-    until: Until = "",
-    where: Where = None,
     json: Json = False,
 ) -> None:
     """Add or remove labels by hand. These changes override labels from files, now and later.
@@ -241,8 +221,7 @@ def label(
     came = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
     went = [*(remove or ()), *(word[1:] for word in words if word.startswith("-"))]
     names = [word for word in words if not word.startswith(("+", "-"))] + context.meta[_IDS]
-    wanted = filter_of(having, path, split, since, until, where, predicted)
-    report = context.obj.library.label(*names, add=came, remove=went, where=wanted)
+    report = context.obj.library.label(*names, add=came, remove=went, where=where)
     if json:
         print_json(report)
         return

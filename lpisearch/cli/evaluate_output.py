@@ -9,10 +9,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.cli.output import note, print_json, print_table, say
+from lpisearch.cli.output import OUTPUT, note, print_json, print_table, say
 from lpisearch.cli.progress import cell_line
 from lpisearch.files import mode_of
 from lpisearch.model.codec import report_record
+from lpisearch.model.fields import option
 from lpisearch.model.report_text import SPREAD, full_title, own_columns, padded, width_of
 
 if TYPE_CHECKING:
@@ -30,23 +31,25 @@ _MOST_PAIRS = 6
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What to print, and where to write a page."""
+    """How a report is printed, and where it is written."""
 
-    json: bool
-    csv: bool
-    markdown: bool
-    folder: Path | None
-    force: bool = False
+    csv: bool = option(False, "Print CSV.")
+    markdown: bool = option(False, "Print Markdown.")
+    report: Path | None = option(
+        None, "Write an HTML report with tables, plots and parameters to DIR.", metavar="DIR"
+    )
+    force: bool = option(False, "Overwrite files that do not belong to a report.")
+    json: bool = option(False, "Print JSON only.", panel=OUTPUT)
 
     def __post_init__(self) -> None:
         if self.json + self.csv + self.markdown > 1:
             from lpisearch.errors import BadOption
 
             raise BadOption(("json", "csv", "markdown"), "cannot be used together")
-        if self.folder is not None:
+        if self.report is not None:
             from lpisearch.library import check_folder
 
-            check_folder(self.folder, force=self.force)
+            check_folder(self.report, force=self.force)
 
     def run(
         self,
@@ -81,8 +84,8 @@ class Output:
     def show(self, report: Report, *tables: str, mode: int) -> None:
         """Print a report; `tables` are those that people see, `mode` that of its files."""
         report = replace(report, command=shlex.join(["lpisearch", *sys.argv[1:]]))
-        if self.folder is not None:
-            self._write(report, self.folder, mode)
+        if self.report is not None:
+            self._write(report, self.report, mode)
         if self.json:
             print_json(report_record(report))
         elif self.csv or self.markdown:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lpisearch.cli.output import (
+    OUTPUT,
     link_to,
     note,
     predicted_labels,
@@ -24,10 +25,11 @@ from lpisearch.cli.output import (
     print_table,
     say,
 )
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import BadOption, LpiSearchError
 from lpisearch.files import whole_file
 from lpisearch.messages import printable
 from lpisearch.model.codec import RankedRun
+from lpisearch.model.fields import option
 from lpisearch.model.reports import run_lines
 
 if TYPE_CHECKING:
@@ -59,21 +61,33 @@ class HitFormat(Enum):
     CSV = "csv"
     TREC = "trec"
 
-    @classmethod
-    def of(cls, *, json: bool = False, csv: bool = False, trec: bool = False) -> HitFormat:
-        """Return the one that was asked for.
 
-        Raises
-        ------
-        BadOption
-            More than one was.
-        """
-        asked = [form for form, on in ((cls.JSON, json), (cls.CSV, csv), (cls.TREC, trec)) if on]
-        if len(asked) > 1:
-            from lpisearch.errors import BadOption
+@dataclass(frozen=True, slots=True)
+class HitOutput:
+    """How results are printed."""
 
+    trec: bool = option(False, "Print a run in TREC format.", panel=OUTPUT)
+    csv: bool = option(False, "Print CSV (safe to open in a spreadsheet).", panel=OUTPUT)
+    json: bool = option(False, "Print JSON only.", panel=OUTPUT)
+    fail_if_none: bool = option(False, "Exit with status 1 if there are no results.", panel=OUTPUT)
+    opened: int | None = option(
+        None,
+        "Open result N, like `lpisearch open N`.",
+        name="open",
+        metavar="N",
+        minimum=1,
+        panel=OUTPUT,
+    )
+
+    def __post_init__(self) -> None:
+        if self.json + self.csv + self.trec > 1:
             raise BadOption(("json", "csv", "trec"), "cannot be used together")
-        return asked[0] if asked else cls.PLAIN
+
+    @property
+    def form(self) -> HitFormat:
+        """The format."""
+        formats = {HitFormat.JSON: self.json, HitFormat.CSV: self.csv, HitFormat.TREC: self.trec}
+        return next((form for form, on in formats.items() if on), HitFormat.PLAIN)
 
 
 def print_answer(

@@ -2,200 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpisearch.cli import arguments
-from lpisearch.cli.arguments import (
-    GRAPH,
-    MAP,
-    USUAL_EDGES,
-    EdgeWeights,
-    Graph,
-    Radius,
-    Settings,
-    read_settings,
-)
+from lpisearch.cli.options import accepts
 from lpisearch.cli.output import Json, note, print_json, print_pairs, semantic_weight, size
 from lpisearch.cli.progress import stage_line
-from lpisearch.library import method_names, pairs_of
 from lpisearch.messages import counted
+from lpisearch.options import IndexOptions
 
 if TYPE_CHECKING:
     from lpisearch.model.reports import IndexPlan, IndexReport
 
 
-Number = TypeVar("Number", int, float)
-
-*_OTHERS, _LAST = method_names()
-_METHODS = f"Method: {', '.join(_OTHERS)} or {_LAST}."
-_LEARN = "Documents"
-_WORK = "Parallelism"
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-
-
-def index(
-    context: typer.Context,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help=_METHODS, rich_help_panel=MAP, autocompletion=arguments.methods
-        ),
-    ] = "rlpi",
-    dims: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|N",
-            help="Number of dimensions; auto chooses it from the data.",
-            rich_help_panel=MAP,
-        ),
-    ] = "auto",
-    alpha: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|X",
-            help="Ridge regularisation strength, for methods that use it.",
-            rich_help_panel=MAP,
-        ),
-    ] = "auto",
-    neighbours: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Number of nearest neighbours per document.", rich_help_panel=GRAPH
-        ),
-    ] = 15,
-    graph: Graph = "auto",
-    radius: Radius = None,
-    edge_weights: EdgeWeights = USUAL_EDGES,
-    settings: Settings = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Pairs known to belong together (must ID ID) or apart (cannot ID ID).",
-            rich_help_panel=GRAPH,
-        ),
-    ] = None,
-    labels: Annotated[
-        str,
-        typer.Option(
-            metavar="use|ignore",
-            help="Whether documents with the same label also count as neighbours.",
-            rich_help_panel=GRAPH,
-        ),
-    ] = "ignore",
-    weighting: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Term weighting: tf, tfidf, log-tfidf or bm25.",
-            rich_help_panel=MAP,
-        ),
-    ] = "log-tfidf",
-    train: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|all|none|SPLIT",
-            help="Documents to train `classify` on; auto uses the split “train” if there is one.",
-            rich_help_panel=_LEARN,
-        ),
-    ] = "auto",
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Index only documents with this label, path, split, since, until or metadata.",
-            rich_help_panel=_LEARN,
-        ),
-    ] = None,
-    name: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the index; a library can have several.")
-    ] = "default",
-    learn_predicted: Annotated[
-        bool,
-        typer.Option(
-            "--learn-predicted",
-            help="Also train on predicted labels, for documents that have no others.",
-            rich_help_panel=_LEARN,
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
-    wait: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", min=0, help="How long to wait while another process writes."
-        ),
-    ] = 30.0,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory limit, such as 4G; uses temporary files or a sample to stay within it.",
-        ),
-    ] = None,
-    index_store: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR|db",
-            help="Where a PostgreSQL library keeps its indexes: in the database (db) or a "
-            "shared folder.",
-        ),
-    ] = "",
-    export_pgvector: Annotated[
-        bool,
-        typer.Option(
-            "--export-pgvector", help="Also write the vectors to a database table (pgvector)."
-        ),
-    ] = False,
-    workers: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Use N worker processes on this machine.",
-            rich_help_panel=_WORK,
-        ),
-    ] = 0,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Use a Dask cluster, given its scheduler address (tcp://HOST:8786).",
-            rich_help_panel=_WORK,
-        ),
-    ] = "",
-    json: Json = False,
-) -> None:
+@accepts()
+def index(context: typer.Context, options: IndexOptions, json: Json = False) -> None:
     """Build the index for search by meaning. The old one stays in use until this one is ready."""
-    from lpisearch.model.documents import read_conditions
-    from lpisearch.options import IndexOptions
-
-    options = IndexOptions(
-        name=name,
-        method=method,
-        dims=_number("dims", dims, int),
-        alpha=_number("alpha", alpha, float),
-        neighbours=neighbours,
-        graph=graph,
-        radius=radius,
-        edge_weights=edge_weights,
-        settings=read_settings(settings),
-        pairs=pairs_of(pairs) if pairs is not None else (),
-        labels=labels,
-        weighting=weighting,
-        train=train,
-        where=read_conditions(where or []),
-        seed=seed,
-        learn_predicted=learn_predicted,
-        wait_seconds=wait,
-        memory=None if memory is None else _bytes(memory),
-        index_store=index_store,
-        export_pgvector=export_pgvector,
-        cluster=cluster,
-        workers=workers,
-    )
     library = context.obj.library
     plan = library.plan(options)
     if not json:
@@ -203,32 +26,6 @@ def index(
     with stage_line(plan.stages) as line:
         report = library.index(options=options, on_stage=line.stage, on_step=line.step)
     render_report(report, json=json)
-
-
-def _number(option: str, text: str, kind: type[Number]) -> Number | None:
-    """Read a number, or None for "auto"."""
-    from lpisearch.errors import BadOption
-
-    if text == "auto":
-        return None
-    try:
-        return kind(text)
-    except ValueError:
-        raise BadOption(option, f"must be auto or a number, not “{text}”") from None
-
-
-def _bytes(text: str) -> int:
-    """Read a size such as 4G, 500M or 1.5g."""
-    from lpisearch.errors import BadOption
-
-    number, unit = text[:-1], text[-1:].upper()
-    try:
-        size = float(number) * _UNITS[unit]
-    except (ValueError, KeyError):
-        size = -1.0
-    if not 0 < size < float("inf"):
-        raise BadOption("memory", f"“{text}” is not a size such as 500M or 4G")
-    return int(size)
 
 
 def render_plan(plan: IndexPlan) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli import arguments
+from lpisearch.cli import options as typed
 from lpisearch.cli.commands import names_library
 from lpisearch.cli.hits import Place, recall
 from lpisearch.cli.output import Json, print_json, say
@@ -32,7 +32,7 @@ def open_(
         typer.Argument(
             metavar="N|DOCUMENT",
             help="Result number, document id or path.",
-            autocompletion=arguments.documents,
+            autocompletion=typed.documents,
         ),
     ] = "1",
     json: Json = False,

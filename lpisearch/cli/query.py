@@ -8,80 +8,42 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing, contextmanager, redirect_stdout, suppress
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli import arguments
-from lpisearch.cli.arguments import (
-    RANKING,
-    By,
-    Collapse,
-    Count,
-    Explain,
-    Labels,
-    MinScore,
-    Name,
-    Offset,
-    PathGlob,
-    Predicted,
-    Since,
-    Sort,
-    Split,
-    Until,
-    Weight,
-    Where,
-    search_options,
-)
+from lpisearch.cli import options as typed
 from lpisearch.cli.commands import ExclusionsAsText, is_typed
-from lpisearch.cli.hits import HitFormat, print_answer, print_batch, recall, remember, state_folder
+from lpisearch.cli.hits import (
+    HitFormat,
+    HitOutput,
+    print_answer,
+    print_batch,
+    recall,
+    remember,
+    state_folder,
+)
 from lpisearch.cli.open import open_and_say
-from lpisearch.cli.output import OUTPUT, Json, note, pass_on, render_message, say
-from lpisearch.errors import LpiSearchError
+from lpisearch.cli.options import accepts, without
+from lpisearch.cli.output import note, pass_on, render_message, say
+from lpisearch.errors import BadOption, LpiSearchError
 from lpisearch.messages import printable
+from lpisearch.options import RELEVANCE, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lpisearch.library import Library
-    from lpisearch.options import SearchOptions
 
 
-_HITS = 10
 _RUN_DEPTH = 1000
-_BY_SCORE = "relevance"
-
-Opened = Annotated[
-    int | None,
-    typer.Option(
-        "--open",
-        metavar="N",
-        min=1,
-        help="Open result N, like `lpisearch open N`.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-FailIfNone = Annotated[
-    bool,
-    typer.Option(
-        "--fail-if-none", help="Exit with status 1 if there are no results.", rich_help_panel=OUTPUT
-    ),
-]
-Csv = Annotated[
-    bool,
-    typer.Option(
-        "--csv",
-        help="Print CSV (safe to open in a spreadsheet).",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Trec = Annotated[
-    bool, typer.Option("--trec", help="Print a run in TREC format.", rich_help_panel=OUTPUT)
-]
+_RANKING = "Ranking"  # heading of the help
 
 
+@accepts("unlike", "index")
 def query(
     context: typer.Context,
     text: Annotated[
@@ -98,28 +60,17 @@ def query(
             "-k", metavar="N", min=0, help="Number of results (default: 10, or 1000 with --trec)."
         ),
     ] = None,
-    by: By = "hybrid",
-    sort: Sort = _BY_SCORE,
-    label: Labels = None,
-    predicted: Predicted = None,
-    path: PathGlob = "",
-    split: Split = "",
-    since: Since = "",
-    until: Until = "",
-    where: Where = None,
-    min_score: MinScore = None,
-    semantic_weight: Weight = None,
-    collapse: Collapse = False,
-    offset: Offset = 0,
-    explain: Explain = False,
+    *,
+    options: SearchOptions,
+    output: HitOutput,
     like: Annotated[
         list[str] | None,
         typer.Option(
             "--like",
             metavar="ID",
             help="More like this document (repeatable).",
-            rich_help_panel=RANKING,
-            autocompletion=arguments.documents,
+            rich_help_panel=_RANKING,
+            autocompletion=typed.documents,
         ),
     ] = None,
     unlike: Annotated[
@@ -128,8 +79,8 @@ def query(
             "--unlike",
             metavar="ID",
             help="Less like this document (repeatable).",
-            rich_help_panel=RANKING,
-            autocompletion=arguments.documents,
+            rich_help_panel=_RANKING,
+            autocompletion=typed.documents,
         ),
     ] = None,
     queries: Annotated[
@@ -141,63 +92,33 @@ def query(
             "taken literally.",
         ),
     ] = None,
-    trec: Trec = False,
-    index: Name = "default",
-    csv: Csv = False,
-    json: Json = False,
-    fail_if_none: FailIfNone = False,
-    opened: Opened = None,
 ) -> None:
     """Search by meaning and by words. Without TEXT, prompts for queries on a terminal."""
-    options = search_options(
-        by=by,
-        sort=sort,
-        k=_depth(context, k, trec=trec),
-        offset=offset,
-        labels=label,
-        predicted=predicted,
-        path=path,
-        split=split,
-        since=since,
-        until=until,
-        where=where,
-        min_score=min_score,
-        semantic_weight=semantic_weight,
-        collapse=collapse,
-        index=index,
-        explain=explain,
-    )
-    output = HitFormat.of(json=json, csv=csv, trec=trec)
-    library: Library = context.obj.library
-    if trec and sort != _BY_SCORE:
-        from lpisearch.errors import BadOption
-
+    if output.trec and not is_typed(context, "k"):
+        k = _RUN_DEPTH  # a run is deep, however few results a person wants to read
+    options = options if k is None else replace(options, k=k)
+    if output.trec and options.sort != RELEVANCE:
         raise BadOption("sort", "a TREC run is always sorted by score")
+    library: Library = context.obj.library
     if queries is not None:
         with closing(library.batch(queries, options=options, on_note=note)) as runs:
-            some = print_batch(runs, output)
+            some = print_batch(runs, output.form)
     elif text or like or unlike:
         words = " ".join(text or ())
         answer = library.search(words, like=like or (), unlike=unlike or (), options=options)
         remember(library.path, answer)
-        some = print_answer(answer, output, words)
-        if opened is not None:
-            open_and_say(context, recall(opened, library.path), aside=True)
+        some = print_answer(answer, output.form, words)
+        if output.opened is not None:
+            open_and_say(context, recall(output.opened, library.path), aside=True)
     elif sys.stdin.isatty():
         some = ask_and_answer(context, library, options)
     else:
         raise typer.BadParameter("give a query", param_hint="TEXT")
-    if fail_if_none and not some:
+    if output.fail_if_none and not some:
         raise typer.Exit(1)
 
 
-def _depth(context: typer.Context, k: int | None, *, trec: bool) -> int:
-    """Return how many hits are wanted; a run is deep, however few hits a person wants to read."""
-    if trec and not is_typed(context, "k"):
-        return _RUN_DEPTH
-    return _HITS if k is None else k
-
-
+@accepts()
 def similar(
     context: typer.Context,
     document: Annotated[
@@ -205,47 +126,16 @@ def similar(
         typer.Argument(
             metavar="DOCUMENT",
             help="Document id, path, or any other file.",
-            autocompletion=arguments.documents,
+            autocompletion=typed.documents,
         ),
     ],
-    k: Count = 10,
-    by: By = "hybrid",
-    sort: Sort = _BY_SCORE,
-    label: Labels = None,
-    predicted: Predicted = None,
-    path: PathGlob = "",
-    split: Split = "",
-    since: Since = "",
-    until: Until = "",
-    where: Where = None,
-    min_score: MinScore = None,
-    collapse: Collapse = False,
-    offset: Offset = 0,
-    index: Name = "default",
-    csv: Csv = False,
-    json: Json = False,
-    fail_if_none: FailIfNone = False,
+    options: Annotated[SearchOptions, without("semantic_weight", "explain")],
+    output: Annotated[HitOutput, without("trec", "opened")],
 ) -> None:
     """Find documents similar to one in the library, or to any other file."""
-    options = search_options(
-        by=by,
-        sort=sort,
-        k=k,
-        offset=offset,
-        labels=label,
-        predicted=predicted,
-        path=path,
-        split=split,
-        since=since,
-        until=until,
-        where=where,
-        min_score=min_score,
-        collapse=collapse,
-        index=index,
-    )
     answer = context.obj.library.similar(document, options=options)
     remember(context.obj.library.path, answer)
-    if not print_answer(answer, HitFormat.of(json=json, csv=csv)) and fail_if_none:
+    if not print_answer(answer, output.form) and output.fail_if_none:
         raise typer.Exit(1)
 
 

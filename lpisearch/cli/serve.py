@@ -7,63 +7,29 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli.options import accepts
 from lpisearch.cli.output import note, say
 from lpisearch.errors import LpiSearchError
 from lpisearch.location import shipped_folder
-from lpisearch.options import DEFAULT_HOST, DEFAULT_PORT, IngestOptions, ReadOptions, ServeSettings
+from lpisearch.options import IngestOptions, ReadOptions, ServeSettings
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.web.jobs import Job
 
 
+@accepts("host", "open_", "read_only", "demo", "roots")
 def serve(
     context: typer.Context,
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on.")
-    ] = DEFAULT_PORT,
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address to listen on; 0.0.0.0 accepts other machines.",
-        ),
-    ] = DEFAULT_HOST,
+    settings: ServeSettings,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the sample documents.")] = False,
-    root: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            help="Allow files under this folder to be added and downloaded (repeatable).",
-        ),
-    ] = None,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--name",
-            metavar="NAME",
-            help="Extra host name to accept, besides localhost and IP addresses (repeatable).",
-        ),
-    ] = None,
-    token: Annotated[
-        str,
-        typer.Option(
-            "--token",
-            metavar="TEXT",
-            help="Token that clients must send; LPISEARCH_TOKEN is safer, as other users "
-            "cannot see it.",
-            envvar="LPISEARCH_TOKEN",
-        ),
-    ] = "",
 ) -> None:
     """Serve the library as web pages and a JSON API."""
     try:
@@ -71,14 +37,13 @@ def serve(
     except ModuleNotFoundError as error:
         raise WebUnavailable from error
     with ExitStack() as stack:
-        roots = tuple(path.expanduser() for path in root or ())
+        roots = tuple(path.expanduser() for path in settings.roots)
         library: Library = context.obj.library
         if demo:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             library = stack.enter_context(_sample(folder))
             roots = (*roots, shipped_folder("sample_corpus"))
-        names = tuple(name or ())
-        settings = ServeSettings(host, port, read_only, roots, token, names)
+        settings = replace(settings, roots=roots)
 
         def on_start(address: str, interrupted: list[Job]) -> None:
             for job in interrupted:
@@ -86,7 +51,7 @@ def serve(
                     f"The job “{job.kind}” from {job.asked_at} was interrupted when the server "
                     "stopped. Completed work is saved; start it again to finish"
                 )
-            guarded = " Requests need the token." if token else ""
+            guarded = " Requests need the token." if settings.token else ""
             note(f"Serving {library.path.name} at {address}  (press Ctrl-C to stop).{guarded}")
             if open_:
                 typer.launch(address)

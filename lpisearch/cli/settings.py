@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpisearch.cli import arguments
+from lpisearch.cli import options as typed
 from lpisearch.cli.commands import VerbCommand, VerbGroup, names_library
 from lpisearch.cli.output import Json, print_json, print_pairs, print_table, say
 
@@ -26,7 +26,7 @@ app = typer.Typer(
 _KEY = typer.Argument(
     metavar="KEY",
     help="Setting, as listed by “lpisearch config”: k, index.method, …",
-    autocompletion=arguments.keys,
+    autocompletion=typed.keys,
 )
 Beside = Annotated[
     bool, typer.Option("--beside", help="For this library only, in lpisearch.toml next to it.")

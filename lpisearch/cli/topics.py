@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpisearch.cli import arguments
+from lpisearch.cli.commands import is_typed
+from lpisearch.cli.options import accepts, only
 from lpisearch.cli.output import Json, note, print_json, print_table
 from lpisearch.cli.progress import stage_line
+from lpisearch.errors import BadOption
+from lpisearch.options import DimensionOptions, TopicOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,43 +26,16 @@ if TYPE_CHECKING:
         Topic,
         TopicReport,
     )
-    from lpisearch.options import DimensionOptions, TopicOptions
 
 
 _SHOWN_LABELS = 2
-_SHOWN_DIMENSIONS = 10
 
 
+@accepts("number", "method", "dims")
 def topics(
     context: typer.Context,
-    number: Annotated[
-        str,
-        typer.Option(
-            "-n", metavar="auto|N", help="Number of topics; auto chooses it from the index."
-        ),
-    ] = "auto",
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Show the dimensions of a sparse method (few words each) instead of clusters.",
-        ),
-    ] = "",
-    dims: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Number of dimensions, with --method.  [default: 10]"),
-    ] = None,
-    terms: Annotated[
-        int, typer.Option("--terms", "--words", metavar="N", min=0, help="Terms to show per topic.")
-    ] = 8,
-    documents: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Typical documents to show per topic.")
-    ] = 3,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")] = 0,
-    index: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Index to use.", autocompletion=arguments.indexes),
-    ] = "default",
+    options: TopicOptions,
+    dimensions: Annotated[DimensionOptions, only("method", "dims")],
     json: Json = False,
 ) -> None:
     """List the main topics in the library.
@@ -67,24 +44,16 @@ def topics(
     of a sparse model instead, each by the words and documents at both its ends. Uses the index if
     it was built with that method; otherwise trains a model just for this.
     """
-    from lpisearch.errors import BadOption
-    from lpisearch.options import DimensionOptions, TopicOptions
-
     library = context.obj.library
-    if method:
-        if number != "auto":
-            raise BadOption("number", "with --method, use --dims instead")
-        shown = _SHOWN_DIMENSIONS if dims is None else dims
-        options = DimensionOptions(method, shown, terms, documents, seed, index)
-        _show_dimensions(library, options, json=json)
+    if not dimensions.method:
+        if is_typed(context, "dims"):
+            raise BadOption("dims", "needs --method")
+        _show_topics(library, options, json=json)
         return
-    if dims is not None:
-        raise BadOption("dims", "needs --method")
-    try:
-        wanted = None if number == "auto" else int(number)
-    except ValueError:
-        raise BadOption("number", f"must be auto or a number, not “{number}”") from None
-    _show_topics(library, TopicOptions(wanted, terms, documents, seed, index), json=json)
+    if options.number is not None:
+        raise BadOption("number", "with --method, use --dims instead")
+    shared = {one: getattr(options, one) for one in ("terms", "documents", "seed", "index")}
+    _show_dimensions(library, replace(dimensions, **shared), json=json)
 
 
 def _show_topics(library: Library, options: TopicOptions, *, json: bool) -> None:
