@@ -1,6 +1,6 @@
-"""Jobs, queue, interrupted jobs.
+"""Jobs: their queue, and a file that names those a server did not finish.
 
-They are kept in the folder for such state of the system, a file for each library.
+The file of each library is in the user's state folder.
 """
 
 from __future__ import annotations
@@ -37,14 +37,9 @@ _LOG = logging.getLogger("lpisearch.web")
 
 
 class Jobs:
-    """The jobs of a server.
+    """The jobs of a server; of those that have ended, the last `kept` are listed.
 
-    Parameters
-    ----------
-    library
-        The database file.
-    kept
-        How many that have ended are still told of.
+    Jobs that write and jobs that read have a queue and a thread each.
     """
 
     def __init__(self, library: Location, kept: int = 100) -> None:
@@ -58,19 +53,13 @@ class Jobs:
 
     @property
     def is_closing(self) -> bool:
-        """Whether the server is ending."""
+        """Whether the server is shutting down."""
         return self._closing.is_set()
 
     def start(
         self, kind: str, asked: dict[str, Any], work: Work, *, writes: bool, python: bool = False
     ) -> Job:
-        """Take a job; it is done when those before it are.
-
-        Raises
-        ------
-        Refusal
-            Too many wait already, or the server is ending.
-        """
+        """Queue a job, unless too many are waiting or the server is shutting down."""
         with self._changed:
             if self._closing.is_set() or len(self._waiting[writes]) >= MOST_WAITING:
                 raise Refusal(503, "Too many jobs are waiting, or the server is shutting down.")
@@ -88,17 +77,12 @@ class Jobs:
         return job
 
     def all(self) -> list[Job]:
-        """Return the jobs, the newest first."""
+        """Return the jobs, newest first."""
         with self._changed:
             return list(reversed(self._jobs.values()))
 
     def get(self, name: str) -> Job:
-        """Return a job.
-
-        Raises
-        ------
-        Refusal
-        """
+        """Return a job by its id."""
         with self._changed:
             job = self._jobs.get(name)
         if job is None:
@@ -106,7 +90,7 @@ class Jobs:
         return job
 
     def stop(self, name: str) -> Job:
-        """Let a job end; one that runs does so when it next tells of itself."""
+        """Stop a job; a running one stops when it next reports progress."""
         job = self.get(name)
         with self._changed:
             job.is_unwanted = True
@@ -116,21 +100,15 @@ class Jobs:
         return job
 
     def writing(self) -> Job | None:
-        """Return the job that writes now, if one does."""
+        """Return the running job that writes, if any."""
         with self._changed:
-            return next(
-                (
-                    job
-                    for job in self._jobs.values()
-                    if job.state == RUNNING and job.kind in WRITERS
-                ),
-                None,
-            )
+            running = (job for job in self._jobs.values() if job.state == RUNNING)
+            return next((job for job in running if job.kind in WRITERS), None)
 
     def close(self, seconds: float) -> list[Job]:
-        """Let what runs finish in so many seconds, then ask it to end; return what did not.
+        """Wait for running jobs, then stop them and wait again; return those still active.
 
-        What waits is not begun; it is named at the next start, like what did not finish.
+        Waiting jobs are not started. The next start names them, and those that did not finish.
         """
         with self._changed:
             self._closing.set()
@@ -142,14 +120,14 @@ class Jobs:
             return [job for job in self._jobs.values() if job.is_under_way]
 
     def announce_end(self) -> None:
-        """Say that the server ends: no job is begun, and nobody need wait to be told of one."""
+        """Start no more jobs, and end the streams of events."""
         self._closing.set()
 
     def _is_idle(self) -> bool:
         return not any(job.state == RUNNING for job in self._jobs.values())
 
     def _forget(self) -> None:
-        """Forget the oldest of those that have ended."""
+        """Remove the oldest ended jobs from the list."""
         ended = [name for name, job in self._jobs.items() if not job.is_under_way]
         for name in ended[: max(0, len(ended) - self._kept)]:
             del self._jobs[name]
@@ -168,7 +146,7 @@ class Jobs:
                 keep(self._file, self._jobs.values())
             ended = self._done(job, work)
             with self._changed:
-                # What a server that ends has stopped was interrupted: the next start names it.
+                # A job that the shutdown stopped was interrupted: the next start names it.
                 if not (self._closing.is_set() and ended["state"] == STOPPED):
                     job.change(ended=now(), **ended)
                     keep(self._file, self._jobs.values())
@@ -177,7 +155,7 @@ class Jobs:
                 self._changed.notify_all()
 
     def _done(self, job: Job, work: Work) -> dict[str, Any]:
-        """Do a job; return how it ended."""
+        """Do a job; return its outcome."""
         try:
             return {"result": work(job), "state": DONE}
         except Stopped:
@@ -185,129 +163,80 @@ class Jobs:
         except LpiSearchError as error:
             facts = facts_of(error, python=job.python)
             detail = render_message(error.what, python=job.python)
-            said = {"status": status_of(error), "detail": detail, **facts}
-            return {"state": FAILED, "problem": said}
+            problem = {"status": status_of(error), "detail": detail, **facts}
+            return {"state": FAILED, "problem": problem}
         except Refusal as error:
             return {"state": FAILED, "problem": {"status": error.status, "detail": error.detail}}
         except Exception:  # noqa: BLE001 (a defect ends the job, not the server)
             _LOG.exception("A job of the kind “%s” failed", job.kind)
-            said = {"status": 500, "detail": "Unexpected error; see the server log."}
-            return {"state": FAILED, "problem": said}
+            problem = {"status": 500, "detail": "Unexpected error; see the server log."}
+            return {"state": FAILED, "problem": problem}
 
 
 WRITERS = ("ingest", "index", "predict")
 
 
-WAITING, RUNNING, DONE, FAILED, STOPPED, INTERRUPTED = (
-    "waiting",
-    "running",
-    "done",
-    "failed",
-    "stopped",
-    "interrupted",
-)
-STATES = (WAITING, RUNNING, DONE, FAILED, STOPPED, INTERRUPTED)
+STATES = ("waiting", "running", "done", "failed", "stopped", "interrupted")
+WAITING, RUNNING, DONE, FAILED, STOPPED, INTERRUPTED = STATES
 IN_PROGRESS = (WAITING, RUNNING)
 
 
 class Stopped(Exception):
-    """Somebody wants the job to end; what it finished is kept."""
+    """The job is to stop; completed work is saved."""
 
 
 def now() -> str:
-    """Return the time as it is written down."""
+    """Return the time as text."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(eq=False)
 class Job:
-    """One job. It is changed by the thread that does it, and read by any.
-
-    Attributes
-    ----------
-    id
-        Unlike that of any other job.
-    kind
-        "ingest", "index", "evaluate", "predict" or "dimensions".
-    asked
-        What was asked for, as JSON.
-    state
-        One of `STATES`; "interrupted" where the server ended before the job did.
-    asked_at, begun, ended
-        When; "" before that.
-    progress
-        How far it has come, as JSON.
-    result
-        What it gave, as JSON; None before it has.
-    problem
-        Why it failed, as RFC 9457 has it.
-    version
-        How often it has changed.
-    is_unwanted
-        Whether somebody wants it to end.
-    python
-        Whether who asked wants calls to be said as Python has them.
-    """
+    """One job; its thread changes it, and any thread reads it."""
 
     id: str
-    kind: str
-    asked: dict[str, Any] = field(default_factory=dict)
-    state: str = WAITING
+    kind: str  # "ingest", "index", "evaluate", "predict" or "dimensions"
+    asked: dict[str, Any] = field(default_factory=dict)  # the request, as JSON
+    state: str = WAITING  # "interrupted" if the server ended first
     asked_at: str = field(default_factory=now)
     begun: str = ""
     ended: str = ""
     progress: dict[str, Any] = field(default_factory=dict)
-    result: Any = None
-    problem: dict[str, Any] | None = None
-    version: int = 0
-    is_unwanted: bool = False
-    python: bool = False
+    result: Any = None  # a record or a JSON value
+    problem: dict[str, Any] | None = None  # as in RFC 9457
+    version: int = 0  # the number of changes
+    is_unwanted: bool = False  # it is to stop
+    python: bool = False  # messages name calls as Python does
 
     def change(self, **values: Any) -> None:
-        """Change some of it."""
+        """Set fields, and count the change."""
         for name, value in values.items():
             setattr(self, name, value)
         self.version += 1
 
     def tell(self, **progress: Any) -> None:
-        """Say how far it has come.
-
-        Raises
-        ------
-        Stopped
-            Nobody wants it any more.
-        """
+        """Report progress; raise `Stopped` if the job is to stop."""
         if self.is_unwanted:
             raise Stopped
         self.change(progress=progress)
 
     @property
     def is_under_way(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it has not ended yet."""
         return self.state in IN_PROGRESS
 
     def record(self, *, brief: bool = False) -> dict[str, Any]:
-        """Return it as JSON; what it gave only where that is wanted."""
-        said = {
-            "id": self.id,
-            "kind": self.kind,
-            "state": self.state,
-            "asked": self.asked,
-            "asked_at": self.asked_at,
-            "begun": self.begun,
-            "ended": self.ended,
-            "progress": self.progress,
-            "problem": self.problem,
-        }
-        return said if brief else said | {"result": self.result}
+        """Return the job as JSON, with its result unless `brief`."""
+        return {name: getattr(self, name) for name in (_BRIEF if brief else (*_BRIEF, "result"))}
 
 
-_FOR_ME_ALONE, _FOLDER_FOR_ME_ALONE = 0o600, 0o700
-_KEPT = ("id", "kind", "asked", "asked_at", "begun")
+_PRIVATE, _PRIVATE_FOLDER = 0o600, 0o700
+_BRIEF = ("id", "kind", "state", "asked", "asked_at", "begun", "ended", "progress", "problem")
+_SAVED = ("id", "kind", "asked", "asked_at", "begun")
 
 
 def jobs_file(library: Location) -> Path:
-    """Return where the jobs of a library are kept."""
+    """Return the path of the file of a library."""
     from platformdirs import user_state_path
 
     place = library if isinstance(library, Address) else real_path(library)
@@ -316,21 +245,21 @@ def jobs_file(library: Location) -> Path:
 
 
 def keep(file: Path, jobs: Iterable[Job]) -> None:
-    """Write down the jobs that are under way; what cannot be written is not missed before."""
-    said = [{name: getattr(job, name) for name in _KEPT} for job in jobs if job.is_under_way]
+    """Save the unfinished jobs; a failure matters only after a crash, and is ignored."""
+    saved = [{name: getattr(job, name) for name in _SAVED} for job in jobs if job.is_under_way]
     with suppress(OSError):
-        if not said:
+        if not saved:
             file.unlink(missing_ok=True)
             return
-        file.parent.mkdir(parents=True, exist_ok=True, mode=_FOLDER_FOR_ME_ALONE)
-        with whole_file(file, _FOR_ME_ALONE) as stream:
-            stream.write(json_text(said).encode())
+        file.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+        with whole_file(file, _PRIVATE) as stream:
+            stream.write(json_text(saved).encode())
 
 
 def interrupted(file: Path) -> list[Job]:
-    """Return the jobs that were under way when the server ended."""
+    """Return the jobs that were unfinished when the last server ended."""
     try:
-        said = json.loads(file.read_bytes())
-        return [Job(**{name: each[name] for name in _KEPT}, state=INTERRUPTED) for each in said]
+        saved = json.loads(file.read_bytes())
+        return [Job(**{name: one[name] for name in _SAVED}, state=INTERRUPTED) for one in saved]
     except (OSError, ValueError, KeyError, TypeError):
         return []

@@ -1,4 +1,4 @@
-"""Problems as RFC 9457; API wording."""
+"""Errors as problem details (RFC 9457), and messages as the API words them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KIND = "urn:lpisearch:"
 _LONGEST = 2000
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
-# Where none is said, what the library refuses is a conflict with the state that it is in.
+# Any other error of the library is a conflict with its state.
 _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.BadOption: 422,
     errors.NotUnicode: 422,
@@ -62,17 +62,7 @@ _TITLES = {
 
 
 class Refusal(Exception):
-    """A request is answered by a problem.
-
-    Parameters
-    ----------
-    status
-        Of HTTP.
-    detail
-        What is wrong with this one, a sentence.
-    more
-        Further members of the problem.
-    """
+    """A request is refused: `detail` is a sentence, `more` are further members of the problem."""
 
     def __init__(self, status: int, detail: str, **more: Any) -> None:
         super().__init__(detail)
@@ -82,30 +72,30 @@ class Refusal(Exception):
 def problem(
     status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """Return a problem; its type is what it was called, or none."""
-    said = {
+    """Return a problem as a response."""
+    members = {
         "type": more.pop("type", "about:blank"),
         "title": more.pop("title", _TITLES.get(status, "Request failed")),
         "status": status,
         "detail": detail[:_LONGEST],
         **more,
     }
-    return Response(json_text(said), status, dict(headers or {}), MEDIA_TYPE)
+    return Response(json_text(members), status, dict(headers or {}), MEDIA_TYPE)
 
 
 def problem_of(error: LpiSearchError, *, python: bool = False) -> Response:
-    """Return what the library refused, with what to do next."""
+    """Return an error of the library as a response."""
     more = facts_of(error, python=python)
     return problem(status_of(error), render_message(error.what, python=python), **more)
 
 
 def status_of(error: LpiSearchError) -> int:
-    """Return the status of HTTP for an error of the library."""
+    """Return the HTTP status of an error of the library."""
     return next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), _CONFLICT)
 
 
 def facts_of(error: LpiSearchError, *, python: bool = False) -> dict[str, Any]:
-    """Return the type of an error, the fields that it names, and what to do next."""
+    """Return the type of an error, the next step, and the fields that it names."""
     slug = _CAPITAL.sub("-", type(error).__name__).lower()
     facts: dict[str, Any] = {"type": f"{_KIND}{slug}"}
     if error.next_step:
@@ -117,7 +107,7 @@ def facts_of(error: LpiSearchError, *, python: bool = False) -> dict[str, Any]:
 def refusal(
     path: str, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a problem for a program, and plain text for a person."""
+    """Return a problem for the API, and plain text for a page."""
     if path.startswith(API):
         return problem(status, detail, headers=headers)
     title = _TITLES.get(status, "Request failed")
@@ -129,21 +119,21 @@ _UNEXPECTED = "See the server log and report the error."
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)  # noqa: S101 (as it was registered)
+    assert isinstance(error, Refusal)  # noqa: S101 (as registered)
     if request.url.path.startswith(API):
         return problem(error.status, error.detail, **error.more)
     return refusal(request.url.path, error.status, error.detail)
 
 
 def _of_library(request: Request, error: Exception) -> Response:
-    assert isinstance(error, LpiSearchError)  # noqa: S101 (as it was registered)
+    assert isinstance(error, LpiSearchError)  # noqa: S101 (as registered)
     if request.url.path.startswith(API):
         return problem_of(error, python=wants_python(request.headers))
     return refusal(request.url.path, status_of(error), render_message(error.message))
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 (as it was registered)
+    assert isinstance(error, HTTPException)  # noqa: S101 (as registered)
     return refusal(request.url.path, error.status_code, f"{error.detail}.", error.headers)
 
 
@@ -155,32 +145,32 @@ HANDLERS: Mapping[type[Exception], ExceptionHandler] = {
 
 
 class ErrorMiddleware:
-    """Answers a defect of the program with 500, says nothing of it, and writes it to the log."""
+    """Answers defects of the program with status 500, and logs them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        begun = False
+        """Handle a request."""
+        started = False
 
-        async def noticed(message: ASGIMessage) -> None:
-            nonlocal begun
-            begun = True
+        async def sent(message: ASGIMessage) -> None:
+            nonlocal started
+            started = True
             await send(message)
 
         try:
-            await self.app(scope, receive, noticed)
+            await self.app(scope, receive, sent)
         except Exception:
-            if scope["type"] != "http" or begun:
+            if scope["type"] != "http" or started:
                 raise
-            # The path alone: what was asked for is nobody else's business.
+            # Without the query, which is private.
             _LOG.exception("%s %s failed", scope["method"], ascii(scope["path"]))
             await refusal(scope["path"], 500, _UNEXPECTED)(scope, receive, send)
 
 
 PYTHON = "words=python"
-"""The value of the header `Prefer` by which a client asks for the words of Python."""
+"""The value of the header `Prefer` of a client that shows messages as Python words them."""
 
 _CALLS = {
     "index": "POST /api/v1/jobs/index",
@@ -195,23 +185,23 @@ _CALLS = {
 
 
 def wants_python(headers: Mapping[str, str]) -> bool:
-    """Tell whether calls are to be said as Python has them: our own client asks so."""
+    """Tell whether messages are to name calls as Python does, as `RemoteLibrary` requests."""
     return headers.get("prefer", "").strip().lower() == PYTHON
 
 
 def render_message(text: str, *, python: bool = False) -> str:
-    """Return a text as the API says it, or as Python does."""
+    """Return a text with calls as operations of the API, or as Python names them."""
     return text.render(_word) if isinstance(text, Message) and not python else str(text)
 
 
 def render_messages(value: Any, *, python: bool = False) -> Any:
-    """Return a JSON value with every text in it said so."""
+    """Return a JSON value with every message in it rendered."""
     if isinstance(value, str):
         return render_message(value, python=python)
     if isinstance(value, dict):
-        return {name: render_messages(each, python=python) for name, each in value.items()}
+        return {name: render_messages(one, python=python) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [render_messages(each, python=python) for each in value]
+        return [render_messages(one, python=python) for one in value]
     return value
 
 

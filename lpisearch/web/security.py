@@ -1,24 +1,16 @@
-"""Token, CSRF, hosts, limits, headers.
+"""Middleware that protects the server: hosts, limits, token, visitors, CSRF, headers.
 
-Every request that is not GET, HEAD or OPTIONS is a write. A browser says where a write comes from
-(`Sec-Fetch-Site`, `Origin`): from elsewhere it is refused. A write that a browser sends, which one
-tells by these headers or by a cookie, must also have the token of its visitor, in one of these:
-
-- the header `X-CSRF-Token` (scripts, and htmx by `hx-headers` on `<body>`);
-- for forms, the field `csrf_token`, which must be the FIRST field of the form, also in
-  `multipart/form-data`: `<input type="hidden" name="csrf_token" value="{{ csrf_token }}">`.
-
-A visitor is a random number in the cookie `lpisearch_visitor` (HttpOnly, SameSite=Strict), which
-the first page sets; the token is that number signed with the secret of this process. A page asks
-for it by `csrf_token(request)`. A program that sends no cookie and no such header needs none.
-
-A page of somebody else may let its own name point to this machine (DNS rebinding), and its scripts
-would then pass for ours. So a request must name `localhost`, a plain address, or a name that was
-given. An address cannot be made to point elsewhere.
-
-Programs show it as `Authorization: Bearer TOKEN`. A browser shows it once, to the page `/login`,
-and has a cookie from then on (HttpOnly, SameSite=Strict) that this process alone can make. Tokens
-are compared in constant time, and are nowhere written down.
+- Hosts: a request must name `localhost`, a plain address or a configured name. Otherwise a foreign
+  page whose name resolves to this machine (DNS rebinding) could run scripts against the server.
+- Token: programs send `Authorization: Bearer TOKEN`. A browser sends it once, to `/login`, and then
+  has a cookie (HttpOnly, SameSite=Strict) that only this process can create. Tokens are compared in
+  constant time, and never written down.
+- CSRF: every method but GET, HEAD and OPTIONS writes. A write from another site (`Sec-Fetch-Site`,
+  `Origin`) is refused. A write from a browser, which has one of these headers or a cookie, needs
+  the token of its visitor: in the header `X-CSRF-Token` (scripts; htmx by `hx-headers`), or in
+  `csrf_token`, the FIRST field of a form, also in `multipart/form-data`. The visitor is a random
+  number in the cookie `lpisearch_visitor`, which the first page sets; the token is that number,
+  signed with the secret of the process. A program without cookies and such headers needs none.
 """
 
 from __future__ import annotations
@@ -50,11 +42,27 @@ if TYPE_CHECKING:
     from lpisearch.web.state import WebState
 
 
+class Middleware:
+    """Handles HTTP requests, and passes other events of ASGI on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        handle = self._handle if scope["type"] == "http" else self.app
+        await handle(scope, receive, send)
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle an HTTP request: refuse it, or pass it on to `app`."""
+        raise NotImplementedError
+
+
 VISITOR = "lpisearch_visitor"
 HEADER, FIELD = "X-CSRF-Token", "csrf_token"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
-_FROM_HERE = {"same-origin", "none"}
-_LOOKED_AT = 8192  # bytes of a form in which its first field must stand
+_SAME_SITE = {"same-origin", "none"}
+_FIRST_BYTES = 8192  # of a form, which contain its first field
 _FORM, _PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
 _FIRST_PART = re.compile(
     rb'--[^\r\n]{1,200}\r\ncontent-disposition: form-data; name="csrf_token"\r\n\r\n([^\r\n]*)\r\n',
@@ -63,88 +71,89 @@ _FIRST_PART = re.compile(
 
 
 def csrf_token(request: HTTPConnection) -> str:
-    """Return the token for the forms and scripts of a page, for the visitor who asks for it."""
+    """Return the token that forms and scripts of a page send for its visitor."""
     return _signed(state_of(request), request.state.visitor)
 
 
 def _signed(state: WebState, visitor: str) -> str:
-    said = f"csrf:{visitor}".encode("utf-8", "replace")
-    return hmac.new(state.secret, said, hashlib.sha256).hexdigest()
+    return _hmac(state, f"csrf:{visitor}")
 
 
-class CsrfMiddleware:
-    """Refuses writes that other pages make a browser send."""
+def _hmac(state: WebState, text: str) -> str:
+    return hmac.new(state.secret, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+class CsrfMiddleware(Middleware):
+    """Refuses writes that pages of other sites make a browser send."""
 
     def __init__(self, app: ASGIApp, state: WebState) -> None:
-        self.app = app
+        super().__init__(app)
         self._state = state
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on if it is no write, or one of our own."""
-        if scope["type"] != "http" or scope["method"] in _SAFE:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] in _SAFE:
             await self.app(scope, receive, send)
             return
-        asked = HTTPConnection(scope)
-        if not _is_from_here(asked):
-            said = "Cross-site request refused."
-            await refusal(scope["path"], 403, said)(scope, receive, send)
+        request = HTTPConnection(scope)
+        if not _is_same_site(request):
+            detail = "Cross-site request refused."
+            await refusal(scope["path"], 403, detail)(scope, receive, send)
             return
-        if _is_of_browser(asked):
-            shown = asked.headers.get(HEADER, "")
-            if not shown:
-                shown, receive = await _first_field(asked, receive)
-            if not self._is_token(asked, shown):
-                said = f"Changes need the CSRF token of the page: {HEADER}, or {FIELD} in a form."
-                await refusal(scope["path"], 403, said)(scope, receive, send)
+        if _is_from_browser(request):
+            token = request.headers.get(HEADER, "")
+            if not token:
+                token, receive = await _first_field(request, receive)
+            if not self._is_token(request, token):
+                detail = f"Changes need the CSRF token of the page: {HEADER}, or {FIELD} in a form."
+                await refusal(scope["path"], 403, detail)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
-    def _is_token(self, asked: HTTPConnection, shown: str) -> bool:
-        visitor = asked.cookies.get(VISITOR, "")
+    def _is_token(self, request: HTTPConnection, token: str) -> bool:
+        visitor = request.cookies.get(VISITOR, "")
         right = _signed(self._state, visitor).encode()
-        return bool(visitor) and hmac.compare_digest(shown.encode("utf-8", "replace"), right)
+        return bool(visitor) and hmac.compare_digest(token.encode("utf-8", "replace"), right)
 
 
-def _is_from_here(asked: HTTPConnection) -> bool:
-    if asked.headers.get("sec-fetch-site", "none") not in _FROM_HERE:
+def _is_same_site(request: HTTPConnection) -> bool:
+    if request.headers.get("sec-fetch-site", "none") not in _SAME_SITE:
         return False
-    origin, host = asked.headers.get("origin"), asked.headers.get("host", "")
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
     return origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
 
 
-def _is_of_browser(asked: HTTPConnection) -> bool:
-    return any(name in asked.headers for name in ("cookie", "origin", "sec-fetch-site"))
+def _is_from_browser(request: HTTPConnection) -> bool:
+    return any(name in request.headers for name in ("cookie", "origin", "sec-fetch-site"))
 
 
-async def _first_field(asked: HTTPConnection, receive: Receive) -> tuple[str, Receive]:
-    """Return the token that a form begins with, and what gives its body again."""
-    kind = asked.headers.get("content-type", "").split(";")[0].strip().lower()
+async def _first_field(request: HTTPConnection, receive: Receive) -> tuple[str, Receive]:
+    """Return the token at the beginning of a form, and a function that receives the form again."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind not in {_FORM, _PARTS}:
         return "", receive
-    kept: list[Message] = []
+    messages: list[Message] = []
     body = b""
-    while len(body) < _LOOKED_AT:
+    while len(body) < _FIRST_BYTES:
         message = await receive()
-        kept.append(message)
+        messages.append(message)
         body += message.get("body", b"")
         if message["type"] != "http.request" or not message.get("more_body"):
             break
 
     async def again() -> Message:
-        return kept.pop(0) if kept else await receive()
+        return messages.pop(0) if messages else await receive()
 
-    return (_of_form(body) if kind == _FORM else _of_parts(body)), again
-
-
-def _of_form(body: bytes) -> str:
-    first = body.split(b"&", 1)[0].decode("ascii", "replace")
-    found = parse_qsl(first)
-    return found[0][1] if found and found[0][0] == FIELD else ""
+    return (_token_of_form(body) if kind == _FORM else _token_of_parts(body)), again
 
 
-def _of_parts(body: bytes) -> str:
-    found = _FIRST_PART.match(body)
-    return found[1].decode("ascii", "replace") if found else ""
+def _token_of_form(body: bytes) -> str:
+    pairs = parse_qsl(body.split(b"&", 1)[0].decode("ascii", "replace"))
+    return pairs[0][1] if pairs and pairs[0][0] == FIELD else ""
+
+
+def _token_of_parts(body: bytes) -> str:
+    match = _FIRST_PART.match(body)
+    return match[1].decode("ascii", "replace") if match else ""
 
 
 _ALLOWED = {
@@ -156,12 +165,12 @@ _ALLOWED = {
     "frame-ancestors": "'none'",
     "base-uri": "'none'",
 }
-CONTENT_SECURITY_POLICY = "; ".join(f"{what} {whence}" for what, whence in _ALLOWED.items())
+CONTENT_SECURITY_POLICY = "; ".join(f"{kind} {sources}" for kind, sources in _ALLOWED.items())
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not "no-referrer": with it a browser says of a form's origin that it is "null".
+    # With "no-referrer", browsers send "null" as the origin of a form.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -169,14 +178,10 @@ _HEADERS = {
 }
 
 
-class HeaderMiddleware:
-    """Sets the headers on every answer that has not set them itself."""
+class HeaderMiddleware(Middleware):
+    """Sets security headers that a response does not set itself."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its answer back with the headers."""
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -191,32 +196,25 @@ class HeaderMiddleware:
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]@/\\?#\s]+)(?::\d{1,5})?", re.ASCII)
 
 
-class HostMiddleware:
-    """Refuses what is asked of another name.
-
-    Parameters
-    ----------
-    names
-        Those that are ours, beside plain addresses and `localhost`.
-    """
+class HostMiddleware(Middleware):
+    """Refuses requests for other hosts than `names`, `localhost` and plain addresses."""
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
-        self.app = app
+        super().__init__(app)
         self._names = {"localhost", *(name.lower().rstrip(".") for name in names)}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on if it names us."""
-        if scope["type"] == "http" and not self._is_ours(Headers(scope=scope).getlist("host")):
-            said = "Unknown host name; allow it with `serve --name NAME`."
-            await refusal(scope["path"], 421, said)(scope, receive, send)
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._is_known(Headers(scope=scope).getlist("host")):
+            detail = "Unknown host name; allow it with `serve --name NAME`."
+            await refusal(scope["path"], 421, detail)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
-    def _is_ours(self, hosts: list[str]) -> bool:
-        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
-        if found is None:
+    def _is_known(self, hosts: list[str]) -> bool:
+        match = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if match is None:
             return False
-        name = found[1].strip("[]").lower().rstrip(".")
+        name = match[1].strip("[]").lower().rstrip(".")
         try:
             ipaddress.ip_address(name)
         except ValueError:
@@ -225,45 +223,41 @@ class HostMiddleware:
 
 
 UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/api/v1/similar/file", "/upload"
-"""Where a body may be as large as an upload: there, and below."""
+"""Paths at which, and below which, bodies may be as large as uploads."""
 _ADDRESSES = 10_000
 
 
-class RateLimitMiddleware:
-    """Tells who asks too often, or when too many ask at once, to come again.
+class RateLimitMiddleware(Middleware):
+    """Limits the requests at a time, and those of an address per second.
 
-    Whoever is on this machine may ask as often as he likes: a limit would hit the owner alone.
+    Loopback clients are not rate-limited: they are the owner.
     """
 
     def __init__(
         self, app: ASGIApp, limits: ServeLimits, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.app = app
+        super().__init__(app)
         self._limits, self._clock = limits, clock
-        self._under_way = 0
+        self._active = 0
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, if there is room for it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        if self._under_way >= self._limits.at_once:
-            said = "Too many requests at once."
-            await refusal(scope["path"], 503, said, {"Retry-After": "1"})(scope, receive, send)
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._active >= self._limits.at_once:
+            detail = "Too many requests at once."
+            await refusal(scope["path"], 503, detail, {"Retry-After": "1"})(scope, receive, send)
             return
         if not self._may((scope.get("client") or ("", 0))[0]):
-            said = f"At most {self._limits.requests_per_second:g} requests per second."
-            await refusal(scope["path"], 429, said, {"Retry-After": "1"})(scope, receive, send)
+            detail = f"At most {self._limits.requests_per_second:g} requests per second."
+            await refusal(scope["path"], 429, detail, {"Retry-After": "1"})(scope, receive, send)
             return
-        self._under_way += 1
+        self._active += 1
         try:
             await self.app(scope, receive, send)
         finally:
-            self._under_way -= 1
+            self._active -= 1
 
     def _may(self, address: str) -> bool:
-        """Take one of the requests that an address may make; more come with time."""
+        """Take a token from the bucket of an address, which fills with time."""
         rate, now = self._limits.requests_per_second, self._clock()
         if not rate or is_loopback(address):
             return True
@@ -275,122 +269,108 @@ class RateLimitMiddleware:
         return left >= 1
 
 
-class BodyLimitMiddleware:
-    """Refuses bodies that are too large, by what they say of themselves and by what comes."""
+class BodyLimitMiddleware(Middleware):
+    """Refuses bodies that are too large, by their stated and by their actual length."""
 
     def __init__(self, app: ASGIApp, limits: ServeLimits) -> None:
-        self.app = app
+        super().__init__(app)
         self._limits = limits
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its body as far as it is allowed."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        large = any(path == each or path.startswith(f"{each}/") for each in UPLOADS)
+        large = any(path == one or path.startswith(f"{one}/") for one in UPLOADS)
         most = self._limits.upload_bytes if large else self._limits.body_bytes
-        said = f"The request body is limited to {most:,} bytes."
+        detail = f"The request body is limited to {most:,} bytes."
         stated = Headers(scope=scope).get("content-length", "0")
         if not stated.isdecimal() or int(stated[:20]) > most:
-            await refusal(path, 413, said)(scope, receive, send)
+            await refusal(path, 413, detail)(scope, receive, send)
             return
-        taken, begun = 0, False
+        received, started = 0, False
 
         async def counted() -> Message:
-            nonlocal taken
+            nonlocal received
             message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > most:
-                raise Refusal(413, said)
+            received += len(message.get("body", b""))
+            if received > most:
+                raise Refusal(413, detail)
             return message
 
-        async def noticed(message: Message) -> None:
-            nonlocal begun
-            begun = True
+        async def sent(message: Message) -> None:
+            nonlocal started
+            started = True
             await send(message)
 
         try:
-            await self.app(scope, counted, noticed)
+            await self.app(scope, counted, sent)
         except Refusal as error:
-            if begun:
+            if started:
                 raise
             await refusal(path, error.status, error.detail)(scope, receive, send)
 
 
 SESSION = "lpisearch_session"
 LOGIN = "/login"
-_OPEN = (LOGIN, "/static/")
 _BEARER = re.compile(r"bearer +(\S+)\s*", re.ASCII | re.IGNORECASE)
 
 
-class TokenMiddleware:
-    """Refuses what shows no token, where one is set."""
+class TokenMiddleware(Middleware):
+    """Requires the token of the settings, if there is one."""
 
     def __init__(self, app: ASGIApp, state: WebState) -> None:
-        self.app = app
+        super().__init__(app)
         self._state = state
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on if it may ask."""
-        if scope["type"] != "http" or not self._state.settings.token or self._may(scope):
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._state.settings.token or self._may(scope):
             await self.app(scope, receive, send)
             return
         path: str = scope["path"]
         if path.startswith(API) or scope["method"] not in {"GET", "HEAD"}:
-            said = "Send the token as Authorization: Bearer TOKEN, or log in at /login."
-            answer = refusal(path, 401, said, {"WWW-Authenticate": 'Bearer realm="lpisearch"'})
+            detail = "Send the token as Authorization: Bearer TOKEN, or log in at /login."
+            response = refusal(path, 401, detail, {"WWW-Authenticate": 'Bearer realm="lpisearch"'})
         else:
             query = scope["query_string"].decode("ascii", "replace")
-            wanted = f"{path}?{query}" if query else path
-            answer = RedirectResponse(f"{LOGIN}?next={quote(wanted, safe='')}", 303)
-        await answer(scope, receive, send)
+            address = f"{path}?{query}" if query else path
+            response = RedirectResponse(f"{LOGIN}?next={quote(address, safe='')}", 303)
+        await response(scope, receive, send)
 
     def _may(self, scope: Scope) -> bool:
         path: str = scope["path"]
         if path == LOGIN or path.startswith("/static/"):
             return True
-        asked = HTTPConnection(scope)
-        shown = _BEARER.fullmatch(asked.headers.get("authorization", ""))
-        if shown is not None:
-            return is_token(self._state, shown[1])
-        return is_session(self._state, asked.cookies.get(SESSION, ""))
+        request = HTTPConnection(scope)
+        bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
+        if bearer is not None:
+            return is_token(self._state, bearer[1])
+        return is_session(self._state, request.cookies.get(SESSION, ""))
 
 
-def is_token(state: WebState, shown: str) -> bool:
-    """Tell whether a text is the token, in a time that says nothing of how much of it is."""
+def is_token(state: WebState, text: str) -> bool:
+    """Compare a text with the token, in constant time."""
     digests = (
-        hashlib.sha256(text.encode("utf-8", "replace")).digest()
-        for text in (shown, state.settings.token)
+        hashlib.sha256(one.encode("utf-8", "replace")).digest()
+        for one in (text, state.settings.token)
     )
     return hmac.compare_digest(*digests)
 
 
 def session_of(state: WebState) -> str:
-    """Return what the cookie of a browser holds that has shown the token."""
-    said = f"session:{state.settings.token}".encode("utf-8", "replace")
-    return hmac.new(state.secret, said, hashlib.sha256).hexdigest()
+    """Return the session cookie of a browser that has logged in."""
+    return _hmac(state, f"session:{state.settings.token}")
 
 
-def is_session(state: WebState, shown: str) -> bool:
-    """Tell whether a cookie is one of ours."""
-    return hmac.compare_digest(shown.encode("utf-8", "replace"), session_of(state).encode())
+def is_session(state: WebState, cookie: str) -> bool:
+    """Tell whether a session cookie is valid."""
+    return hmac.compare_digest(cookie.encode("utf-8", "replace"), session_of(state).encode())
 
 
 _NUMBER = re.compile(r"[0-9a-f]{32}")
 
 
-class VisitorMiddleware:
-    """Sets `request.state.visitor`, and the cookie where a page asked for it is HTML."""
+class VisitorMiddleware(Middleware):
+    """Sets `request.state.visitor`, and its cookie on HTML pages."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         known = HTTPConnection(scope).cookies.get(VISITOR, "")
         is_new = not _NUMBER.fullmatch(known)
         visitor = secrets.token_hex(16) if is_new else known

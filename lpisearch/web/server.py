@@ -1,4 +1,4 @@
-"""Application, routes, run."""
+"""The ASGI application, and how it is run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _SHORTEST_TOKEN = 16
 
 
 class CannotListen(LpiSearchError):
-    """The address is taken, or not ours."""
+    """The address is in use, or does not belong to this machine."""
 
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(
@@ -63,7 +63,7 @@ class CannotListen(LpiSearchError):
 
 
 class TokenMissing(LpiSearchError):
-    """Others could ask, and need show nothing for it."""
+    """Other machines could connect without a token."""
 
     def __init__(self, host: str) -> None:
         super().__init__(
@@ -73,16 +73,16 @@ class TokenMissing(LpiSearchError):
 
 
 class _Server(uvicorn.Server):
-    """Ends what would keep a connection open for ever, as soon as the server is told to end."""
+    """Ends streams, which would keep their connections open, as soon as the server is to end."""
 
     def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_exit = on_exit
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 (as above)
-        """Take note of a signal."""
+        """Handle a signal."""
         self._on_exit()
-        # Not the one above: it would let the signal kill us once all has ended well.
+        # The inherited method would let the signal kill the process after an orderly end.
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True
         self.should_exit = True
@@ -93,26 +93,10 @@ def serve(
     settings: ServeSettings,
     on_start: Callable[[str, list[Job]], None] = lambda _address, _interrupted: None,
 ) -> list[Job]:
-    """Serve a library until SIGTERM or Ctrl-C.
+    """Serve an open library until SIGTERM or Ctrl-C; return unfinished jobs.
 
-    Parameters
-    ----------
-    library
-        Open; whoever opened it closes it.
-    settings
-        How it is served.
-    on_start
-        Called when the address is ours, with it and with the jobs that an earlier server did not
-        finish.
-
-    Returns
-    -------
-    list
-        The jobs that were asked for and did not finish: the next start names them.
-
-    Raises
-    ------
-    CannotListen, TokenMissing
+    `on_start` is called with the address, once the server listens, and with the jobs that an
+    earlier server did not finish. Raises `CannotListen` or `TokenMissing`.
     """
     if not settings.is_local and len(settings.token) < _SHORTEST_TOKEN:
         raise TokenMissing(settings.host)
@@ -127,7 +111,7 @@ def serve(
 
 
 def address_of(settings: ServeSettings, listening: socket.socket) -> str:
-    """Return what a browser on this machine is given."""
+    """Return the address for a browser on this machine."""
     port = listening.getsockname()[1]
     host = settings.host
     if host in {"0.0.0.0", "::", ""}:  # noqa: S104 (compared)
@@ -137,13 +121,13 @@ def address_of(settings: ServeSettings, listening: socket.socket) -> str:
 
 
 def config_of(app: Any) -> uvicorn.Config:
-    """Return how an application is run: quietly, and known by no name."""
+    """Return the configuration of Uvicorn: quiet, and without a server name."""
     log = logging.getLogger("uvicorn.error")
     log.setLevel(logging.WARNING)
-    log.addFilter(_is_no_ended_answer)
+    log.addFilter(_is_relevant)
     return uvicorn.Config(
         app,
-        access_log=False,  # addresses hold questions, which are nobody else's business
+        access_log=False,  # addresses contain queries, which are private
         log_config=None,
         proxy_headers=False,
         server_header=False,
@@ -155,17 +139,17 @@ def config_of(app: Any) -> uvicorn.Config:
     )
 
 
-def _is_no_ended_answer(record: logging.LogRecord) -> bool:
-    """Tell whether a record is of more than an answer that had to end because the server does."""
+def _is_relevant(record: logging.LogRecord) -> bool:
+    """Tell whether a log record is about more than a response that the shutdown ended."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def _socket(settings: ServeSettings) -> socket.socket:
-    """Listen before anything else, so that an address that is taken is said at once."""
+    """Listen before anything else, so that an address in use is reported at once."""
     host = "127.0.0.1" if settings.host == "localhost" else settings.host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, or asyncio does not switch Nagle's delay off for what it accepts: the second
-    # part of an answer would wait 40 ms for the client to say that it has the first.
+    # With TCP named, asyncio disables Nagle's delay on accepted connections; otherwise the second
+    # part of a response would wait 40 ms for the client to acknowledge the first.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -183,25 +167,17 @@ _PATIENCE_SECONDS = 10.0
 
 
 def create_app(library: Library, settings: ServeSettings | None = None) -> Starlette:
-    """Return the server of a library, as an ASGI application.
-
-    Parameters
-    ----------
-    library
-        Open; whoever opened it closes it.
-    settings
-        How it is to be served.
-    """
+    """Return the ASGI application that serves an open library."""
     chosen = settings or ServeSettings()
     state = WebState(library, chosen)
     app = Starlette(
         routes=[
             *pages.ROUTES,
-            Route("/favicon.ico", _icon),  # asked for where no page of ours names one: beside a PDF
+            Route("/favicon.ico", _icon),  # requested for PDFs, which link no icon
             Mount("/static", _Assets(directory=_STATIC), name="static"),
             Mount("/api/v1", routes=api.ROUTES, name="api"),
         ],
-        middleware=_passed(state),
+        middleware=_middleware(state),
         exception_handlers=HANDLERS,
         lifespan=_life,
     )
@@ -210,12 +186,12 @@ def create_app(library: Library, settings: ServeSettings | None = None) -> Starl
 
 
 class _Assets(StaticFiles):
-    """Files of the pages: one that is asked for by the mark of its content never changes."""
+    """Static files; one that is requested with a hash of its content never changes."""
 
     def file_response(
         self, full_path: Any, stat_result: Any, scope: Scope, status_code: int = 200
     ) -> Response:
-        """Return a file; browsers keep it where its mark is in the address."""
+        """Return a file; browsers cache it if the address contains its hash."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         if scope["query_string"]:
             response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
@@ -226,8 +202,8 @@ def _icon(_request: Request) -> Response:
     return RedirectResponse("/static/icon.svg", 308)
 
 
-def _passed(state: WebState) -> list[Middleware]:
-    """Return what every request passes, the first first."""
+def _middleware(state: WebState) -> list[Middleware]:
+    """Return the middleware in the order that requests pass."""
     names, limits = (*state.settings.names, state.settings.host), state.settings.limits
     return [
         Middleware(HeaderMiddleware),
@@ -243,7 +219,7 @@ def _passed(state: WebState) -> list[Middleware]:
 
 @asynccontextmanager
 async def _life(app: Starlette) -> AsyncIterator[None]:
-    """Begin with the jobs that are known; at the end let what runs finish, or be named later."""
+    """Load the jobs at the start, and finish them at the end."""
     state: WebState = app.state.lpisearch
     jobs = state.jobs
     yield
@@ -254,16 +230,16 @@ _QUESTION = "a"
 
 
 def warm_up(library: Library) -> Thread:
-    """Import what searches, open the index and read what is counted, in a thread of its own."""
+    """Import the search code, open the index and count facets, in a background thread."""
     thread = Thread(target=_open, args=(library,), name="warming", daemon=True)
     thread.start()
     return thread
 
 
 def _open(library: Library) -> None:
-    with suppress(Exception):  # what is wrong with a library is said to those who ask
+    with suppress(Exception):  # requests report what is wrong with a library
         library.search(_QUESTION, options=SearchOptions(k=1, facets=True))
-    # What is there now stays until the end. Python need not look through it again and again for
-    # what can be thrown away, which stops every answer that is under way.
+    # These objects stay until the end: the garbage collector, which pauses all responses, can
+    # ignore them.
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Shared state, response cache."""
+"""The state that all requests share, and the response cache."""
 
 from __future__ import annotations
 
@@ -29,23 +29,18 @@ _LARGEST = 1024 * 1024
 
 
 class CoalescedCall:
-    """A look at something that changes, shared by all who ask while one is under way.
+    """A call whose result changes, shared by all that wait for it.
 
-    Who asks gets what was looked at after he asked, never before: he waits for the next look.
-
-    Parameters
-    ----------
-    look
-        What gives the answer.
+    A caller never gets the result of a call that began before its request: it waits for the next.
     """
 
-    def __init__(self, look: Callable[[], Awaitable[str]]) -> None:
-        self._look = look
+    def __init__(self, call: Callable[[], Awaitable[str]]) -> None:
+        self._call = call
         self._under_way: asyncio.Future[str] | None = None
         self._next: asyncio.Future[str] | None = None
 
     async def get(self) -> str:
-        """Return what is seen from now on."""
+        """Return the result of a call that begins from now on."""
         if self._next is None:
             self._next = asyncio.ensure_future(self._after(self._under_way))
         return await asyncio.shield(self._next)
@@ -54,80 +49,63 @@ class CoalescedCall:
         if before is not None:
             await asyncio.wait([before])
         self._under_way, self._next = self._next, None
-        return await self._look()
+        return await self._call()
 
 
 class ResponseCache:
-    """Answers by their marks, those that were asked for last; used from the event loop alone.
-
-    Parameters
-    ----------
-    most
-        How many bytes are kept.
-    """
+    """The responses used last, by ETag, of at most `most` bytes; for the event loop only."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._cached: OrderedDict[str, bytes] = OrderedDict()
         self._bytes = 0
         self._under_way: dict[str, asyncio.Future[bytes]] = {}
 
-    async def of(self, mark: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Return the answer of a mark; who asks while it is made waits for it."""
-        found = self._kept.get(mark)
-        if found is not None:
-            self._kept.move_to_end(mark)
-            return found
-        waiting = self._under_way.get(mark)
+    async def get(self, etag: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Return a response; concurrent requests for it wait for one computation."""
+        cached = self._cached.get(etag)
+        if cached is not None:
+            self._cached.move_to_end(etag)
+            return cached
+        waiting = self._under_way.get(etag)
         if waiting is None:
-            waiting = self._under_way[mark] = asyncio.ensure_future(make())
-            waiting.add_done_callback(lambda made: self._keep(mark, made))
+            waiting = self._under_way[etag] = asyncio.ensure_future(make())
+            waiting.add_done_callback(lambda made: self._add(etag, made))
         return await asyncio.shield(waiting)
 
-    def _keep(self, mark: str, made: asyncio.Future[bytes]) -> None:
-        del self._under_way[mark]
+    def _add(self, etag: str, made: asyncio.Future[bytes]) -> None:
+        del self._under_way[etag]
         if made.cancelled() or made.exception() is not None:
             return
         content = made.result()
         if len(content) > _LARGEST:
             return
-        self._kept[mark] = content
+        self._cached[etag] = content
         self._bytes += len(content)
         while self._bytes > self._most:
-            _, gone = self._kept.popitem(last=False)
+            _, gone = self._cached.popitem(last=False)
             self._bytes -= len(gone)
 
 
 T = TypeVar("T")
-# More threads than cores wait for each other: what is computed holds the interpreter. With two more
-# than two cores, 50 clients who ask at once got a quarter fewer answers.
+# Computations hold the interpreter, so that more threads than cores wait for each other: with four
+# on two cores, 50 concurrent clients got a quarter fewer answers.
 _LEAST_THREADS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class WebState:
-    """What all requests share; `request.app.state.lpisearch`.
+    """The state that all requests share: `request.app.state.lpisearch`."""
 
-    Attributes
-    ----------
-    library
-        Open, and used by several threads.
-    settings
-        How it is served.
-    answers
-        Those that are kept.
-    secret
-        Of this process alone: cookies and tokens of forms are signed with it.
-    """
-
-    library: Library
+    library: Library  # open, and used by several threads
     settings: ServeSettings
     answers: ResponseCache = field(default_factory=ResponseCache)
+    # Of this process only; it signs cookies and tokens of forms.
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing may be changed."""
+        """Whether changes are refused."""
         return self.settings.read_only
 
     @cached_property
@@ -136,11 +114,11 @@ class WebState:
         return Jobs(self.library.path, self.settings.limits.jobs_kept)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Do what takes time in a thread, first come, first served."""
+        """Do slow work in one of a few threads, in the order of requests."""
         return await run_sync(work, limiter=self._limiter)
 
     async def mark(self) -> str:
-        """Return the mark of the library as it is now; it waits for no other work."""
+        """Return the current state of the library, without waiting for other work."""
         return await self._marks.get()
 
     @cached_property
@@ -154,5 +132,5 @@ class WebState:
 
 
 def state_of(request: HTTPConnection) -> WebState:
-    """Return what a request shares with all others."""
+    """Return the shared state of a request."""
     return cast("WebState", request.app.state.lpisearch)

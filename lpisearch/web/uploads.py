@@ -1,4 +1,4 @@
-"""Allowed paths, uploads, downloads."""
+"""Files of the server: allowed paths, uploads, and original files of documents."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _NOT_THROUGH_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _LONGEST_NAME, _DEEPEST = 200, 10
-_PIECE = 1 << 18
+_CHUNK = 1 << 18
 _FORBIDDEN = "That path is outside the allowed folders."
 
 
 def uploads_folder(state: WebState) -> Path:
-    """Return where files are kept that came from a browser."""
+    """Return the folder of uploads."""
     if state.settings.uploads is not None:
         return state.settings.uploads
     path = state.library.path
@@ -39,35 +39,26 @@ def uploads_folder(state: WebState) -> Path:
 
 
 def allowed_path(state: WebState, named: str) -> Path:
-    """Return the real path of a file or folder that may be brought in.
+    """Return the real path of a file or folder that may be ingested.
 
-    Links and `..` are followed first: what counts is where they end. A path that is not absolute is
-    looked for below each allowed folder.
-
-    Raises
-    ------
-    Refusal
+    Links and `..` are resolved first. A relative path is tried below each allowed folder.
     """
     if not named or "\0" in named:
         raise Refusal(422, "A path is missing.")
     for root in _roots(state):
         try:
-            found = (root / named).resolve(strict=True)
+            path = (root / named).resolve(strict=True)
         except (OSError, ValueError, RuntimeError):
             continue
-        if found.is_relative_to(root):
-            return found
+        if path.is_relative_to(root):
+            return path
     raise Refusal(403, _FORBIDDEN)
 
 
 def open_original(state: WebState, path: str) -> BinaryIO:
-    """Open the file that a document came from, if it may be given out.
+    """Open the original file of a document, if it may be downloaded.
 
-    That is a file below an allowed folder, or one that was itself brought in and is no link.
-
-    Raises
-    ------
-    Refusal
+    It must be below an allowed folder, or be ingested under its own path and not be a link.
     """
     try:
         real = Path(path).resolve(strict=True)
@@ -83,23 +74,15 @@ def open_original(state: WebState, path: str) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def pieces(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield a file a piece at a time, and close it."""
+def chunks(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield a file in chunks, and close it."""
     with stream:
-        while piece := stream.read(_PIECE):
-            yield piece
+        while chunk := stream.read(_CHUNK):
+            yield chunk
 
 
 def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
-    """Keep a file that came from a browser, below the folder for such; return where.
-
-    A file of the same name is replaced, as a newer version of it.
-
-    Raises
-    ------
-    Refusal
-        Its name leads elsewhere, or is none.
-    """
+    """Save a file below the folder of uploads, over an earlier version; return its path."""
     parts = name.replace("\\", "/").split("/")
     if not 0 < len(parts) <= _DEEPEST or not all(map(_is_plain, parts)):
         raise Refusal(422, "Invalid file name.")
@@ -110,8 +93,7 @@ def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
         if not target.parent.resolve().is_relative_to(folder.resolve()):
             raise Refusal(403, _FORBIDDEN)
         with whole_file(target, mode) as stream:
-            for piece in content:
-                stream.write(piece)
+            stream.writelines(content)
     except OSError:
         raise Refusal(507, "The file could not be saved.") from None
     return target
@@ -128,26 +110,17 @@ def _is_plain(part: str) -> bool:
 
 
 def _roots(state: WebState) -> list[Path]:
-    """Return the allowed folders as they really are."""
-    every = (*state.settings.roots, uploads_folder(state))
-    return [Path(os.path.realpath(root)) for root in every]
-
-
-_LONGEST = 200
+    """Return the real paths of the allowed folders."""
+    folders = (*state.settings.roots, uploads_folder(state))
+    return [Path(os.path.realpath(folder)) for folder in folders]
 
 
 @contextmanager
 def named_file(sent: Path | None, name: str) -> Iterator[Path]:
-    """Give a file that was sent in a folder of its own, with its name: readers go by its ending.
-
-    Raises
-    ------
-    Refusal
-    """
+    """Provide a sent file under its name, which tells readers its format."""
     plain = PurePosixPath(name.replace("\\", "/")).name
-    if sent is None or not plain or plain == ".." or len(plain.encode()) > _LONGEST:
-        raise Refusal(422, "name is not the name of a file.")
-    if not plain.isprintable():
+    is_name = plain not in {"", ".."} and len(plain.encode()) <= _LONGEST_NAME
+    if sent is None or not is_name or not plain.isprintable():
         raise Refusal(422, "name is not the name of a file.")
     with tempfile.TemporaryDirectory(prefix="lpisearch-file-") as folder:
         target = Path(folder) / plain

@@ -13,7 +13,7 @@ from lpisearch.model.codec import Findings, json_text, to_json
 from lpisearch.options import IndexOptions
 from lpisearch.web.api.endpoint import FILTER, INDEX, LISTING, Param, Router, filter_of
 from lpisearch.web.problems import Refusal
-from lpisearch.web.uploads import open_original, pieces
+from lpisearch.web.uploads import chunks, open_original
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ def original(request: ApiRequest) -> StreamingResponse:
         "Content-Security-Policy": _PDF_POLICY if is_pdf else "sandbox; default-src 'none'",
     }
     kind = _PDF if is_pdf else "application/octet-stream"
-    return StreamingResponse(pieces(stream), headers=headers, media_type=kind)
+    return StreamingResponse(chunks(stream), headers=headers, media_type=kind)
 
 
 @ENDPOINTS.add("GET", "/labels", is_cached=True)

@@ -1,11 +1,9 @@
-"""Request to response, job events.
+"""From requests to responses, and the events of jobs.
 
-The work is done in a few threads, first come, first served: more would wait for each other. What
-lasts as long as the library is as it is has an ETag, and is kept: whoever shows the ETag is told
-that nothing has changed before anything is computed.
-
-`event: progress` and, last, `event: end`, each with the job as JSON (without what it gave). A
-connection holds no thread, and ends with the server.
+Endpoints run in a few threads, in the order of requests. Responses that depend on parameters and
+the state of the library only have an ETag and are cached; with a current ETag, a request is
+answered before anything is computed. Job events are `progress` and, last, `end`, each with the job
+as JSON without its result; a stream needs no thread, and ends with the server.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ _SURROGATES = ("\ud800", "\udfff")
 
 
 def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-    """Return what Starlette calls for an endpoint."""
+    """Return the Starlette endpoint of an operation."""
 
     async def handle(request: Request) -> Response:
         state = state_of(request)
@@ -54,20 +52,20 @@ def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         values = read_params(endpoint.params, request.query_params, in_path)
         if endpoint.body == FILE:
             async with _spooled(request) as file:
-                return await _answered(
+                return await _response(
                     endpoint, ApiRequest(state, values, file=file, python=python)
                 )
         body = await _body(endpoint, request)
         parsed = ApiRequest(state, values, body, python=python)
         if endpoint.is_cached:
-            return await _lasting(endpoint, parsed, request.headers)
-        return await _answered(endpoint, parsed)
+            return await _cached_response(endpoint, parsed, request.headers)
+        return await _response(endpoint, parsed)
 
     handle.__name__ = endpoint.name
     return handle
 
 
-async def _answered(endpoint: Endpoint, request: ApiRequest) -> Response:
+async def _response(endpoint: Endpoint, request: ApiRequest) -> Response:
     return await request.state.in_thread(partial(_made, endpoint, request))
 
 
@@ -80,17 +78,19 @@ def _made(endpoint: Endpoint, request: ApiRequest) -> Response:
     return Response(content, reply.status, dict(reply.headers), endpoint.media_type)
 
 
-async def _lasting(endpoint: Endpoint, request: ApiRequest, headers: Mapping[str, str]) -> Response:
-    """Answer from what is kept, or keep the answer; two who ask the same wait for one."""
+async def _cached_response(
+    endpoint: Endpoint, request: ApiRequest, headers: Mapping[str, str]
+) -> Response:
+    """Return a cached response, or compute and cache it, once for concurrent requests."""
     state = request.state
     mark = await state.mark()
     etag = _etag(endpoint, request, mark)
-    said = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Prefer"}
+    sent = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Prefer"}
     if _names(headers.get("if-none-match", ""), etag):
-        return Response(status_code=304, headers=said)
+        return Response(status_code=304, headers=sent)
     make = partial(state.in_thread, partial(_whole, endpoint, request))
-    content = await state.answers.of(etag, make)
-    return Response(content, 200, said, endpoint.media_type)
+    content = await state.answers.get(etag, make)
+    return Response(content, 200, sent, endpoint.media_type)
 
 
 def _whole(endpoint: Endpoint, request: ApiRequest) -> bytes:
@@ -104,24 +104,19 @@ def _encoded(value: Any, request: ApiRequest) -> bytes:
 
 
 def _etag(endpoint: Endpoint, request: ApiRequest, mark: str) -> str:
-    """Return a mark of an answer: of the state of the library, the program and the question."""
+    """Return the ETag of a response: of the program, the state of the library, and the request."""
     known = [__version__, mark, endpoint.name, request.python, request.values]
-    said = json.dumps(known, sort_keys=True)
-    return f'"{hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]}"'
+    text = json.dumps(known, sort_keys=True)
+    return f'"{hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]}"'
 
 
 def _names(header: str, etag: str) -> bool:
-    shown = [each.strip().removeprefix("W/") for each in header.split(",")]
-    return etag in shown or "*" in shown
+    etags = {one.strip().removeprefix("W/") for one in header.split(",")}
+    return bool(etags & {etag, "*"})
 
 
 async def _body(endpoint: Endpoint, request: Request) -> Any:
-    """Return the body as the kind that is taken.
-
-    Raises
-    ------
-    Refusal
-    """
+    """Return the body as the type that the endpoint takes."""
     if endpoint.body is None:
         return None
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -148,29 +143,29 @@ def _refuse_constant(name: str) -> float:
 
 
 def _refuse_surrogates(value: Any) -> None:
-    """Refuse halves of characters, which JSON can write and UTF-8 cannot."""
+    """Refuse lone surrogates, which JSON can encode and UTF-8 cannot."""
     first, last = _SURROGATES
     if isinstance(value, str):
         if any(first <= character <= last for character in value):
             raise ValueError("a string is not valid Unicode")
     elif isinstance(value, dict):
-        for name, each in value.items():
+        for name, one in value.items():
             _refuse_surrogates(name)
-            _refuse_surrogates(each)
+            _refuse_surrogates(one)
     elif isinstance(value, list):
-        for each in value:
-            _refuse_surrogates(each)
+        for one in value:
+            _refuse_surrogates(one)
 
 
 @asynccontextmanager
 async def _spooled(request: Request) -> AsyncIterator[Path]:
-    """Write a body to a file that is gone when the request is."""
+    """Write a body to a file that lasts as long as the request."""
     descriptor, name = tempfile.mkstemp(prefix="lpisearch-upload-")
     try:
         with os.fdopen(descriptor, "wb") as stream:
             try:
-                async for piece in request.stream():
-                    await asyncio.to_thread(stream.write, piece)
+                async for chunk in request.stream():
+                    await asyncio.to_thread(stream.write, chunk)
             except ClientDisconnect:
                 raise Refusal(400, "The request body is incomplete.") from None
         yield Path(name)
@@ -183,7 +178,7 @@ _ALIVE_LOOKS = 150
 
 
 async def job_events(request: Request) -> StreamingResponse:
-    """Tell of a job as it goes on."""
+    """Stream the progress of a job."""
     jobs = state_of(request).jobs
     job = jobs.get(str(request.path_params["id"]))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -1,4 +1,4 @@
-"""Ingest, index, predict, evaluate."""
+"""Uploads, and jobs: ingest, index, predict labels, evaluate, compute dimensions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ from lpisearch.options import (
 )
 from lpisearch.web.api.endpoint import FILE, Param, Reply, Router
 from lpisearch.web.problems import Refusal
-from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
+from lpisearch.web.uploads import allowed_path, chunks, save_upload, uploads_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from lpisearch.model.documents import Filter, Progress
     from lpisearch.options import Setting
     from lpisearch.web.api.endpoint import ApiRequest
@@ -55,7 +52,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """Files and folders below an allowed one, or what was uploaded; how they are to be read."""
+    """Files and folders below an allowed folder, or the uploads; and how to read them."""
 
     paths: tuple[str, ...] = ()
     uploads: bool = False
@@ -64,14 +61,14 @@ class IngestRequest:
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """What is to be built."""
+    """An index to be built."""
 
     options: IndexOptions = field(default_factory=IndexOptions)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictRequest:
-    """Documents to be judged; all, if neither names nor a filter are given."""
+    """Documents to classify, by name or by a filter; all, if neither is given."""
 
     documents: tuple[str, ...] = ()
     where: Filter | None = None
@@ -81,7 +78,7 @@ class PredictRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateRequest:
-    """What is to be measured, and how; at most one of the four kinds of wishes."""
+    """An evaluation; at most one of the four kinds of specific options is given."""
 
     what: str = "all"
     options: EvaluateOptions = field(default_factory=EvaluateOptions)
@@ -97,15 +94,9 @@ def upload(request: ApiRequest) -> Upload:
     """Upload a file to ingest later."""
     if request.file is None:
         raise Refusal(400, "No file was sent.")
-    saved = save_upload(request.state, request.values["name"], _pieces(request.file))
+    saved = save_upload(request.state, request.values["name"], chunks(request.file.open("rb")))
     name = saved.relative_to(uploads_folder(request.state)).as_posix()
     return Upload(name, saved.stat().st_size)
-
-
-def _pieces(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as stream:
-        while piece := stream.read(1 << 18):
-            yield piece
 
 
 @ENDPOINTS.add("POST", "/jobs/ingest", body=IngestRequest, writes=True, **_STARTED)
@@ -132,7 +123,7 @@ def ingest(request: ApiRequest) -> Reply:
 
 
 def _checked(options: IngestOptions) -> IngestOptions:
-    """Refuse options that would read other files than those that are named."""
+    """Refuse options that would read other files than the named ones."""
     read = options.read
     fields = (read.labels, read.split, read.id_field, read.title_field, read.text_field)
     if not all(map(_FIELD.fullmatch, fields)):

@@ -21,8 +21,8 @@ def test_who_asks_the_same_waits_for_one() -> None:
 
     async def ask() -> None:
         kept = ResponseCache()
-        assert await asyncio.gather(*(kept.of("a", make) for _ in range(5))) == [b"answer"] * 5
-        assert await kept.of("a", make) == b"answer"
+        assert await asyncio.gather(*(kept.get("a", make) for _ in range(5))) == [b"answer"] * 5
+        assert await kept.get("a", make) == b"answer"
 
     asyncio.run(ask())
     assert made == 1
@@ -43,8 +43,8 @@ def test_what_fails_is_not_kept() -> None:
     async def ask() -> None:
         kept = ResponseCache()
         with pytest.raises(LookupError):
-            await kept.of("a", make)
-        assert await kept.of("a", make) == b"answer"
+            await kept.get("a", make)
+        assert await kept.get("a", make) == b"answer"
 
     asyncio.run(ask())
 
@@ -61,7 +61,7 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
                 made.append(mark)
                 return b"x" * 10
 
-            await kept.of(mark, make)
+            await kept.get(mark, make)
 
         for mark in ("a", "b", "a", "c", "a", "b"):
             await of(mark)
