@@ -201,7 +201,9 @@ def within_budget(
             elif remarks == MOST_REMARKS:
                 yield Problem("further warnings are not shown", warning=True)
             if problems > MOST_PROBLEMS and problems > documents:
-                raise ReaderError(f"gave up {_place(item)}: {problems:,} records could not be read")
+                raise ReaderError(
+                    f"gave up {_location(item)}: {problems:,} records could not be read"
+                )
             continue
         documents += 1
         reason = _refusal(item, options)
@@ -250,7 +252,7 @@ def _utf8_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _place(problem: Problem) -> str:
+def _location(problem: Problem) -> str:
     return f"at {problem.where}" if problem.where else "half-way"
 
 

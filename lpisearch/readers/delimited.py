@@ -43,14 +43,14 @@ def read(
         names = _column_names(next(rows, []))
     except csv.Error as error:
         raise ReaderError(f"has no readable header row: {error}") from error
-    parts = _found_columns(names, options)
+    parts = _column_roles(names, options)
     base = Document("", "", metadata=encoding.metadata)
     make = partial(
         _document, names=names, parts=parts, base=base, separators=options.label_separators
     )
     for where, row in _numbered(rows):
-        found = row if isinstance(row, Problem) else make(row)
-        yield replace(found, where=where) if isinstance(found, Problem) else found
+        record = row if isinstance(row, Problem) else make(row)
+        yield replace(record, where=where) if isinstance(record, Problem) else record
     if lines.nul_met:
         yield NUL_REMOVED
 
@@ -118,7 +118,7 @@ def _delimiter(sample: list[str], preferred: str) -> str:
     Ties go to the wider header, then to the delimiter that the suffix of the file implies.
     """
     best = (0.0, 0, False)
-    found = preferred
+    chosen = preferred
     for delimiter in _DELIMITERS:
         rows = csv.reader(sample, delimiter=delimiter)
         try:
@@ -130,8 +130,8 @@ def _delimiter(sample: list[str], preferred: str) -> str:
             agreeing = Counter(widths[:-1] if len(widths) > 2 else widths)[widths[0]]  # noqa: PLR2004 - header and one row
             score = (agreeing / len(widths), widths[0], delimiter == preferred)
             if score > best:
-                best, found = score, delimiter
-    return found
+                best, chosen = score, delimiter
+    return chosen
 
 
 def _column_names(header: list[str]) -> list[str]:
@@ -141,18 +141,18 @@ def _column_names(header: list[str]) -> list[str]:
     names = [name.strip() for name in header]
     taken: set[str] = set()
     next_number: dict[str, int] = {}
-    for place, name in enumerate(names):
+    for column, name in enumerate(names):
         unique = name
         while unique and unique in taken:
             number = next_number.get(name, 2)
             next_number[name] = number + 1
             unique = f"{name} ({number})"
         taken.add(unique)
-        names[place] = unique
+        names[column] = unique
     return names
 
 
-def _found_columns(names: list[str], options: ReadOptions) -> FieldRoles:
+def _column_roles(names: list[str], options: ReadOptions) -> FieldRoles:
     parts = find_roles([name for name in names if name], options)
     known = ", ".join(f"“{name}”" for name in names if name)
     if parts.missing:
@@ -208,5 +208,5 @@ def _document(
         return Problem(f"{counted(len(row), 'cell')}, but the header has {len(names)}")
     # An empty cell says nothing, so it is no metadata either.
     cells = {name: cell for name, cell in zip(names, row, strict=True) if name}
-    told = tuple(name for name in parts.others if cells[name])
-    return document_from_fields(cells, replace(parts, others=told), base, separators)
+    nonempty = tuple(name for name in parts.others if cells[name])
+    return document_from_fields(cells, replace(parts, others=nonempty), base, separators)

@@ -232,12 +232,15 @@ def guess(data: bytes) -> str:
 
     for cut in range(_LONGEST_CHARACTER):  # the sample may end within a character
         matches = from_bytes(sample[: len(sample) - cut], cp_isolation=list(_SCRIPTS))
-        found = {match.encoding: match for match in matches if match.encoding in _SCRIPTS}
-        if found:
+        candidates = {match.encoding: match for match in matches if match.encoding in _SCRIPTS}
+        if candidates:
             ranks = {
-                name: (round(_usual_share(str(found[name]), name), 1), found[name].coherence)
+                name: (
+                    round(_usual_share(str(candidates[name]), name), 1),
+                    candidates[name].coherence,
+                )
                 for name in _SCRIPTS
-                if name in found
+                if name in candidates
             }
             best = max(ranks, key=lambda name: ranks[name])
             return best if ranks[best][0] >= _USUAL_SHARE else ""
@@ -251,7 +254,7 @@ def _usual_share(text: str, encoding: str) -> float:
         return 0.0
     script = _SCRIPTS[encoding]
     if isinstance(script, str):
-        usual = sum(len(found) for found in re.findall(f"[{script}\\W]+", "".join(characters)))
+        usual = sum(len(run) for run in re.findall(f"[{script}\\W]+", "".join(characters)))
         # In the wrong Cyrillic encoding, capitals and small letters change places.
         strange = len(_CAPITAL_WITHIN_WORD.findall(text[:_LOOKED_AT]))
         return max(0, usual - 3 * strange) / len(characters)

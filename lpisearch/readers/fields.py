@@ -74,29 +74,29 @@ def find_roles(
     """Assign fields to parts: those that the options name, then those with `usual` names."""
     names = tuple(names)
     find = _Names(names).find
-    asked = asked_fields(options)
-    found = {part: find(name) for part, name in asked.items()}
-    missing = {part: name for part, name in asked.items() if found[part] is None}
+    named = named_fields(options)
+    roles = {part: find(name) for part, name in named.items()}
+    missing = {part: name for part, name in named.items() if roles[part] is None}
     for part in usual:
-        if part not in found and _is_automatic(part, options):
-            taken = {None, *found.values()}
+        if part not in roles and _is_automatic(part, options):
+            taken = {None, *roles.values()}
             candidates = map(find, USUAL_NAMES[part])
-            found[part] = next((name for name in candidates if name not in taken), None)
-    played = set(found.values())
+            roles[part] = next((name for name in candidates if name not in taken), None)
+    played = set(roles.values())
     others = tuple(name for name in names if name not in played)
-    return FieldRoles(**found, others=others, missing=missing)
+    return FieldRoles(**roles, others=others, missing=missing)
 
 
-def asked_fields(options: ReadOptions) -> dict[str, str]:
+def named_fields(options: ReadOptions) -> dict[str, str]:
     """Return the fields that the options name, by part."""
-    asked = {
+    named = {
         "id": options.id_field,
         "title": options.title_field,
         "text": options.text_field,
         "labels": "" if _names_no_field(options.labels) else options.labels,
         "split": "" if _names_no_field(options.split) else options.split,
     }
-    return {part: name for part, name in asked.items() if name}
+    return {part: name for part, name in named.items() if name}
 
 
 def document_from_fields(
@@ -259,12 +259,13 @@ def sections_of(value: Any, text: str) -> tuple[Section, ...]:
     if not isinstance(value, list):
         return ()
     try:
-        stated = [(int(each["start"]), each["kind"], clean(each["name"])) for each in value]
+        sections = tuple(
+            Section(int(one["start"]), one["kind"], clean(one["name"])) for one in value
+        )
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         return ()
-    sections = tuple(Section(*each) for each in stated)
-    starts = [0, *(each.start for each in sections), len(text)]
-    known = all(each.kind in SECTION_KINDS for each in sections)
+    starts = [0, *(section.start for section in sections), len(text)]
+    known = all(section.kind in SECTION_KINDS for section in sections)
     return sections if known and starts == sorted(starts) else ()
 
 

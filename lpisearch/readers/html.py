@@ -122,8 +122,8 @@ def _decoded(data: bytes) -> Decoded:
 
 
 def _declared_encoding(data: bytes) -> str:
-    found = _DECLARATION.search(data, 0, _DECLARATION_BYTES)
-    return (found[1] or found[2]).decode("ascii", "replace") if found else ""
+    match = _DECLARATION.search(data, 0, _DECLARATION_BYTES)
+    return (match[1] or match[2]).decode("ascii", "replace") if match else ""
 
 
 def _words_of(tree: LexborHTMLParser, selector: str) -> str:
@@ -133,15 +133,15 @@ def _words_of(tree: LexborHTMLParser, selector: str) -> str:
 
 def _facts(tree: LexborHTMLParser) -> dict[str, str]:
     """Return date, author, description and language where the page states them."""
-    found = {}
+    facts = {}
     for fact, selectors in _FACTS.items():
         nodes = [node for selector in selectors for node in tree.css(selector)]
         values = (" ".join((node.attributes.get("content") or "").split()) for node in nodes)
-        found[fact] = next(filter(None, values), "")
-    found["date"] = date_of(found["date"])
+        facts[fact] = next(filter(None, values), "")
+    facts["date"] = date_of(facts["date"])
     language = tree.root.attributes.get("lang") if tree.root is not None else ""
-    found["lang"] = language or ""
-    return {fact: value for fact, value in found.items() if value}
+    facts["lang"] = language or ""
+    return {fact: value for fact, value in facts.items() if value}
 
 
 DEEPEST = 1000

@@ -23,7 +23,7 @@ from lpisearch.readers.encoding import (
     text_chunks,
     utf8_chunks,
 )
-from lpisearch.readers.fields import FieldRoles, asked_fields, document_from_fields, find_roles
+from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles, named_fields
 from lpisearch.readers.streams import EMPTY, chunks, lines, over_limit
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _Window:
             self._position = _BLANK.match(self._held, self._position).end()  # type: ignore[union-attr]  # it matches ""
             if self._position < len(self._held):
                 return self._held[self._position]
-            if not self._more(1):
+            if not self._extend(1):
                 return ""
 
     def take(self) -> str:
@@ -115,15 +115,15 @@ class _Window:
                     raise ReaderError(
                         Message("has a record that ", over_limit(self._limit))
                     ) from None
-                if not self._more(max(held, 1)):
+                if not self._extend(max(held, 1)):
                     raise
                 continue
             # A number may go on too.
-            if end < len(self._held) or not self._more(1):
+            if end < len(self._held) or not self._extend(1):
                 self._position = end
                 return value
 
-    def _more(self, characters: int) -> bool:
+    def _extend(self, characters: int) -> bool:
         """Read at least that many more characters, if there are any; drop what was parsed."""
         pieces = [self._held[self._position :]]
         self._position = 0
@@ -150,14 +150,14 @@ class Records:
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self._layouts: dict[tuple[str, ...], FieldRoles] = {}
-        self._unmet = asked_fields(options)
+        self._unmet = named_fields(options)
 
     def document(self, record: Any, base: Document, where: str) -> Document | Problem:
         """Make a document of one JSON value."""
         if not isinstance(record, dict):
             return Problem("not a JSON object", where)
-        found = self._document(record, base)
-        return found if isinstance(found, Document) else replace(found, where=where)
+        result = self._document(record, base)
+        return result if isinstance(result, Document) else replace(result, where=where)
 
     def fields_never_met(self) -> Iterator[Problem]:
         """Warn of each field that the options name and no record has: it may be misspelt."""

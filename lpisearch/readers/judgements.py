@@ -6,8 +6,9 @@ import html
 import json
 import re
 import zlib
+from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.messages import printable, system_reason
@@ -21,6 +22,23 @@ if TYPE_CHECKING:
 
 Judgements = dict[str, dict[str, int]]
 _TREC_COLUMNS, _PLAIN_COLUMNS = 4, 3
+
+
+class _Unreadable(Protocol):
+    """The class of an error: made of a path and a reason."""
+
+    def __call__(self, path: Path, reason: str, /) -> LpiSearchError: ...
+
+
+@contextmanager
+def _stated_errors(path: Path, unreadable: _Unreadable) -> Iterator[None]:
+    """Turn errors of the system and of damaged gzip data into one of the errors below."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(path, system_reason(error)) from error
+    except (EOFError, zlib.error) as error:
+        raise unreadable(path, f"it is damaged ({error})") from error
 
 
 class JudgementsUnreadable(LpiSearchError):
@@ -41,22 +59,17 @@ def read_judgements(path: Path) -> Judgements:
     A line is `query 0 document grade` (TREC) or `query document grade`, separated by tabs or, if
     there are none, by spaces; a first line of column names is skipped.
     """
-    found: Judgements = {}
-    try:
+    judgements: Judgements = {}
+    with _stated_errors(path, JudgementsUnreadable):
         for number, query, document, grade in _lines(path):
-            own = found.setdefault(query, {})
-            if own.setdefault(document, grade) != grade:
+            if judgements.setdefault(query, {}).setdefault(document, grade) != grade:
                 raise JudgementsUnreadable(
                     path,
                     f"line {number} gives “{document}” a second, different grade for “{query}”",
                 )
-    except OSError as error:
-        raise JudgementsUnreadable(path, system_reason(error)) from error
-    except (EOFError, zlib.error) as error:
-        raise JudgementsUnreadable(path, f"it is damaged ({error})") from error
-    if not found:
+    if not judgements:
         raise JudgementsUnreadable(path, "it contains no judgements")
-    return found
+    return judgements
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
@@ -118,11 +131,8 @@ class QueriesUnreadable(LpiSearchError):
 def read_queries(path: Path) -> list[tuple[str, str]]:
     """Return the queries of a file as (id, text), in its order."""
     try:
-        queries = list(_queries(path))
-    except OSError as error:
-        raise QueriesUnreadable(path, system_reason(error)) from error
-    except (EOFError, zlib.error) as error:
-        raise QueriesUnreadable(path, f"it is damaged ({error})") from error
+        with _stated_errors(path, QueriesUnreadable):
+            queries = list(_queries(path))
     except UnicodeDecodeError as error:
         raise QueriesUnreadable(path, str(error)) from error
     if not queries:
@@ -172,10 +182,10 @@ def _query(path: Path, number: int, line: str) -> tuple[str, str]:
     except RecursionError as error:
         raise QueriesUnreadable(path, f"line {number} is JSON nested too deeply") from error
     stated = next((fields[key] for key in _ID_NAMES if key in fields), None)
-    asked = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
-    if stated in (None, "") or not isinstance(asked, str):
+    question = next((fields[key] for key in _TEXT_NAMES if key in fields), None)
+    if stated in (None, "") or not isinstance(question, str):
         raise QueriesUnreadable(path, f"line {number} lacks an id or a text")
-    return str(stated), asked
+    return str(stated), question
 
 
 _FIELD = re.compile(
@@ -230,15 +240,11 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     Columns are separated by tabs or, in a line without any, by spaces. Empty lines and lines that
     begin with # are skipped.
     """
-    try:
-        found = tuple(_pairs_lines(path))
-    except OSError as error:
-        raise PairsUnreadable(path, system_reason(error)) from error
-    except (EOFError, zlib.error) as error:
-        raise PairsUnreadable(path, f"it is damaged ({error})") from error
-    if not found:
+    with _stated_errors(path, PairsUnreadable):
+        pairs = tuple(dict.fromkeys(_pairs_lines(path)))
+    if not pairs:
         raise PairsUnreadable(path, "it contains no pairs")
-    return tuple(dict.fromkeys(found))
+    return pairs
 
 
 def _pairs_lines(path: Path) -> Iterator[Pair]:

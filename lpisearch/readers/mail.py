@@ -196,9 +196,9 @@ def _parameter(get: Callable[[], str | None]) -> str:
 
 
 def _metadata(message: Message, attachments: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {ours: _header(message, name) for ours, name in _METADATA.items()}
-    found["attachments"] = attachments
-    return {name: value for name, value in found.items() if value}
+    metadata: dict[str, Any] = {ours: _header(message, name) for ours, name in _METADATA.items()}
+    metadata["attachments"] = attachments
+    return {name: value for name, value in metadata.items() if value}
 
 
 MAIL_READER = Reader(name="eml", suffixes=(".eml",), read=read_mail, isolated=True)
@@ -292,8 +292,7 @@ def read_newsgroups(source: SourceFile, options: ReadOptions) -> Iterator[Docume
     yield from decoded.warnings
     base = Document(source.stem, body.strip("\n"), media_type=MEDIA_TYPE, metadata=decoded.metadata)
     parts = find_roles(fields, replace(options, text_field=""), _PARTS)
-    found = document_from_fields(fields, parts, base, separators=",")
-    yield found
+    yield document_from_fields(fields, parts, base, separators=",")
 
 
 def sniff(head: bytes) -> bool:
@@ -319,10 +318,10 @@ def _headers(head: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     name = ""
     for line in head.split("\n"):
-        found = _NEWSGROUPS_HEADER.fullmatch(line)
-        if found:
-            name = found[1]
-            fields.setdefault(name, found[2].strip())
+        header = _NEWSGROUPS_HEADER.fullmatch(line)
+        if header:
+            name = header[1]
+            fields.setdefault(name, header[2].strip())
         elif name and line[:1] in (" ", "\t"):
             fields[name] = f"{fields[name]} {line.strip()}"
         elif line[:1] not in (" ", "\t"):

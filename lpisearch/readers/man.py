@@ -81,19 +81,19 @@ class _Page:
             if line[:1] == "." and line[1:].strip() == self._ignored_until:
                 self._ignored_until = ""
             return
-        found = _REQUEST.match(line)
-        if found is None:
+        match = _REQUEST.match(line)
+        if match is None:
             if line[:1] not in {".", "'"}:
                 self._add(plain(line))
             return
-        self._request(found[1], found[2])
+        self._request(match[1], match[2])
 
     def _request(self, name: str, rest: str) -> None:
         if name in {"TH", "Dt"}:
-            stated = [plain(each) for each in arguments(rest)[:2]]
+            stated = [plain(word) for word in arguments(rest)[:2]]
             self._facts.setdefault("page", f"{stated[0]}({' '.join(stated[1:])})" if stated else "")
         elif name in _HEADINGS:
-            self._begin(" ".join(plain(each) for each in arguments(rest)))
+            self._begin(" ".join(plain(word) for word in arguments(rest)))
         elif name in _DEFINITIONS:
             ending = arguments(rest)[-1:] if name == "ig" else arguments(rest)[1:2]
             self._ignored_until = ending[0] if ending else "."
@@ -102,8 +102,8 @@ class _Page:
                 self._break()
             if name == "Nm":
                 rest = self._utility_and(rest)
-            if name in _TEXTS and (said := _said(name, rest)):
-                self._add(said)
+            if name in _TEXTS and (text := _macro_text(name, rest)):
+                self._add(text)
 
     def _utility_and(self, rest: str) -> str:
         """Return the arguments after the name of the page, which mdoc states once."""
@@ -139,9 +139,9 @@ class _Page:
         self._lines[-1].append(text.strip())
 
 
-def _said(name: str, rest: str) -> str:
+def _macro_text(name: str, rest: str) -> str:
     """Return the text of the arguments of a macro."""
-    words = [plain(each) for each in arguments(rest)]
+    words = [plain(word) for word in arguments(rest)]
     if name == "Fl":
         return " ".join(f"-{word}" if word not in _CALLABLE else "" for word in words or [""])
     if name == "Nd":
@@ -204,26 +204,26 @@ def arguments(text: str) -> list[str]:
     >>> arguments(' LS 1 "User Commands"')
     ['LS', '1', 'User Commands']
     """
-    found = _ARGUMENT.finditer(text.split('\\"', 1)[0])
-    return [one[2] if one[1] is None else one[1].replace('""', '"') for one in found]
+    matches = _ARGUMENT.finditer(text.split('\\"', 1)[0])
+    return [one[2] if one[1] is None else one[1].replace('""', '"') for one in matches]
 
 
 def _without_comment(text: str) -> str:
     pieces: list[str] = []
     last = 0
-    for found in _ESCAPE.finditer(text):
-        pieces.append(text[last : found.start()])
-        last = found.end()
-        if found["comment"]:
+    for match in _ESCAPE.finditer(text):
+        pieces.append(text[last : match.start()])
+        last = match.end()
+        if match["comment"]:
             return "".join(pieces)
-        pieces.append(_character(found))
+        pieces.append(_character(match))
     return "".join(pieces) + text[last:]
 
 
-def _character(found: re.Match[str]) -> str:
-    if sign := found["sign"]:
+def _character(match: re.Match[str]) -> str:
+    if sign := match["sign"]:
         return _SIGNS.get(sign, "")
-    name = found["two"] or found["named"] or found["pair"] or found["string"] or found["one"] or ""
+    name = match["two"] or match["named"] or match["pair"] or match["string"] or match["one"] or ""
     if name in _NAMES:
         return _NAMES[name]
     if (number := _UNICODE.fullmatch(name)) is not None:

@@ -52,11 +52,11 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
     )
     # The text is what follows the front matter, whatever field options name for it elsewhere.
     parts = find_roles(fields, replace(options, text_field=""), FRONT_MATTER)
-    found = document_from_fields(fields, parts, base, separators=",;|")
-    if isinstance(found, Problem):
-        yield replace(found, reason=f"front matter ignored: {found.reason}", warning=True)
-        found = base
-    yield found
+    document = document_from_fields(fields, parts, base, separators=",;|")
+    if isinstance(document, Problem):
+        yield replace(document, reason=f"front matter ignored: {document.reason}", warning=True)
+        document = base
+    yield document
 
 
 def markdown_to_text(source: str) -> tuple[str, tuple[Section, ...]]:
@@ -112,12 +112,12 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def _without_comments(text: str) -> str:
     # By hand: a pattern would look to the end of the file for each comment that is not closed.
-    kept = []
+    pieces = []
     position = 0
     while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
-        kept.append(text[position:start])
+        pieces.append(text[position:start])
         position = end + len("-->")
-    return "".join([*kept, text[position:]])
+    return "".join([*pieces, text[position:]])
 
 
 def _is_rule(line: str) -> bool:
@@ -199,8 +199,8 @@ def _parse(block: str) -> Any:
         return yaml.safe_load(block)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f" in line {mark.line + 2}" if mark else ""
-        raise ValueError(f"not valid YAML{place}: {getattr(error, 'problem', error)}") from error
+        where = f" in line {mark.line + 2}" if mark else ""
+        raise ValueError(f"not valid YAML{where}: {getattr(error, 'problem', error)}") from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -93,8 +93,8 @@ def _compact(counts: csr_array) -> csr_array:
 
     if counts.nnz > np.iinfo(np.int32).max:
         return counts
-    places = (counts.indices.astype(np.int32), counts.indptr.astype(np.int32))
-    return csr_array((counts.data, *places), shape=counts.shape)
+    index_arrays = (counts.indices.astype(np.int32), counts.indptr.astype(np.int32))
+    return csr_array((counts.data, *index_arrays), shape=counts.shape)
 
 
 def _svmlight(path: Path) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:

@@ -12,18 +12,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document
 from lpisearch.readers.base import Reader, join_sections
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.streams import NO_TEXT, Archive
+from lpisearch.readers.streams import Archive
 from lpisearch.readers.xml import (
+    Properties,
     TextFlow,
     attribute,
-    iso_date,
     local_name,
     parse_xml,
-    stated,
-    texts_by_name,
     walk,
 )
 
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
     from collections.abc import Collection, Iterator
 
-    from lpisearch.model.documents import Problem
+    from lpisearch.model.documents import Document, Problem
     from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
 
@@ -65,12 +62,12 @@ def related_parts(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
     if relations not in archive:
         return {}
     return {
-        attribute(each, "Id"): (
-            attribute(each, "Type").rpartition("/")[2],
-            posixpath.normpath(posixpath.join("/", folder, attribute(each, "Target"))).lstrip("/"),
+        attribute(item, "Id"): (
+            attribute(item, "Type").rpartition("/")[2],
+            posixpath.normpath(posixpath.join("/", folder, attribute(item, "Target"))).lstrip("/"),
         )
-        for each in parse_xml(archive.read(relations), relations)
-        if attribute(each, "TargetMode") != "External"
+        for item in parse_xml(archive.read(relations), relations)
+        if attribute(item, "TargetMode") != "External"
     }
 
 
@@ -79,24 +76,12 @@ def relation_id(element: ET.Element) -> str:
     return next((value for key, value in element.items() if key.endswith("}id")), "")
 
 
-class Properties:
-    """What a package says of itself.
-
-    Attributes
-    ----------
-    title, date
-        "" if it says nothing.
-    metadata
-        Author, subject and the like.
-    """
-
-    def __init__(self, archive: Archive) -> None:
-        part = "docProps/core.xml"
-        facts = texts_by_name(parse_xml(archive.read(part), part)) if part in archive else {}
-        title = stated(facts, {"title": "title"}).get("title", "")
-        self.title = "" if title.lower() in _UNTITLED else title
-        self.date = iso_date(facts, "created", "modified")
-        self.metadata = stated(facts, METADATA)
+def properties_of(archive: Archive) -> Properties:
+    """Return title, date and metadata of a package."""
+    properties = Properties(archive, "docProps/core.xml", ("created", "modified"), METADATA)
+    if properties.title.lower() in _UNTITLED:
+        properties.title = ""
+    return properties
 
 
 DOCX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -122,22 +107,15 @@ def read_docx(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
     with Archive(source) as archive:
         main = main_part(archive, "DOCX")
         folder = posixpath.dirname(main)
-        properties = Properties(archive)
+        properties = properties_of(archive)
         flow = TextFlow()
         styles = _heading_styles(archive, posixpath.join(folder, "styles.xml"))
         _gather(parse_xml(archive.read(main), main), flow, styles)
         for note in (posixpath.join(folder, name) for name in _NOTES):
             if note in archive:
                 _gather(parse_xml(archive.read(note), note), flow, ())
-    if not flow.text:
-        raise ReaderError(NO_TEXT)
-    yield Document(
-        title=properties.title or flow.heading or source.stem,
-        text=flow.text,
-        date=properties.date,
-        media_type=DOCX_MEDIA_TYPE,
-        metadata=properties.metadata,
-        sections=flow.sections,
+    yield properties.document(
+        flow.heading or source.stem, flow.text, flow.sections, DOCX_MEDIA_TYPE
     )
 
 
@@ -197,29 +175,20 @@ def read_pptx(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
     """Yield the presentation."""
     del options  # the worker bounds the size of the answer
     with Archive(source) as archive:
-        properties = Properties(archive)
+        properties = properties_of(archive)
         slides = [_slide(archive, part) for part in _slide_parts(archive)]
     text, sections = join_sections(
         ("slide", str(number), text) for number, (_, text) in enumerate(slides, start=1)
     )
-    if not text:
-        raise ReaderError(NO_TEXT)
     heading = next((title for title, _ in slides if title), "")
-    yield Document(
-        title=properties.title or heading or source.stem,
-        text=text,
-        date=properties.date,
-        media_type=PPTX_MEDIA_TYPE,
-        metadata=properties.metadata,
-        sections=sections,
-    )
+    yield properties.document(heading or source.stem, text, sections, PPTX_MEDIA_TYPE)
 
 
 def _slide_parts(archive: Archive) -> list[str]:
     main = main_part(archive, "PPTX")
     parts = related_parts(archive, main)
     root = parse_xml(archive.read(main), main)
-    named = [relation_id(each) for event, name, each in walk(root) if (event, name) == _SLIDE]
+    named = [relation_id(item) for event, name, item in walk(root) if (event, name) == _SLIDE]
     return [parts[name][1] for name in named if name in parts]
 
 
@@ -280,18 +249,9 @@ def read_xlsx(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
     """Yield the workbook."""
     del options  # the worker bounds the size of the answer
     with Archive(source) as archive:
-        properties = Properties(archive)
+        properties = properties_of(archive)
         text, sections = join_sections(_Workbook(archive).sheets())
-    if not text:
-        raise ReaderError(NO_TEXT)
-    yield Document(
-        title=properties.title or source.stem,
-        text=text,
-        date=properties.date,
-        media_type=XLSX_MEDIA_TYPE,
-        metadata=properties.metadata,
-        sections=sections,
-    )
+    yield properties.document(source.stem, text, sections, XLSX_MEDIA_TYPE)
 
 
 class _Workbook:
@@ -304,8 +264,8 @@ class _Workbook:
         self._root = parse_xml(archive.read(main), main)
         self._strings = self._shared_strings()
         self._dates = self._date_styles()
-        facts = (each for each in self._root.iter() if local_name(each) == "workbookPr")
-        later = any(attribute(each, "date1904") in {"1", "true"} for each in facts)
+        facts = (item for item in self._root.iter() if local_name(item) == "workbookPr")
+        later = any(attribute(item, "date1904") in {"1", "true"} for item in facts)
         self._first_day = _DAYS[later]
 
     def sheets(self) -> Iterator[tuple[str, str, str]]:
@@ -327,7 +287,7 @@ class _Workbook:
         kind = attribute(cell, "t")
         if kind == "inlineStr":
             return _text(cell)
-        stated = next((each.text or "" for each in cell if local_name(each) == "v"), "")
+        stated = next((item.text or "" for item in cell if local_name(item) == "v"), "")
         if kind == "s":
             # Python turns no number of thousands of digits into an integer.
             is_place = stated.isdecimal() and len(stated) < _MOST_DIGITS
@@ -360,13 +320,13 @@ class _Workbook:
         if root is None:
             return set()
         formats = {
-            attribute(each, "numFmtId")
-            for each in root.iter()
-            if local_name(each) == "numFmt"
-            and _DATE_SIGNS.search(_NO_DATE_SIGNS.sub("", attribute(each, "formatCode")))
+            attribute(item, "numFmtId")
+            for item in root.iter()
+            if local_name(item) == "numFmt"
+            and _DATE_SIGNS.search(_NO_DATE_SIGNS.sub("", attribute(item, "formatCode")))
         } | set(map(str, _DATE_FORMATS))
-        styles = next((each for each in root if local_name(each) == "cellXfs"), ())
-        return {str(at) for at, each in enumerate(styles) if attribute(each, "numFmtId") in formats}
+        styles = next((item for item in root if local_name(item) == "cellXfs"), ())
+        return {str(at) for at, item in enumerate(styles) if attribute(item, "numFmtId") in formats}
 
     def _related(self, kind: str) -> ET.Element | None:
         part = next((part for what, part in self._parts.values() if what == kind), "")
@@ -375,10 +335,10 @@ class _Workbook:
 
 def _text(element: ET.Element) -> str:
     """Return the text of a string, without its pronunciation."""
-    runs = [element, *(each for each in element if local_name(each) in {"r", "is"})]
-    runs += [run for each in runs[1:] for run in each if local_name(run) == "r"]
+    runs = [element, *(item for item in element if local_name(item) in {"r", "is"})]
+    runs += [run for item in runs[1:] for run in item if local_name(run) == "r"]
     return clean(
-        "".join(each.text or "" for run in runs for each in run if local_name(each) == "t")
+        "".join(item.text or "" for run in runs for item in run if local_name(item) == "t")
     )
 
 

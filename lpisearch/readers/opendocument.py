@@ -6,18 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document
 from lpisearch.readers.base import Reader, join_sections
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.streams import NO_TEXT, Archive
+from lpisearch.readers.streams import Archive
 from lpisearch.readers.xml import (
+    Properties,
     TextFlow,
     attribute,
-    iso_date,
     local_name,
     parse_xml,
-    stated,
-    texts_by_name,
     walk,
 )
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
     from collections.abc import Iterator
 
-    from lpisearch.model.documents import Problem
+    from lpisearch.model.documents import Document, Problem
     from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
 
@@ -54,23 +51,9 @@ _METADATA = {
 _WHITE_SPACE = re.compile(r"[ \t\r\n]+")
 
 
-class Properties:
-    """What a document says of itself.
-
-    Attributes
-    ----------
-    title, date
-        "" if it says nothing.
-    metadata
-        Author, subject and the like.
-    """
-
-    def __init__(self, archive: Archive) -> None:
-        part = "meta.xml"
-        facts = texts_by_name(parse_xml(archive.read(part), part)) if part in archive else {}
-        self.title = stated(facts, {"title": "title"}).get("title", "")
-        self.date = iso_date(facts, "creation-date", "date")
-        self.metadata = stated(facts, _METADATA)
+def properties_of(archive: Archive) -> Properties:
+    """Return title, date and metadata of a document."""
+    return Properties(archive, "meta.xml", ("creation-date", "date"), _METADATA)
 
 
 def content(archive: Archive) -> ET.Element:
@@ -121,26 +104,16 @@ def read_parts(source: SourceFile, kind: str, media_type: str) -> Iterator[Docum
     """Yield the document of a file, with a section for each sheet or slide."""
     with Archive(source) as archive:
         root = content(archive)
-        properties = Properties(archive)
-    parts = list(_parts(root, kind))
-    text, sections = join_sections(parts)
-    if not text:
-        raise ReaderError(NO_TEXT)
+        properties = properties_of(archive)
+    text, sections = join_sections(_parts(root, kind))
     first_line = text.split("\n", 1)[0] if kind == "slide" else ""
-    yield Document(
-        title=properties.title or first_line.strip()[:120] or source.stem,
-        text=text,
-        date=properties.date,
-        media_type=media_type,
-        metadata=properties.metadata,
-        sections=sections,
-    )
+    yield properties.document(first_line.strip()[:120] or source.stem, text, sections, media_type)
 
 
 def _parts(root: ET.Element, kind: str) -> Iterator[tuple[str, str, str]]:
     """Yield kind, name and text of each part."""
     holder, part = _BODY[kind]
-    body = next((each for each in root.iter() if local_name(each) == holder), ())
+    body = next((item for item in root.iter() if local_name(item) == holder), ())
     number = 0
     for element in body:
         if local_name(element) != part:
@@ -160,19 +133,10 @@ def read_odt(source: SourceFile, options: ReadOptions) -> Iterator[Document | Pr
     del options  # the worker bounds the size of the answer
     with Archive(source) as archive:
         root = content(archive)
-        properties = Properties(archive)
+        properties = properties_of(archive)
     flow = TextFlow()
     gather(root, flow)
-    if not flow.text:
-        raise ReaderError(NO_TEXT)
-    yield Document(
-        title=properties.title or flow.heading or source.stem,
-        text=flow.text,
-        date=properties.date,
-        media_type=ODT_MEDIA_TYPE,
-        metadata=properties.metadata,
-        sections=flow.sections,
-    )
+    yield properties.document(flow.heading or source.stem, flow.text, flow.sections, ODT_MEDIA_TYPE)
 
 
 ODT_READER = Reader(name="odt", suffixes=(".odt",), read=read_odt, isolated=True)

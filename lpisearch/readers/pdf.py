@@ -75,16 +75,16 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
 
 def iso_date(stated: str) -> str:
     """Turn a PDF date, D:YYYYMMDDHHmmSS+HH'mm', into ISO 8601; "" if it is not one."""
-    found = _DATE.match(stated)
-    if not found:
+    match = _DATE.match(stated)
+    if not match:
         return ""
-    day = "-".join(filter(None, found.group("year", "month", "day")))
-    if not found["time"]:
+    day = "-".join(filter(None, match.group("year", "month", "day")))
+    if not match["time"]:
         return date_of(day)
-    time = found["time"]
-    zone = "Z" if found["utc"] else ""
-    if found["sign"]:
-        zone = f"{found['sign']}{found['hours']}:{found['minutes'] or '00'}"
+    time = match["time"]
+    zone = "Z" if match["utc"] else ""
+    if match["sign"]:
+        zone = f"{match['sign']}{match['hours']}:{match['minutes'] or '00'}"
     return date_of(f"{day}T{time[:2]}:{time[2:4]}:{time[4:]}{zone}")
 
 
@@ -214,8 +214,8 @@ def page_text(page: Any, languages: str) -> str:
             f"has a page that Tesseract could not read in {_PAGE_SECONDS} s"
         ) from error
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip().split("\n")[0]
-        raise ReaderError(f"could not be read by Tesseract ({said})") from error
+        reason = error.stderr.decode(errors="replace").strip().split("\n")[0]
+        raise ReaderError(f"could not be read by Tesseract ({reason})") from error
     return done.stdout.decode(errors="replace")
 
 

@@ -135,8 +135,8 @@ def _definitions(text: str) -> Iterator[Section]:
     """Yield the definitions on lines that are not indented."""
     start = 0
     for line in text.split("\n"):
-        if line[:1].isalpha() and (found := _DEFINITION.match(line)) is not None:
-            yield Section(start, "heading", found[1])
+        if line[:1].isalpha() and (match := _DEFINITION.match(line)) is not None:
+            yield Section(start, "heading", match[1])
         start += len(line) + 1
 
 
@@ -163,10 +163,10 @@ def _marked(text: str) -> Marked:
     headings: list[tuple[int, str]] = []
     stated: dict[str, str] = {}
     for number, line in enumerate(lines):
-        if (found := _KEY.match(line)) is not None:
-            name = found[1].strip("\"'")
+        if (match := _KEY.match(line)) is not None:
+            name = match[1].strip("\"'")
             headings.append((number, name))
-            value = (found[2] or "").strip().strip("\"'")
+            value = (match[2] or "").strip().strip("\"'")
             if name.lower() in _TITLES and value[:1] not in {"", "|", ">", "&", "*", "{", "["}:
                 stated.setdefault(name.lower(), value)
     title = next((stated[name] for name in _TITLES if name in stated), "")
@@ -201,20 +201,20 @@ def _rst_marked(text: str) -> Marked:
         indent = len(line) - len(line.lstrip())
         if skipped >= 0 and (not line.strip() or indent > skipped):
             continue
-        said = _said(line)
-        skipped = indent if said is None else -1
+        unmarked = _unmarked(line)
+        skipped = indent if unmarked is None else -1
         if _ADORNMENT.match(line):
             if lines and (name := lines[-1].strip()) and not _is_listed(headings, lines):
                 headings.append((len(lines) - 1, name))
-        elif said is not None and (said or not line.strip()):
-            lines.append(said)
+        elif unmarked is not None and (unmarked or not line.strip()):
+            lines.append(unmarked)
     return lines, headings, {}
 
 
-def _said(line: str) -> str | None:
+def _unmarked(line: str) -> str | None:
     """Return a line without marks, "" for a mark; None where a comment begins."""
-    if (found := _DIRECTIVE.match(line)) is not None:
-        return None if found[1] in _WITHOUT_TEXT else _plain(found[2])
+    if (match := _DIRECTIVE.match(line)) is not None:
+        return None if match[1] in _WITHOUT_TEXT else _plain(match[2])
     if _TARGET.match(line) or _OPTION.match(line):
         return ""
     return None if _COMMENT.match(line) else _plain(line)
@@ -259,10 +259,10 @@ def _org_marked(text: str) -> Marked:
     for line in text.split("\n"):
         if in_drawer or _DRAWER_BEGINS.match(line):
             in_drawer = not _DRAWER_ENDS.match(line)
-        elif (found := _KEYWORD.match(line)) is not None:
-            _state(facts, found[1].lower(), found[2].strip())
-        elif (found := _HEADING.match(line)) is not None:
-            name = _org_plain(_TAGS.sub("", found[1].rstrip())).strip()
+        elif (match := _KEYWORD.match(line)) is not None:
+            _state(facts, match[1].lower(), match[2].strip())
+        elif (match := _HEADING.match(line)) is not None:
+            name = _org_plain(_TAGS.sub("", match[1].rstrip())).strip()
             headings.append((len(lines), name))
             lines.append(name)
         elif not _MARK.match(line):

@@ -57,7 +57,7 @@ def read_rtf(source: SourceFile, options: ReadOptions) -> Iterator[Document | Pr
     text = _BLANK_LINES.sub("\n\n", _joined(rtf.text)).strip()
     if not text:
         raise ReaderError(NO_TEXT)
-    stated = {name: " ".join(_joined(said).split()) for name, said in rtf.stated.items()}
+    stated = {name: " ".join(_joined(pieces).split()) for name, pieces in rtf.stated.items()}
     title = stated.pop("title", "")
     yield Document(
         title or source.stem,
@@ -164,14 +164,14 @@ _MEMORY_BYTES = 128 * MEBIBYTE
 def read_doc(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the one document; the second converter runs if the first fails."""
     del options  # the worker bounds the size of the answer
-    found = [each for each in _CONVERTERS if shutil.which(each[0])]
+    converters = [command for command in _CONVERTERS if shutil.which(command[0])]
     with open_seekable(source) as stream:
         data = stream.read()
     if not data.startswith(_OLE):
         raise ReaderError("is not a Word DOC file")
-    if not found:
+    if not converters:
         raise ReaderError("is in the old Word format; install antiword or catdoc to read it")
-    text = next(filter(None, (_converted(data, command) for command in found)), "")
+    text = next(filter(None, (_converted(data, command) for command in converters)), "")
     if not text:
         raise ReaderError(NO_TEXT)
     yield Document(first_line_title(text) or source.stem, text, media_type="application/msword")

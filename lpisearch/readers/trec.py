@@ -12,17 +12,18 @@ import html
 import re
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import clean, decode, utf8_chunks
-from lpisearch.readers.fields import asked_fields, date_of
+from lpisearch.readers.fields import date_of, named_fields
 from lpisearch.readers.streams import EMPTY, lines, over_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
@@ -37,16 +38,20 @@ _METADATA = {"author": "BYLINE", "source": "SOURCE", "dateline": "DATELINE", "se
 
 def read_trec(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield a document for each element; a problem for one without title and text."""
+    yield from _read_elements(source, options.max_document_bytes, "DOC", _document)
+
+
+def _read_elements(
+    source: SourceFile, limit: int, name: str, document_of: Callable[[str], Document | None]
+) -> Iterator[Document | Problem]:
     number = 0
-    limit = options.max_document_bytes
-    for number, element in enumerate(elements(source, b"<DOC>", b"</DOC>", limit), 1):
-        where = f"element {number}"
-        if element is None:
-            yield Problem(over_limit(limit), where)
-        else:
-            yield _document(decode_element(element), where)
+    tags = (f"<{name}>" if name == "DOC" else f"<{name}").encode(), f"</{name}>".encode()
+    for number, element in enumerate(elements(source, *tags, limit), 1):
+        document = None if element is None else document_of(decode_element(element))
+        reason = over_limit(limit) if element is None else "has neither title nor text"
+        yield document or Problem(reason, f"element {number}")
     if not number:
-        raise ReaderError("has no <DOC> element")
+        raise ReaderError(f"has no <{name}> element")
 
 
 def sniff_trec(head: bytes) -> bool:
@@ -54,11 +59,11 @@ def sniff_trec(head: bytes) -> bool:
     return bool(_BEGINNING.match(head))
 
 
-def _document(element: str, where: str) -> Document | Problem:
+def _document(element: str) -> Document | None:
     title = next((text for tag in _TITLES if (text := _line(between(element, tag)))), "")
     text = "\n\n".join(filter(None, map(_plain, _texts(element)))) or _rest(element)
     if not title and not text:
-        return Problem("has neither title nor text", where)
+        return None
     date = _line(between(element, "DATE_TIME") or between(element, "DATE"))
     stated = {name: _line(between(element, tag)) for name, tag in _METADATA.items()}
     if date and not date_of(date):
@@ -151,16 +156,8 @@ def between(element: str, tag: str, begin: int = 0) -> str:
 
 def read_reuters(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield a document for each element; a problem for one without title and text."""
-    found = False
-    limit = options.max_document_bytes
-    for number, element in enumerate(elements(source, b"<REUTERS", b"</REUTERS>", limit), 1):
-        found = True
-        if element is None:
-            yield Problem(over_limit(limit), f"element {number}")
-        else:
-            yield _reuters_document(decode_element(element), options, f"element {number}")
-    if not found:
-        raise ReaderError("has no <REUTERS> element")
+    make = partial(_reuters_document, options=options)
+    yield from _read_elements(source, options.max_document_bytes, "REUTERS", make)
 
 
 def sniff_reuters(head: bytes) -> bool:
@@ -183,17 +180,17 @@ _SPLITS = {
 _DATE = re.compile(r"(\d{1,2}-[A-Z]{3}-\d{4})(?: +(\d\d?:\d\d:\d\d))?", re.IGNORECASE)
 
 
-def _reuters_document(element: str, options: ReadOptions, where: str) -> Document | Problem:
+def _reuters_document(element: str, options: ReadOptions) -> Document | None:
     tag = _REUTERS_TAG.match(element)
     attributes = {name.lower(): value for name, value in _ATTRIBUTE.findall(tag[1] if tag else "")}
     title = " ".join(_content(element, "TITLE").split())
     text = _content(element, "BODY") or _unprocessed(element)
     if not title and not text:
-        return Problem("has neither title nor text", where)
+        return None
     lists = {name: _listed(element, name.upper()) for name in _LISTS}
-    asked = asked_fields(options)
-    label_field = asked.get("labels", "topics" if options.labels == "auto" else "").lower()
-    split_field = asked.get("split", "lewissplit" if options.split == "auto" else "").lower()
+    named = named_fields(options)
+    label_field = named.get("labels", "topics" if options.labels == "auto" else "").lower()
+    split_field = named.get("split", "lewissplit" if options.split == "auto" else "").lower()
     stated = attributes.get(split_field, "").lower()
     date = _content(element, "DATE")
     metadata: dict[str, Any] = {
@@ -205,7 +202,7 @@ def _reuters_document(element: str, options: ReadOptions, where: str) -> Documen
     return Document(
         title,
         text,
-        id=attributes.get(asked.get("id", "newid").lower()) or None,
+        id=attributes.get(named.get("id", "newid").lower()) or None,
         labels=lists.get(label_field, ()),
         split=_SPLITS.get(stated, stated),
         date=_iso(date),
@@ -238,10 +235,10 @@ def _reuters_plain(text: str) -> str:
 
 
 def _iso(date: str) -> str:
-    found = _DATE.search(date)
-    if not found:
+    match = _DATE.search(date)
+    if not match:
         return ""
-    for text, pattern in ((found[0], "%d-%b-%Y %H:%M:%S"), (found[1], "%d-%b-%Y")):
+    for text, pattern in ((match[0], "%d-%b-%Y %H:%M:%S"), (match[1], "%d-%b-%Y")):
         try:
             moment = datetime.strptime(" ".join(text.split()), pattern)  # noqa: DTZ007 - no zone is stated
         except ValueError:

@@ -62,8 +62,8 @@ class Frame(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """Return the facts of a frame; raises ValueError if it is damaged."""
-        found: dict[str, Any] = json.loads(self.header.decode(*_UTF8))
-        return found
+        facts: dict[str, Any] = json.loads(self.header.decode(*_UTF8))
+        return facts
 
     def records(self, facts: dict[str, Any]) -> Iterator[Document | Problem]:
         """Yield the records of a pack, given its facts."""
@@ -84,10 +84,10 @@ def word(facts: dict[str, Any]) -> bytes:
 
 def pack(records: Sequence[Document | Problem], **facts: Any) -> bytes:
     """Return a frame of records and facts about them."""
-    values = [_values(each) for each in records]
-    texts = [each.text.encode(*_UTF8) for each in records if isinstance(each, Document)]
+    values = [_values(record) for record in records]
+    texts = [one.text.encode(*_UTF8) for one in records if isinstance(one, Document)]
     sizes = map(len, texts)
-    facts["sizes"] = [next(sizes) if isinstance(each, Document) else None for each in records]
+    facts["sizes"] = [next(sizes) if isinstance(one, Document) else None for one in records]
     return _frame(_PACK, facts | {"records": values}, texts)
 
 
@@ -96,7 +96,7 @@ def receive(stream: BinaryIO, most_bytes: int) -> Frame | None:
     words = stream.readline(_LONGEST_LINE).split()
     if len(words) != len((_PACK, 0, 0)) or words[0] not in {_PACK, _WORD}:
         return None
-    sizes = [int(each) for each in words[1:]]
+    sizes = [int(size) for size in words[1:]]
     if sum(sizes) > most_bytes:
         return None
     header, texts = (stream.read(size) if size else b"" for size in sizes)
@@ -125,7 +125,7 @@ def _document(values: list[Any], text: str) -> Document:
         | {
             "text": text,
             "labels": tuple(facts["labels"]),
-            "sections": tuple(Section(*each) for each in sections) if sections else (),
+            "sections": tuple(Section(*values) for values in sections) if sections else (),
         }
     )
 
@@ -181,14 +181,14 @@ def find_reader(name: str) -> Reader:
     """
     module, _, attribute = name.partition(":")
     if attribute:
-        found = getattr(importlib.import_module(module), attribute)
+        reader = getattr(importlib.import_module(module), attribute)
     else:
         home = importlib.import_module(f"lpisearch.readers.{_MODULES.get(name, name)}")
-        readers = (each for each in vars(home).values() if isinstance(each, Reader))
-        found = next((each for each in readers if each.name == name), None)
-    if not isinstance(found, Reader):
+        readers = (value for value in vars(home).values() if isinstance(value, Reader))
+        reader = next((one for one in readers if one.name == name), None)
+    if not isinstance(reader, Reader):
         raise TypeError(f"{name} is not a reader")
-    return found
+    return reader
 
 
 def _take_standard_streams() -> tuple[BinaryIO, BinaryIO]:

@@ -18,11 +18,12 @@ from lpisearch.readers.fields import date_of
 from lpisearch.readers.streams import NO_TEXT, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from lpisearch.model.documents import Problem, Section
     from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
+    from lpisearch.readers.streams import Archive
 
 
 _BETWEEN = "\n\n"
@@ -92,18 +93,45 @@ def texts_by_name(root: ET.Element) -> dict[str, list[str]]:
 
 def stated(facts: Mapping[str, list[str]], names: Mapping[str, str]) -> dict[str, str]:
     """Select metadata: our name → the first of the names in the file (a | b) that has a value."""
-    found: dict[str, str] = {}
+    metadata: dict[str, str] = {}
     for ours, theirs in names.items():
         for name in theirs.split(" | "):
             if name in facts:
-                found.setdefault(ours, ", ".join(facts[name]))
-    return found
+                metadata.setdefault(ours, ", ".join(facts[name]))
+    return metadata
 
 
 def iso_date(facts: Mapping[str, list[str]], *names: str) -> str:
     """Return the first named fact that is a date, in ISO 8601, or ""."""
     dates = (date_of(facts[name][0]) for name in names if name in facts)
     return next(filter(None, dates), "")
+
+
+class Properties:
+    """Title, date and metadata of an office document, as far as it states them."""
+
+    def __init__(
+        self, archive: Archive, part: str, dates: Sequence[str], names: Mapping[str, str]
+    ) -> None:
+        facts = texts_by_name(parse_xml(archive.read(part), part)) if part in archive else {}
+        self.title = stated(facts, {"title": "title"}).get("title", "")
+        self.date = iso_date(facts, *dates)
+        self.metadata = stated(facts, names)
+
+    def document(
+        self, title: str, text: str, sections: tuple[Section, ...], media_type: str
+    ) -> Document:
+        """Return the document, with `title` if none is stated; raises ReaderError without text."""
+        if not text:
+            raise ReaderError(NO_TEXT)
+        return Document(
+            self.title or title,
+            text,
+            date=self.date,
+            media_type=media_type,
+            metadata=self.metadata,
+            sections=sections,
+        )
 
 
 class TextFlow:
@@ -183,11 +211,11 @@ _HEADINGS = {"title", "head", "heading", "chapter-title", "article-title"}
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the one document."""
     root = parse_xml(whole(source, options.max_document_bytes), source.name)
-    found = [(name.lower(), text) for name, text in _blocks(root) if text]
-    if not found:
+    blocks = [(name.lower(), text) for name, text in _blocks(root) if text]
+    if not blocks:
         raise ReaderError(NO_TEXT)
-    lines = [text for _, text in found]
-    headings = [(at, text) for at, (name, text) in enumerate(found) if name in _HEADINGS]
+    lines = [text for _, text in blocks]
+    headings = [(at, text) for at, (name, text) in enumerate(blocks) if name in _HEADINGS]
     yield Document(
         headings[0][1] if headings else source.stem,
         "\n".join(lines),

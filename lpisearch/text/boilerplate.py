@@ -56,9 +56,10 @@ class Edges:
 
     def of_terms(self, terms: Sequence[str]) -> EdgeCounts:
         """Return the counts of these terms, once all documents have passed."""
-        counted = (self._occurrences, self._frequencies)
-        numbers = ([each[term] for term in terms] for each in counted)
-        occurrences, frequencies = (np.array(each, np.int64) for each in numbers)
+        occurrences, frequencies = (
+            np.array([counter[term] for term in terms], np.int64)
+            for counter in (self._occurrences, self._frequencies)
+        )
         return EdgeCounts(self._documents, np.array(self._rows, np.int64), occurrences, frequencies)
 
     def _look(self, joined: str) -> None:

@@ -434,23 +434,23 @@ class Evidence:
             if language:
                 self.counts[language] += 1
             elif not self.counts:
-                self._together += words.found
+                self._together += words.counts
 
     @property
     def language(self) -> str:
         """The language of most documents with a detected one."""
         if self.counts:
-            return min(self.counts, key=lambda each: (-self.counts[each], each))
+            return min(self.counts, key=lambda name: (-self.counts[name], name))
         return _Words(self._together).language() or FALLBACK
 
     def describe(self, used: str) -> str:
         """Return one line for the user: the language in use, and the evidence for it."""
         looked = counted(self.documents, "document")
         if not self.counts:
-            found = f"Language: {used} (too little text in {looked} to detect it; "
-            return Message(found, Option("language"), " changes it)")
+            doubt = f"Language: {used} (too little text in {looked} to detect it; "
+            return Message(doubt, Option("language"), " changes it)")
         number = self.counts[used]
-        found = f"{number:,} of {looked}" if number < self.documents else looked
+        evidence = f"{number:,} of {looked}" if number < self.documents else looked
         least = _SHOWN_SHARE * self.counts.total()
         others = [
             f"{name} in {count:,}"
@@ -459,7 +459,7 @@ class Evidence:
         ]
         mixed = f"; {', '.join(others)}, all treated as {used}" if others else ""
         return Message(
-            f"Language: {used} (detected in {found}{mixed}; ", Option("language"), " changes it)"
+            f"Language: {used} (detected in {evidence}{mixed}; ", Option("language"), " changes it)"
         )
 
 
@@ -467,33 +467,33 @@ class Evidence:
 class _Words:
     """Counts of words, and the characters of scripts without spaces between words."""
 
-    found: Counter[str]
+    counts: Counter[str]
     unspaced: int = 0
 
     @classmethod
     def of(cls, text: str) -> _Words:
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         unspaced = 0
         for _, word, spaced in words(normalise(text), apostrophes=False):
             if spaced:
-                found[word] += 1
+                counts[word] += 1
             else:
                 unspaced += len(word)
-        return cls(found, unspaced)
+        return cls(counts, unspaced)
 
     def language(self) -> str:
         """Return the language of the words, or "" if it is unclear."""
-        if self.unspaced > sum(len(word) * count for word, count in self.found.items()):
+        if self.unspaced > sum(len(word) * count for word, count in self.counts.items()):
             return NO_LANGUAGE
-        ranked = sorted(self._scores().items(), key=lambda each: (-each[1], each[0]))
+        ranked = sorted(self._scores().items(), key=lambda pair: (-pair[1], pair[0]))
         (first, most), (_, second) = (*ranked, ("", 0.0), ("", 0.0))[:2]
-        enough = most >= max(_LEAST_WORDS, _LEAST_SHARE * self.found.total())
+        enough = most >= max(_LEAST_WORDS, _LEAST_SHARE * self.counts.total())
         return first if enough and second <= _RUNNER_UP * most else ""
 
     def _scores(self) -> dict[str, float]:
         languages = function_words()
         scores: defaultdict[str, float] = defaultdict(float)
-        for word, count in self.found.items():
+        for word, count in self.counts.items():
             # Single letters of ASCII are names, initials and formulas as often as they are words.
             own = languages.get(word, ()) if len(word) > 1 or not word.isascii() else ()
             for language in own:

@@ -59,7 +59,9 @@ class Words:
         starts = np.zeros(len(pairs) + 1, np.int64)
         np.cumsum([len(line) for line, _ in pairs], out=starts[1:])
         lines = np.frombuffer(b"".join(line for line, _ in pairs), np.uint8)
-        return cls(lines, starts, np.array([each for _, each in pairs], np.int64), tokeniser)
+        return cls(
+            lines, starts, np.array([documents for _, documents in pairs], np.int64), tokeniser
+        )
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -75,11 +77,11 @@ class Words:
 
         Also in German and Danish spelling: "mueller". `typed` is the word before it was stemmed.
         """
-        wanted = self._spellings(token)
+        spellings = self._spellings(token)
         if fold(typed) != normalise(typed):  # else it may be the stem of another word
-            wanted |= self._spellings(typed)
-        plain = {term for term in wanted if self.documents(term)}
-        marked = {term for spelling in wanted for term in self._marked.get(spelling, ())}
+            spellings |= self._spellings(typed)
+        plain = {term for term in spellings if self.documents(term)}
+        marked = {term for spelling in spellings for term in self._marked.get(spelling, ())}
         return tuple(sorted((plain | marked) - {token}))
 
     def beginning_with(self, prefix: str) -> tuple[str, ...]:
@@ -132,16 +134,16 @@ class Words:
         terms = [self._term(number) for number in numbers]
         edits = edit_distances(word, terms, ending)
         return [
-            (number, each + _LETTER_OF_ENDING * max(len(word) - len(term), 0) * bool(ending))
-            for number, term, each in zip(numbers, terms, edits, strict=True)
-            if each <= limit
+            (number, distance + _LETTER_OF_ENDING * max(len(word) - len(term), 0) * bool(ending))
+            for number, term, distance in zip(numbers, terms, edits, strict=True)
+            if distance <= limit
         ]
 
     def _spellings(self, word: str) -> set[str]:
         """Return a word without accents, and the stems of that if it had any."""
         normal = normalise(word)
         folded = set(folded_spellings(normal))
-        stems = (stem for each in folded - {normal} for stem in self._tokeniser.tokens(each))
+        stems = (stem for word in folded - {normal} for stem in self._tokeniser.tokens(word))
         return {*folded, *stems} - {""}
 
     def _position(self, line: bytes) -> int:
@@ -228,7 +230,7 @@ def edit_distances(word: str, terms: Sequence[str], ending: int = 0) -> list[int
             row[column + 1] = best
         if at + 1 >= len(typed) - ending:
             least = np.minimum(least, row[lengths, np.arange(len(terms))])
-    return [int(each) for each in least]
+    return [int(edits) for edits in least]
 
 
 def _bits(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:

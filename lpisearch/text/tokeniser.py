@@ -104,7 +104,7 @@ class Tokeniser:
             if spaced:
                 tokens.append(self._token(word))
             else:
-                tokens.extend(" ".join(pairs(each, LONGEST_WORD)) for each in stretches(word))
+                tokens.extend(" ".join(pairs(run, LONGEST_WORD)) for run in stretches(word))
         return " ".join(filter(None, tokens))
 
     def _located(self, normal: str) -> Iterator[tuple[int, int, str]]:

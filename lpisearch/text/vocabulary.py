@@ -181,10 +181,10 @@ def narrow(counts: csr_array, stays: NDArray[np.bool_]) -> csr_array:
     """Return the columns that stay, moved together in their order."""
     from scipy.sparse import csr_array
 
-    kept = stays[counts.indices]
-    indptr = _total_before(kept)[counts.indptr].astype(counts.indptr.dtype)
+    mask = stays[counts.indices]
+    indptr = _total_before(mask)[counts.indptr].astype(counts.indptr.dtype)
     columns = (np.cumsum(stays) - 1).astype(counts.indices.dtype)
-    data = (counts.data[kept], columns[counts.indices[kept]], indptr)
+    data = (counts.data[mask], columns[counts.indices[mask]], indptr)
     matrix = csr_array(data, shape=(counts.shape[0], int(np.count_nonzero(stays))))
     matrix.has_canonical_format = True
     return matrix
@@ -249,13 +249,13 @@ class _Table:
         """Return the matrix of the columns that stay, moved together in their order."""
         from scipy.sparse import csr_array
 
-        kept = stays[self.indices]
+        mask = stays[self.indices]
         row_starts = _total_before(np.frombuffer(self.row_sizes, np.int32))
-        indptr = _total_before(kept)[row_starts]
+        indptr = _total_before(mask)[row_starts]
         new_columns = np.cumsum(stays, dtype=np.int32) - 1
         pointer: DTypeLike = np.int32 if indptr[-1] <= np.iinfo(np.int32).max else np.int64
-        indices = new_columns[self.indices[kept]].astype(pointer, copy=False)
-        counts = np.frombuffer(self.counts, np.float32)[kept]
+        indices = new_columns[self.indices[mask]].astype(pointer, copy=False)
+        counts = np.frombuffer(self.counts, np.float32)[mask]
         shape = (len(self.lengths), int(np.count_nonzero(stays)))
         matrix = csr_array((counts, indices, indptr.astype(pointer)), shape=shape)
         matrix.has_canonical_format = True

@@ -118,8 +118,8 @@ class Weighting:
         from scipy.sparse import csr_array
 
         def lengths() -> Floats:
-            each = self._relative(_row_sums(counts.data, counts.indptr))
-            return np.repeat(each, np.diff(counts.indptr))
+            relative = self._relative(_row_sums(counts.data, counts.indptr))
+            return np.repeat(relative, np.diff(counts.indptr))
 
         weights = self._weigh(counts.indices, counts.data, lengths)
         return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
