@@ -26,8 +26,8 @@ def main() -> None:
     check = sys.argv[1:] == ["--check"]
     helps = {" ".join(["lpisearch", *verb]): help_of(verb) for verb in [[], *verbs([])]}
     wanted = {ROOT / "docs/cli.md": cli_page(helps), ROOT / "docs/lpisearch.1": man_page(helps)}
-    readme = ROOT / "README.md"
-    wanted[readme] = with_part(readme, "formats", formats_table())
+    formats = ROOT / "docs/formats.md"
+    wanted[formats] = with_part(formats, "formats", formats_table())
     methods = ROOT / "docs/projections.md"
     wanted[methods] = with_part(methods, "methods", methods_table())
     settings = ROOT / "docs/settings.md"
@@ -110,7 +110,7 @@ def formats_table() -> str:
 
     rows = ["| `--format` | files | documents in a file |", "|---|---|---|"]
     for reader in READERS.values():
-        files = ", ".join(f"`{suffix}`" for suffix in reader.suffixes) or "told by content"
+        files = ", ".join(f"`{suffix}`" for suffix in reader.suffixes) or "detected by content"
         rows.append(f"| `{reader.name}` | {files} | {'many' if reader.many else 'one'} |")
     return "\n".join(rows)
 
