@@ -1,4 +1,4 @@
-"""Build_index: corpus to published index."""
+"""Build an index of a library and publish it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lpisearch.index.directory import IndexLocation, choose_location, entry_name
 from lpisearch.index.inversion import HASH_BYTES
 from lpisearch.index.partitions import Partitions
 from lpisearch.index.pipeline import Corpus, fit_subspace, library_versions
-from lpisearch.index.plan import check_spread, plan_index, spread_of
+from lpisearch.index.plan import check_parallelism, parallel, plan_index
 from lpisearch.index.projection import Samples, with_typed_settings
 from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, open_index
 from lpisearch.messages import quoted
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.index.checkpoint import StepOutput, Workspace
-    from lpisearch.index.format import Manifest
-    from lpisearch.index.pipeline import Fitted
+    from lpisearch.index.pipeline import FittedSubspace
     from lpisearch.location import Location
     from lpisearch.model.documents import TokenShard
     from lpisearch.model.reports import IndexPlan
@@ -46,20 +45,24 @@ def build_index(
     on_stage: Callable[[str], None] = lambda _name: None,
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> IndexReport:
-    """Build an index and put it in use; until then the one before stays in use."""
+    """Build an index and publish it; until then the previous one stays in use.
+
+    `on_stage` is called with the name of each stage, `on_step` with the number of documents that a
+    stage has processed and their total.
+    """
     from lpisearch.index.format import check_writable, note_written
 
-    check_spread(options)
+    check_parallelism(options)
     plan = plan_index(library, options)
     if options.export_pgvector:
-        check_exportable(library)
-    place = _chosen_place(library, options)
-    check_writable(place.folder)
+        _check_exportable(library)
+    location = _index_location(library, options)
+    check_writable(location.folder)
     stages = Stages(on_stage, on_step)
     spec = with_typed_settings(options.spec)
     with (
-        spread_of(options, library, place) as spreading,
-        workspace_of(library, place, spec, plan, stages) as workspace,
+        parallel(options, library, location) as parallelism,
+        _workspace(library, location, spec, plan, stages) as workspace,
     ):
         index = fit_index(
             library,
@@ -67,7 +70,7 @@ def build_index(
             stages,
             workspace=workspace,
             samples=Samples.of(plan),
-            partitioned=spreading.reads_library,
+            partitioned=parallelism.reads_library,
         )
         with (
             stages.stage("writing"),
@@ -76,16 +79,17 @@ def build_index(
         ):
             files = workspace.files()
             in_memory = {name: a for name, a in index.arrays.items() if name not in files}
-            in_files = {name: path for name, path in files.items() if name in index.arrays}
-            written = SubspaceIndex(index.manifest, in_memory)
-            folder = publish_index(library, store, written, in_files)
-        report = as_report(index, stages, folder, workspace.resumed)
-    # Its files were those of the workspace as well, and changed as that was removed.
+            in_workspace = {name: path for name, path in files.items() if name in index.arrays}
+            folder = publish_index(
+                library, store, SubspaceIndex(index.manifest, in_memory), in_workspace
+            )
+        report = _report(index, stages, folder, workspace.resumed)
+    # Removing the workspace changed the link counts of files that the index shares with it.
     note_written(folder)
-    report.notes.extend(spreading.notes)
+    report.notes.extend(parallelism.notes)
     if options.export_pgvector:
         with stages.stage("exporting vectors"):
-            table = export_vectors(library, options.name, options.wait_seconds)
+            table = _export_vectors(library, options.name, options.wait_seconds)
         report.notes.append(f"Vectors written to the table {table}.")
     return report
 
@@ -97,53 +101,70 @@ def fit_index(
     *,
     whole: bool = False,
     workspace: Workspace | None = None,
-    samples: Samples = Samples(),  # noqa: B008 (it cannot be changed)
+    samples: Samples = Samples(),  # noqa: B008 (immutable)
     partitioned: bool = False,
 ) -> SubspaceIndex:
-    """Work out an index; nothing of the library is written.
+    """Compute an index without writing to the library, which others may change meanwhile.
 
-    The library is opened only to read: others may write to it meanwhile. With `whole`, long
-    documents have no passages. Steps are kept by the workspace; in memory, if none is given. A
-    map and labels are learned from samples of at most such a size. With `partitioned`, whoever
-    works reads documents from the library.
+    With `whole`, long documents have no passages. With `partitioned`, workers read the documents
+    from the library themselves.
     """
     workspace = workspace or MemoryWorkspace()
     with open_store(library) as store, store.reading() as snapshot:
         partitions = Partitions.of(library, spec.where, snapshot) if partitioned else None
-        documents = corpus_of(snapshot, spec, stages, partitions)
-        return fit_corpus(documents, spec, stages, workspace, samples, whole=whole)
+        corpus = _corpus(snapshot, spec, stages, partitions)
+        subspace = fit_subspace(corpus, spec, stages, workspace, samples)
+        index = _as_index(subspace, corpus, spec)
+        calibration = workspace.run(
+            "calibration", lambda _output: _calibrate(index, corpus, spec.seed, stages)
+        )
+        manifest = replace(index.manifest, calibration=calibration.facts)
+        index = SubspaceIndex(manifest, index.arrays)
+        if whole:
+            return index
+        if not index.long_documents.size:
+            return SubspaceIndex(replace(manifest, passages=0), index.arrays)
+        passages = workspace.run(
+            "passages", lambda output: _embed_passages(index, corpus, stages, output)
+        )
+        manifest = replace(manifest, passages=passages.facts["passages"])
+        return SubspaceIndex(manifest, index.arrays | passages.arrays)
 
 
-def fit_corpus(
-    documents: Corpus,
-    spec: IndexSpec,
-    stages: Stages,
-    workspace: Workspace,
-    samples: Samples = Samples(),  # noqa: B008 (it cannot be changed)
-    *,
-    whole: bool = False,
-) -> SubspaceIndex:
-    """Work out an index of documents, wherever they lie; the options are those of `fit_index`."""
-    fitted = fit_subspace(documents, spec, stages, workspace, samples)
-    index = _as_index(fitted, documents, spec)
-    calibrated = workspace.run(
-        "calibration", lambda _output: _calibrated(index, documents, spec.seed, stages)
+def publish_index(
+    library: Location,
+    store: Store,
+    index: SubspaceIndex,
+    unchanged: dict[str, Path] | None = None,
+) -> Path:
+    """Write an index folder and register it; the caller holds the writer lock."""
+    from lpisearch.index.format import note_written, publish, sweep
+
+    manifest = index.manifest
+    with store.reading() as snapshot:
+        location = IndexLocation.of(library, snapshot)
+    folder = publish(location.folder, manifest, index.arrays, unchanged, location.mode)
+    entry = IndexEntry(
+        name=manifest.name,
+        method=manifest.method,
+        parameters=manifest.spec.as_dict(),
+        fingerprint=manifest.fingerprint,
+        folder=folder.name,
+        created_at=manifest.created,
     )
-    manifest = replace(index.manifest, calibration=calibrated.facts)
-    index = SubspaceIndex(manifest, index.arrays)
-    if whole:
-        return index
-    if not index.long_documents.size:
-        return SubspaceIndex(replace(manifest, passages=0), index.arrays)
-    placed = workspace.run(
-        "passages", lambda output: _place_passages(index, documents, stages, output)
-    )
-    manifest = replace(manifest, passages=placed.facts["passages"])
-    return SubspaceIndex(manifest, index.arrays | placed.arrays)
+    note_written(folder)  # for readers that open it as soon as it is registered
+    # Durable: the old folder may go only when no power cut can bring its entry back.
+    with store.writing(durable=True) as transaction:
+        transaction.indexes.save(entry)
+        used = {entry.folder for entry in transaction.indexes.entries()}
+        location.keep(transaction, folder, used)
+    sweep(location.folder, used)
+    note_written(folder)  # the sweep changed the link counts of files shared with old folders
+    return folder
 
 
-def _chosen_place(library: Location, options: IndexOptions) -> IndexLocation:
-    """Return where the indexes are to be, noted first if it is chosen now."""
+def _index_location(library: Location, options: IndexOptions) -> IndexLocation:
+    """Return the location of the indexes, after storing a new choice of it."""
     if options.index_store:
         with (
             writer_lock(library, "index", options.wait_seconds),
@@ -154,120 +175,149 @@ def _chosen_place(library: Location, options: IndexOptions) -> IndexLocation:
         return IndexLocation.of(library, snapshot)
 
 
-def publish_index(
-    library: Location,
-    store: Store,
-    index: SubspaceIndex,
-    unchanged: dict[str, Path] | None = None,
-) -> Path:
-    """Publish an index and let the library refer to it; the caller holds the writer lock."""
-    from lpisearch.index.format import note_written, publish, sweep
-
-    manifest = index.manifest
-    with store.reading() as snapshot:
-        place = IndexLocation.of(library, snapshot)
-    folder = publish(place.folder, manifest, index.arrays, unchanged, place.mode)
-    entry = IndexEntry(
-        name=manifest.name,
-        method=manifest.method,
-        parameters=manifest.spec.as_dict(),
-        fingerprint=manifest.fingerprint,
-        folder=folder.name,
-        created_at=manifest.created,
-    )
-    note_written(folder)  # for who opens it as soon as it is named
-    # The folder before goes only when a power cut can no longer bring its name back.
-    with store.writing(durable=True) as transaction:
-        transaction.indexes.save(entry)
-        used = {each.folder for each in transaction.indexes.entries()}
-        place.keep(transaction, folder, used)
-    sweep(place.folder, used)
-    note_written(folder)  # after the sweep: files that two folders had in common change by it
-    return folder
+@contextmanager
+def _workspace(
+    library: Location, location: IndexLocation, spec: IndexSpec, plan: IndexPlan, stages: Stages
+) -> Iterator[Workspace]:
+    """Yield the workspace of a build: memory, or files for a long or large one."""
+    if not plan.in_files:
+        yield MemoryWorkspace()
+        return
+    with open_store(library) as store, store.reading() as snapshot:
+        key = _build_key(snapshot, spec, Samples.of(plan))
+    with in_files(location.folder, spec.name, key, location.mode, stages.stage) as workspace:
+        yield workspace
 
 
-def _as_index(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> SubspaceIndex:
-    taken_in = np.zeros((len(fitted.keys), len(TAKEN_IN)), np.int32)
-    arrays = fitted.arrays | {"taken_in": taken_in}
-    return SubspaceIndex(_manifest(fitted, documents, spec), arrays)
+def _build_key(snapshot: ReadTransaction, spec: IndexSpec, samples: Samples) -> str:
+    """Return a digest of everything that determines the result of a build."""
+    inputs = {
+        "spec": spec.as_dict(),
+        "learned_from": list(samples),
+        "tokeniser": snapshot.settings.get(TOKENISER),
+        "documents": snapshot.corpus.fingerprint(spec.where),
+        "versions": library_versions(),
+    }
+    digest = sha256(json.dumps(inputs, sort_keys=True).encode())
+    for by_key in (_training_labels(snapshot, spec), snapshot.labels.splits_by_key(spec.where)):
+        for key in sorted(by_key):
+            digest.update(json.dumps([key, by_key[key]]).encode())
+    return digest.hexdigest()
 
 
-def _manifest(fitted: Fitted, documents: Corpus, spec: IndexSpec) -> Manifest:
+def _corpus(
+    snapshot: ReadTransaction, spec: IndexSpec, stages: Stages, partitions: Partitions | None
+) -> Corpus:
+    """Return the documents, labels, splits and pairs to learn from."""
+    from lpisearch.classifiers.trainer import check_train
+
+    labels = _training_labels(snapshot, spec)
+    if spec.labels == "use" and not labels:
+        raise BadOption("labels", "no document has a label")
+    splits = snapshot.labels.splits_by_key(spec.where)
+    check_train(spec.train, set(splits.values()))
+    pairs, ids = _pairs(spec, snapshot)
+
+    def shards() -> Iterator[TokenShard]:
+        total, _ = snapshot.corpus.count_and_sum(spec.where)
+        done = 0
+        for shard in snapshot.corpus.shards(spec.where):
+            yield shard
+            done += len(shard.keys)
+            stages.on_step(done, total)
+
+    tokeniser = snapshot.settings.get(TOKENISER) or {}
+    return Corpus(shards(), labels, splits, tokeniser, snapshot, pairs, ids, partitions=partitions)
+
+
+def _pairs(
+    spec: IndexSpec, snapshot: ReadTransaction
+) -> tuple[list[tuple[str, int, int]], dict[int, str]]:
+    """Return the pairs by keys, and the ids of their documents by key."""
+    if not spec.pairs:
+        return [], {}
+    keys = {name: key for key, name in snapshot.documents.ids().items()}
+    names = [name for pair in spec.pairs for name in pair[1:]]
+    unknown = [name for name in dict.fromkeys(names) if name not in keys]
+    if unknown:
+        raise BadOption("pairs", f"no document has the id {quoted(unknown[:3])}")
+    pairs = [(kind, keys[first], keys[second]) for kind, first, second in spec.pairs]
+    return pairs, {keys[name]: name for name in names}
+
+
+def _training_labels(snapshot: ReadTransaction, spec: IndexSpec) -> dict[int, list[str]]:
+    """Return the labels of documents, with predicted ones if the spec includes them."""
+    labels = snapshot.labels.by_key(spec.where)
+    if spec.learn_predicted:
+        others = [key for key in snapshot.corpus.content_hashes(spec.where) if key not in labels]
+        for key, predicted in snapshot.labels.predicted(others).items():
+            labels[key] = [label.label for label in predicted]
+    return labels
+
+
+def _as_index(subspace: FittedSubspace, corpus: Corpus, spec: IndexSpec) -> SubspaceIndex:
     from lpisearch.index.format import Manifest
 
-    weighting = fitted.weighting
-    return Manifest(
+    weighting, facts = subspace.weighting, dict(subspace.map_facts)
+    joined = subspace.hashes.tobytes()
+    hashes = (joined[at : at + HASH_BYTES] for at in range(0, len(joined), HASH_BYTES))
+    manifest = Manifest(
         spec=spec,
-        tokeniser=documents.tokeniser,
+        tokeniser=corpus.tokeniser,
         weighting={
             "name": weighting.name,
             "mean_length": weighting.mean_length,
             "k1": weighting.k1,
             "b": weighting.b,
         },
-        result=_built(fitted),
+        placement=facts.pop("placement"),
+        result=BuiltIndex(
+            documents=len(subspace.keys),
+            terms=len(subspace.vocabulary),
+            unknown_rate=round(subspace.unknown_rate, 6),
+            classifier=subspace.classifier,
+            **facts,
+        ),
         folded={"documents": 0, "words": 0, "unknown": 0},
-        fingerprint=fingerprint(_contents(fitted)),
+        fingerprint=fingerprint(zip(subspace.keys.tolist(), hashes, strict=True)),
         versions=library_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        placement=fitted.map_facts["placement"],
     )
+    taken_in = np.zeros((len(subspace.keys), len(TAKEN_IN)), np.int32)
+    return SubspaceIndex(manifest, subspace.arrays | {"taken_in": taken_in})
 
 
-def _contents(fitted: Fitted) -> Iterator[tuple[int, bytes]]:
-    """Yield key and content hash of each document."""
-    joined = fitted.hashes.tobytes()
-    for number, key in enumerate(fitted.keys.tolist()):
-        yield key, joined[number * HASH_BYTES : (number + 1) * HASH_BYTES]
-
-
-def _built(fitted: Fitted) -> BuiltIndex:
-    """Gather what the build came to."""
-    facts = {name: each for name, each in fitted.map_facts.items() if name != "placement"}
-    return BuiltIndex(
-        documents=len(fitted.keys),
-        terms=len(fitted.vocabulary),
-        unknown_rate=round(fitted.unknown_rate, 6),
-        classifier=fitted.classifier,
-        **facts,
-    )
-
-
-def _calibrated(index: SubspaceIndex, documents: Corpus, seed: int, stages: Stages) -> StepResult:
-    """Learn from some of the documents how much the subspace counts beside the words."""
+def _calibrate(index: SubspaceIndex, corpus: Corpus, seed: int, stages: Stages) -> StepResult:
+    """Learn the weight of the subspace relative to the words from a sample of documents."""
     from lpisearch.index.calibration import calibrate, sample_documents
 
     with stages.stage("calibrating"):
-        places = sample_documents(index.postings.document_lengths, seed)
-        keys = index.document_rows[places].tolist()
-        tokens = documents.snapshot.corpus.tokens(keys)
-        return StepResult(facts=calibrate(index, places, tokens, seed).facts())
+        rows = sample_documents(index.postings.document_lengths, seed)
+        tokens = corpus.snapshot.corpus.tokens(index.document_rows[rows].tolist())
+        return StepResult(facts=calibrate(index, rows, tokens, seed).facts())
 
 
-def _place_passages(
-    index: SubspaceIndex, documents: Corpus, stages: Stages, output: StepOutput
+def _embed_passages(
+    index: SubspaceIndex, corpus: Corpus, stages: Stages, output: StepOutput
 ) -> StepResult:
-    """Place the passages of long documents by the map that is learned already."""
+    """Place the passages of long documents by the learned map."""
     from lpisearch.index.subspace import cut_documents, place_passages
     from lpisearch.text.tokeniser import Tokenisers
 
     with stages.stage("embedding passages"):
-        tokeniser = Tokenisers().of(documents.tokeniser)
-        places = index.long_documents
-        keys = index.document_rows[places].tolist()
-        long = dict(zip(keys, places.tolist(), strict=True))
+        tokeniser = Tokenisers().of(corpus.tokeniser)
+        rows = index.long_documents
+        keys = index.document_rows[rows].tolist()
+        long = dict(zip(keys, rows.tolist(), strict=True))
         passages = place_passages(
-            index, cut_documents(documents.snapshot, tokeniser, long, stages.on_step)
+            index, cut_documents(corpus.snapshot, tokeniser, long, stages.on_step)
         )
         for name, array in passages.arrays().items():
             output.put(name, array)
     return StepResult(facts={"passages": len(passages)})
 
 
-def as_report(
-    index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]
-) -> IndexReport:
-    """Return what was built, and what it took."""
+def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]) -> IndexReport:
     return IndexReport(
         name=index.manifest.name,
         method=index.manifest.method,
@@ -279,93 +329,13 @@ def as_report(
         passages=index.manifest.passages or 0,
         resumed=resumed,
         processor_seconds=stages.processor_seconds,
-        wire={name: asdict(each) for name, each in stages.traffic.items()},
+        wire={name: asdict(traffic) for name, traffic in stages.traffic.items()},
         **index.manifest.result.as_dict(),
     )
 
 
-def corpus_of(
-    snapshot: ReadTransaction, spec: IndexSpec, stages: Stages, partitions: Partitions | None = None
-) -> Corpus:
-    """Return the documents that a build learns from."""
-    from lpisearch.classifiers.trainer import check_train
-
-    labels = labels_to_learn(snapshot, spec)
-    if spec.labels == "use" and not labels:
-        raise BadOption("labels", "no document has a label")
-    splits = snapshot.labels.splits_by_key(spec.where)
-    check_train(spec.train, set(splits.values()))
-    pairs, ids = _pairs(spec, snapshot)
-
-    def shards() -> Iterator[TokenShard]:
-        number, _ = snapshot.corpus.count_and_sum(spec.where)
-        done = 0
-        for shard in snapshot.corpus.shards(spec.where):
-            yield shard
-            done += len(shard.keys)
-            stages.on_step(done, number)
-
-    tokeniser = snapshot.settings.get(TOKENISER) or {}
-    return Corpus(shards(), labels, splits, tokeniser, snapshot, pairs, ids, partitions=partitions)
-
-
-def _pairs(
-    spec: IndexSpec, snapshot: ReadTransaction
-) -> tuple[list[tuple[str, int, int]], dict[int, str]]:
-    """Find the documents of the pairs: their keys, and which id each key has."""
-    if not spec.pairs:
-        return [], {}
-    keys = {name: key for key, name in snapshot.documents.ids().items()}
-    named = [name for pair in spec.pairs for name in pair[1:]]
-    unknown = [name for name in dict.fromkeys(named) if name not in keys]
-    if unknown:
-        raise BadOption("pairs", f"no document has the id {quoted(unknown[:3])}")
-    found = [(kind, keys[first], keys[second]) for kind, first, second in spec.pairs]
-    return found, {keys[name]: name for name in named}
-
-
-@contextmanager
-def workspace_of(
-    library: Location, place: IndexLocation, spec: IndexSpec, plan: IndexPlan, stages: Stages
-) -> Iterator[Workspace]:
-    """Give what keeps the steps of a build: memory, or files for one that is long or large."""
-    if not plan.in_files:
-        yield MemoryWorkspace()
-        return
-    with open_store(library) as store, store.reading() as snapshot:
-        key = build_key(snapshot, spec, Samples.of(plan))
-    with in_files(place.folder, spec.name, key, place.mode, stages.stage) as workspace:
-        yield workspace
-
-
-def build_key(snapshot: ReadTransaction, spec: IndexSpec, samples: Samples) -> str:
-    """Return what tells a build from all others: what it is made from, and how."""
-    made = {
-        "spec": spec.as_dict(),
-        "learned_from": list(samples),
-        "tokeniser": snapshot.settings.get(TOKENISER),
-        "documents": snapshot.corpus.fingerprint(spec.where),
-        "versions": library_versions(),
-    }
-    digest = sha256(json.dumps(made, sort_keys=True).encode())
-    for told in (labels_to_learn(snapshot, spec), snapshot.labels.splits_by_key(spec.where)):
-        for key in sorted(told):
-            digest.update(json.dumps([key, told[key]]).encode())
-    return digest.hexdigest()
-
-
-def labels_to_learn(snapshot: ReadTransaction, spec: IndexSpec) -> dict[int, list[str]]:
-    """Return what is learned from: given labels, and predicted ones where that is asked."""
-    labels = snapshot.labels.by_key(spec.where)
-    if spec.learn_predicted:
-        others = [key for key in snapshot.corpus.content_hashes(spec.where) if key not in labels]
-        for key, predicted in snapshot.labels.predicted(others).items():
-            labels[key] = [each.label for each in predicted]
-    return labels
-
-
-def check_exportable(library: Location) -> None:
-    """Refuse a library that is in no database, before an index is worked out for it."""
+def _check_exportable(library: Location) -> None:
+    """Refuse a library that is not in PostgreSQL, before its index is computed."""
     with open_store(library) as store, store.reading() as snapshot:
         if snapshot.vectors is None:
             raise VectorsUnavailable(
@@ -374,11 +344,8 @@ def check_exportable(library: Location) -> None:
             )
 
 
-def export_vectors(library: Location, name: str, wait_seconds: float) -> str:
-    """Write the vectors of the documents that are there into a table; return its name.
-
-    It is there whole or not at all; until then whoever reads has the one before.
-    """
+def _export_vectors(library: Location, name: str, wait_seconds: float) -> str:
+    """Replace the table with the vectors of an index in one transaction; return its name."""
     with (
         writer_lock(library, "index", wait_seconds),
         open_store(library, writable=True) as store,
@@ -388,12 +355,14 @@ def export_vectors(library: Location, name: str, wait_seconds: float) -> str:
         if entry is None or transaction.vectors is None:
             raise VectorsUnavailable(f"{library} has no index “{name}”", "")
         index = open_index(IndexLocation.of(library, transaction), transaction, entry)
-        rows = _rows(index, transaction.documents.ids())
+        rows = _vector_rows(index, transaction.documents.ids())
         return transaction.vectors.replace(name, index.places.shape[1], rows)
 
 
-def _rows(index: SubspaceIndex, ids: dict[int, str]) -> Iterator[tuple[int, str, list[float]]]:
+def _vector_rows(
+    index: SubspaceIndex, ids: dict[int, str]
+) -> Iterator[tuple[int, str, list[float]]]:
     for rows, vectors in index.places.blocks():
         for key, vector in zip(index.document_rows[rows].tolist(), vectors, strict=True):
-            if key in ids and vector.any():  # an angle with nothing is none
+            if key in ids and vector.any():  # pgvector cannot index zero vectors by cosine
                 yield key, ids[key], vector.tolist()

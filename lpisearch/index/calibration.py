@@ -1,22 +1,17 @@
-"""Weight of the subspace, learned from windows.
+"""Learn the weight of the subspace in hybrid ranking, without labels or judgements.
 
-No labels and no judgements are needed. A window of 4, 8 or 16 words is cut out of a document, and
-asked for; the right answer is the document WITHOUT the window: its BM25 and its place are worked
-out anew without those words. For each weight w of the subspace the mean of 1 / rank of the right
-answer tells how well windows find their documents.
+A window of 4, 8 or 16 consecutive words is cut from a document and used as a query. The right
+answer is its document without the window: BM25 and vector are recomputed without those words, or
+every window would find its document trivially. The mean reciprocal rank of the right answers, for
+each weight w of the subspace, measures the ranking.
 
-Windows ask for one document in its own words, where people ask for all about a matter in words of
-their own. So windows favour words, and the weight that is best for them is too small. What is
-kept is the largest weight at which they lose no more than an eightieth: as much as the subspace
-may say before it hides what words find. By the length of the query, since long ones have a surer
-place.
+Windows query for one document in its own words, where people query for a subject in theirs. So
+windows favour words, and their best weight is too small. The weight chosen is the largest at which
+they lose at most 1/80: as much as the subspace may contribute before it hides what words find. It
+depends on the length of the query: long queries have more reliable vectors.
 
-Where documents are few the map knows each of them by heart, and windows praise it. So the
-logarithm of w counts n / (n + 200), and the rest is that of the safe weight; below 100 documents
-the safe weight is taken.
-
-A window is some words in a row. The right answer is its document without these words: were they
-left in, every window would find its document by itself.
+In a small library the map fits each document, and windows overrate it. So log w is shrunk towards
+that of a safe weight by n / (n + 200); below 100 documents the safe weight is used.
 """
 
 from __future__ import annotations
@@ -61,7 +56,7 @@ LEAST_WEIGHT = 0.1
 
 
 def sample_documents(lengths: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
-    """Choose the documents to cut windows out of: places, in order; none if there are too few."""
+    """Choose rows of documents to cut windows from, in order; none if there are too few."""
     if len(lengths) < LEAST_DOCUMENTS:
         return np.empty(0, np.int64)
     long_enough = np.flatnonzero(lengths >= 2 * LENGTHS[0])
@@ -72,7 +67,7 @@ def sample_documents(lengths: NDArray[np.integer], seed: int) -> NDArray[np.int6
 def calibrate(
     index: SubspaceIndex, places: NDArray[np.int64], tokens: Sequence[str], seed: int
 ) -> Calibration:
-    """Learn the weight of the subspace."""
+    """Learn the weight of the subspace from documents (rows of the index) and their tokens."""
     if not len(places) or not index.is_linear:
         return Calibration.safe()
     rng = np.random.default_rng([seed, len(places)])
@@ -88,14 +83,17 @@ def calibrate(
     if not curves:
         return Calibration.safe()
     weights = {
-        length: _less_doubted(largest_harmless_weight(curve), len(index.places))
+        length: _shrunk(largest_harmless_weight(curve), len(index.places))
         for length, curve in _smoothed(curves).items()
     }
     return Calibration(weights, counts, len(places))
 
 
 def largest_harmless_weight(curve: NDArray[np.floating]) -> float:
-    """Return the largest weight that loses no more than an eightieth of what the best finds."""
+    """Return the largest weight that loses at most 1/80 of the best score.
+
+    `curve` has the mean reciprocal rank at each of `WEIGHTS`, and is taken as linear in between.
+    """
     best = int(np.argmax(curve))
     least = curve[best] * (1 - LOSS)
     for low, high in pairwise(range(best, len(WEIGHTS))):
@@ -108,44 +106,35 @@ def largest_harmless_weight(curve: NDArray[np.floating]) -> float:
 def _smoothed(
     curves: Mapping[int, NDArray[np.floating]],
 ) -> dict[int, NDArray[np.floating]]:
-    """Average the curve of each length with those of all: windows are few, and lengths alike."""
-    every = list(curves.values())
-    return {length: np.mean([curve, *every], axis=0) for length, curve in curves.items()}
+    """Average the curve of each length with those of all: windows are few and lengths similar."""
+    all_curves = list(curves.values())
+    return {length: np.mean([curve, *all_curves], axis=0) for length, curve in curves.items()}
 
 
-def _less_doubted(weight: float, n_documents: int) -> float:
+def _shrunk(weight: float, n_documents: int) -> float:
     belief = n_documents / (n_documents + DOUBTED_DOCUMENTS)
     return round(float(max(weight, LEAST_WEIGHT) ** belief * SAFE_WEIGHT ** (1 - belief)), 3)
 
 
-# Windows are ranked among so many documents at most: more would hardly change what is best.
-RIVALS = 20_000
+RIVALS = 20_000  # documents to rank windows among: more would hardly change the result
 _BLOCK = 64
 _ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Windows:
-    """Windows of one length.
+    """Windows of one length; words are numbers in the postings."""
 
-    Attributes
-    ----------
-    places
-        Of the document that each was cut out of.
-    queries, left
-        The words of each window, and those left of its document, as numbers in the postings.
-    """
-
-    places: Numbers
-    queries: list[Numbers]
-    left: list[Numbers]
+    places: Numbers  # row of each window's document
+    queries: list[Numbers]  # words of each window
+    left: list[Numbers]  # the other words of its document
 
 
 def cut_windows(
     places: Numbers, documents: Sequence[Numbers], length: int, rng: np.random.Generator
 ) -> Windows:
-    """Cut one window out of each document that is at least twice as long."""
-    windows = Windows(places[[len(each) >= 2 * length for each in documents]], [], [])
+    """Cut one window from each document that is at least twice as long."""
+    windows = Windows(places[[len(words) >= 2 * length for words in documents]], [], [])
     for words in documents:
         if len(words) >= 2 * length:
             start = int(rng.integers(len(words) - length + 1))
@@ -155,7 +144,7 @@ def cut_windows(
 
 
 class Contest:
-    """The documents that windows are ranked among, the right answers with them."""
+    """The documents among which windows are ranked, right answers included."""
 
     def __init__(self, index: SubspaceIndex, rivals: Numbers) -> None:
         self.index = index
@@ -168,7 +157,7 @@ class Contest:
 
     @classmethod
     def of_index(cls, index: SubspaceIndex, places: Numbers, rng: np.random.Generator) -> Self:
-        """Take all documents, or of very many a sample beside those that are to be found."""
+        """Take all documents, or a sample that includes the right answers."""
         n = len(index.places)
         if n <= RIVALS:
             return cls(index, np.arange(n))
@@ -177,7 +166,7 @@ class Contest:
     def numbered(self, tokens: Sequence[str]) -> list[Numbers]:
         """Return joined tokens as numbers in the postings."""
         numbers = {term: number for number, term in enumerate(self.postings.terms())}
-        return [np.array([numbers[each] for each in text.split()], np.int64) for text in tokens]
+        return [np.array([numbers[word] for word in text.split()], np.int64) for text in tokens]
 
     def reciprocal_ranks(self, windows: Windows, weights: Sequence[float]) -> NDArray[np.float64]:
         """Return 1 / rank of the right answers (rows), for each weight of the subspace."""
@@ -210,36 +199,36 @@ class Contest:
 
     @cached_property
     def _weighted(self) -> csr_array:
-        """The BM25 of each term in each rival, without idf: terms x rivals."""
+        """BM25 of each term in each rival, without idf: terms x rivals."""
         postings, starts = self.postings, self.postings.posting_starts
         rank = np.full(len(self.index.places), -1, np.int32)
         rank[self.rivals] = np.arange(len(self.rivals))
-        kept, places, counts = map(np.concatenate, zip(*self._entries(rank), strict=True))
+        numbers, places, counts = map(np.concatenate, zip(*self._entries(rank), strict=True))
         weights = Bm25(postings).saturated(counts, places)
-        entries = (weights, rank[places], np.searchsorted(kept, starts))
+        entries = (weights, rank[places], np.searchsorted(numbers, starts))
         return csr_array(entries, shape=(len(postings), len(self.rivals)))
 
     def _entries(self, rank: NDArray[np.int32]) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Give the entries of rivals, which have a rank: their numbers, documents and counts.
+        """Yield the numbers, documents and counts of entries of rivals (rank ≥ 0).
 
-        All entries may be many times those: some are looked at at a time, and their memory let go.
+        There may be many more entries: a chunk is read at a time, then its memory is released.
         """
         postings = self.postings
-        every, counts = postings.posting_places, postings.posting_counts
-        for at in range(0, max(len(every), 1), _ENTRIES):
-            kept = at + np.flatnonzero(rank[every[at : at + _ENTRIES]] >= 0)
-            yield kept, every[kept], counts[kept]
-            release_pages(every)
+        places, counts = postings.posting_places, postings.posting_counts
+        for at in range(0, max(len(places), 1), _ENTRIES):
+            numbers = at + np.flatnonzero(rank[places[at : at + _ENTRIES]] >= 0)
+            yield numbers, places[numbers], counts[numbers]
+            release_pages(places)
             release_pages(counts)
 
     def _counts(self, documents: Sequence[Numbers]) -> csr_array:
-        rows = np.repeat(np.arange(len(documents)), [len(each) for each in documents])
+        rows = np.repeat(np.arange(len(documents)), [len(words) for words in documents])
         ones = np.ones(len(rows), np.float32)
         shape = (len(documents), len(self.postings))
         return csr_array((ones, (rows, np.concatenate(documents))), shape=shape)
 
     def _placed(self, counts: csr_array) -> tuple[Floats, Floats]:
-        """Return the places of bags of words, and how sure each is."""
+        """Return the vectors of bags of words, and their certainty."""
         narrowed = self.index.by_column(counts)
         return self.index.project(narrowed), place_certainty(np.diff(narrowed.indptr))
 
@@ -266,11 +255,11 @@ class Contest:
 def _reciprocal_ranks(
     words: Floats, places: Floats, right: Numbers, weights: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Return 1 / rank of the right answer in each row; half of those that tie are before it."""
+    """Return 1 / rank of the right answer in each row; half of the ties count as ahead."""
     at = (np.arange(len(right)), right)
     words, places = words - words[at][:, np.newaxis], places - places[at][:, np.newaxis]
     words[at] = places[at] = -1
-    # What is behind the right answer by words and by place is so at every weight.
+    # A rival behind the right answer by words and by vector is behind it at every weight.
     rows, others = np.nonzero((words >= 0) | (places >= 0))
     by_words, by_place = words[rows, others], places[rows, others]
     reciprocal = np.empty((len(right), len(weights)))

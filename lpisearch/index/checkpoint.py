@@ -1,11 +1,9 @@
-"""Finished steps in memory or files, timings.
+"""Steps of a build with checkpoints in files, or in memory; timings.
 
-A build is a row of steps, each of which gives arrays, rows of a matrix and a few facts. `keep`
-works a step out, or gives what an earlier run of the same build left of it: that is for files,
-which outlive a kill (`lpisearch.index.checkpoint`).
-
-A step is a folder: its arrays, the shards of its rows, and `step.json`, written last, with the size
-and SHA-256 of every file. What is cut short or changed is worked out anew.
+A build is a sequence of steps, each of which produces arrays, rows of a matrix and a few facts. In
+a file workspace a step is a folder with its arrays, the partitions of its rows, and `step.json`,
+written last, with the size and SHA-256 of every file. Finished steps survive a kill; an incomplete
+or changed step is repeated.
 """
 
 from __future__ import annotations
@@ -51,17 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class StepResult:
-    """What a step gave.
-
-    Attributes
-    ----------
-    arrays
-        By name; mapped from files, if it was kept there.
-    facts
-        Values that JSON has.
-    rows
-        Rows of a matrix, of a step that has any.
-    """
+    """The result of a step: arrays (perhaps mapped from files), JSON facts, rows of a matrix."""
 
     arrays: dict[str, Array] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
@@ -69,59 +57,59 @@ class StepResult:
 
 
 class RowWriter(Protocol):
-    """Takes rows as they come."""
+    """Collects the rows of a matrix."""
 
     def add(self, rows: csr_array) -> None:
-        """Take some rows; later ones may have more columns."""
+        """Add rows; later ones may have more columns."""
 
     def finish(self, n_terms: int) -> RowBlocks:
-        """Give all of them, with so many columns."""
+        """Return all rows, with `n_terms` columns."""
 
 
 class StepOutput(Protocol):
-    """Where a step puts what it works out."""
+    """The arrays and rows that a step writes."""
 
     def put(self, name: str, array: Array) -> None:
-        """Keep an array as it is."""
+        """Store an array."""
 
     def target(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> RowTarget:
-        """Give an array whose rows are written by whoever works them out."""
+        """Return an array whose rows are written by workers."""
 
     def drop(self, name: str) -> None:
-        """Throw away an array that was only needed on the way."""
+        """Delete an intermediate array."""
 
     def rows(self) -> RowWriter:
-        """Give what takes the rows of a matrix."""
+        """Return a writer for the rows of a matrix."""
 
 
 class FileStepOutput(StepOutput, Protocol):
-    """Where a step puts what it works out, in files that other processes may write to."""
+    """A step's output in files, which other processes may write."""
 
     @property
     def folder(self) -> Path:
-        """Of the step; what is left in it at the end is kept."""
+        """Folder of the step; files left in it are part of the result."""
 
     @property
     def mode(self) -> int:
-        """Of the files."""
+        """Mode of the files."""
 
     @property
     def rows_folder(self) -> Path:
-        """Of the shards of its rows."""
+        """Folder of the partitions of its rows."""
 
     def rows(self) -> PartitionWriter:
-        """Give what takes the rows of a matrix, or notes that others wrote them."""
+        """Return a writer that writes rows, or registers those written by workers."""
 
 
 class Workspace(Protocol):
-    """Keeps the steps of a build."""
+    """Runs the steps of a build and keeps their results."""
 
     @property
     def resumed(self) -> list[str]:
-        """The steps that an earlier run had finished."""
+        """Steps finished by an earlier run."""
 
     def run(self, step: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
-        """Return what a step gives, working it out if that was not done."""
+        """Return the result of a step, computing it if necessary."""
 
     def files(self) -> dict[str, Path]:
         """Return the file of each array that is in one, by name."""
@@ -157,18 +145,18 @@ class _Collector:
 
 
 class MemoryWorkspace:
-    """Keeps nothing beyond the build."""
+    """Keeps results in memory only."""
 
     def __init__(self) -> None:
         self.resumed: list[str] = []
 
     def run(self, step: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
-        """Work a step out."""
+        """Run a step."""
         del step
         output = _MemoryOutput()
-        kept = work(output)
-        kept.arrays = output.arrays | kept.arrays
-        return kept
+        result = work(output)
+        result.arrays = output.arrays | result.arrays
+        return result
 
     def files(self) -> dict[str, Path]:
         """Return nothing: no array is in a file."""
@@ -210,7 +198,7 @@ class _FileOutput:
 
 
 class FileWorkspace:
-    """Keeps every step in a folder, for the next run of the same build."""
+    """Keeps the result of every step in a folder, for a later run with the same key."""
 
     def __init__(self, folder: Path, key: str, mode: int, stage: Stage) -> None:
         self.resumed: list[str] = []
@@ -227,25 +215,25 @@ class FileWorkspace:
         self._mapped: list[Array] = []
 
     def run(self, step: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
-        """Take what is finished of a step from its files, or work it out and write it."""
+        """Return the result of a finished step from its files, or run it and write them."""
         folder = self._folder / step.replace(" ", "-")
-        kept = None
+        result = None
         for array in self._mapped:
             release_pages(array)
         if (folder / _STEP).exists():
             with self._stage("resuming an earlier run"):
-                kept = _read_step(folder)
-        if kept is None:
+                result = _read_step(folder)
+        if result is None:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(folder_mode(self._mode))
             facts = work(_FileOutput(folder, self._mode)).facts
             _finish_step(folder, facts, self._mode)
-            kept = _read_step(folder, verify=False) or StepResult()
+            result = _read_step(folder, verify=False) or StepResult()
         else:
             self.resumed.append(step)
         self._files |= {path.stem: path for path in folder.glob("*.npy")}
-        self._mapped += kept.arrays.values()
-        return kept
+        self._mapped += result.arrays.values()
+        return result
 
     def files(self) -> dict[str, Path]:
         """Return the file of each array, by name."""
@@ -254,10 +242,9 @@ class FileWorkspace:
 
 @contextmanager
 def in_files(parent: Path, name: str, key: str, mode: int, stage: Stage) -> Iterator[FileWorkspace]:
-    """Give the workspace of a build; it goes when the block ends without an error.
+    """Yield the workspace of a build; it is deleted when the block ends without an error.
 
-    Two runs of a build of one name do not meet in it: the second has one of its own, which
-    always goes.
+    A second concurrent run of a build of the same name gets its own, which is always deleted.
     """
     from lpisearch.storage import writer_lock
 
@@ -273,7 +260,7 @@ def in_files(parent: Path, name: str, key: str, mode: int, stage: Stage) -> Iter
             raise IndexUnwritable(parent, error.strerror or str(error)) from error
         try:
             yield FileWorkspace(own, key, mode, stage)
-        except (BadOption, NothingToIndex):  # the next run would come to no other end
+        except (BadOption, NothingToIndex):  # the next run would fail in the same way
             shutil.rmtree(own, ignore_errors=True)
             raise
         except OSError as error:
@@ -298,12 +285,12 @@ def _finish_step(folder: Path, facts: dict[str, Any], mode: int) -> None:
 
 
 def _read_step(folder: Path, *, verify: bool = True) -> StepResult | None:
-    """Return what was finished of a step; None if it was not, or is not as it was written."""
-    said = _read_json(folder / _STEP)
-    if not said:
+    """Return the result of a step; None if it is unfinished, changed or damaged."""
+    step = _read_json(folder / _STEP)
+    if not step:
         return None
     try:
-        for name, (size, digest) in said["files"].items() if verify else ():
+        for name, (size, digest) in step["files"].items() if verify else ():
             path = folder / name
             if path.stat().st_size != size or file_digest(path) != digest:
                 return None
@@ -311,14 +298,14 @@ def _read_step(folder: Path, *, verify: bool = True) -> StepResult | None:
         rows = PartitionedRows.open(folder / _ROWS) if (folder / _ROWS).is_dir() else None
     except (OSError, ValueError, TypeError, KeyError, PartitionsDamaged):
         return None
-    return StepResult(arrays, said["facts"], rows)
+    return StepResult(arrays, step["facts"], rows)
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        said = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(said, dict):
-            return said
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(values, dict):
+            return values
     return {}
 
 
@@ -327,31 +314,17 @@ _KIBIBYTE = 1024
 
 @dataclass(slots=True)
 class Stages:
-    """Times stages and announces each as it begins.
+    """Announces and times stages."""
 
-    Attributes
-    ----------
-    on_stage
-        Called with the name of a stage.
-    on_step
-        Called with how many documents a stage has done, and of how many.
-    seconds
-        By stage, in the order in which they ran.
-    processor_seconds
-        The same of the processor: that of all cores, of this program and of those who work for it.
-    traffic
-        By stage, what went to other processes and back; of those alone in which something did.
-    """
-
-    on_stage: Callable[[str], None]
-    on_step: Callable[[int, int], None] = lambda _done, _total: None
+    on_stage: Callable[[str], None]  # called with the name of a stage
+    on_step: Callable[[int, int], None] = lambda _done, _total: None  # documents done, total
     seconds: dict[str, float] = field(default_factory=dict)
-    processor_seconds: dict[str, float] = field(default_factory=dict)
+    processor_seconds: dict[str, float] = field(default_factory=dict)  # all cores and workers
     traffic: dict[str, TransferStats] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Run a stage."""
+        """Time a block as a stage."""
         self.on_stage(name)
         begun, worked, went = time.perf_counter(), time.process_time(), transfer_stats()
         yield
@@ -370,7 +343,7 @@ class Stages:
 
 
 def peak_megabytes() -> float:
-    """Return the most memory that this process has held; 0 where the system does not say."""
+    """Return the peak memory of this process; 0 on Windows."""
     if sys.platform == "win32":
         return 0.0
     import resource

@@ -1,19 +1,14 @@
-"""Manifest, folder, verification.
+"""Index folders: manifest, arrays, verification.
 
-A folder is written under a temporary name, brought to disk, and renamed: a reader finds the old
-one or the new one. Arrays are memory-mapped and never unpickled.
+A folder is written under a temporary name, synced, and renamed, so that readers find the old one or
+the new one. Arrays are memory-mapped and never unpickled. The manifest records type, shape and
+SHA-256 of every array, so that truncated, changed or newer folders are refused; its own SHA-256 is
+part of the folder's name.
 
-The manifest names every array with its type, shape and SHA-256, so that a folder that was cut
-short, changed or written by a later program is refused and never answers wrongly. Its own
-SHA-256 is part of the folder's name.
-
-Hashing every byte before each query would take longer than the query: of a million documents,
-seconds. So who has just written the files and read them back for their checksums notes what the
-system says of each: size, times of the last change of content and of state, and inode. As long as
-these stay, the files are what they were, and none is read when the index is opened. Whoever writes
-to one, or puts another in its place, changes them, and the next opening compares all and notes it
-again: so does the first after an index was copied or restored. What a disk loses without telling
-the system is found by `lpisearch doctor`, which always compares.
+Hashing every byte before each query would take longer than the query. So whoever has written and
+hashed the files records their size, times and inode. While these match, files are not read when the
+index is opened; otherwise, as after copying or restoring an index, the next opening hashes them all
+and records the facts again. `lpisearch doctor` always hashes, and so finds silent disk errors.
 """
 
 from __future__ import annotations
@@ -64,15 +59,16 @@ _READ_AT_ONCE = 1 << 20
 
 
 _PARTIAL = ".partial-"
-# The folder may hold what others put there: only what is named as we name it is ours to remove.
+# The folder may contain files of others: only our own names are removed.
 _OURS = re.compile(r".+-[0-9a-f]{12}")
 
 
 def check_writable(parent: Path) -> None:
-    """Refuse a folder that cannot be written, before an index is worked out for it."""
+    """Refuse a folder that cannot be written, before an index is computed for it."""
     if parent.exists() and not parent.is_dir():
         raise IndexUnwritable(parent, "it is not a folder")
-    nearest = next((each for each in (parent, *parent.absolute().parents) if each.exists()), parent)
+    folders = (parent, *parent.absolute().parents)
+    nearest = next((folder for folder in folders if folder.exists()), parent)
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise IndexUnwritable(parent, os.strerror(errno.EACCES))
 
@@ -84,7 +80,11 @@ def publish(
     unchanged: Mapping[str, Path] | None = None,
     mode: int = ANYONE,
 ) -> Path:
-    """Write an index as a new folder."""
+    """Write an index as a new folder and return it.
+
+    `unchanged` has files of an earlier version by name, which are linked, not copied. `mode` is
+    that of the library's file.
+    """
     try:
         parent.mkdir(folder_mode(mode), parents=True, exist_ok=True)
         partial = parent / f"{_PARTIAL}{secrets.token_hex(6)}"
@@ -101,7 +101,7 @@ def publish(
         _write_bytes(partial / MANIFEST_FILE, text, mode)
         sync_folder(partial)
         target = parent / folder_name(manifest.name, text)
-        if not _is_sound(target):  # else it may be in use, and is what would be written
+        if not _is_sound(target):  # an intact folder of this name is equal, and may be in use
             shutil.rmtree(target, ignore_errors=True)
             partial.rename(target)
         sync_folder(parent)
@@ -113,7 +113,7 @@ def publish(
 
 
 def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[str, Array]]:
-    """Map the arrays of an index folder into memory."""
+    """Map the arrays of an index folder, with `verify` after comparing their SHA-256."""
     manifest = Manifest.read(folder)
     check_sizes(folder, manifest)
     arrays = {}
@@ -130,8 +130,8 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
 
 
 def sweep(parent: Path, keep: set[str]) -> None:
-    """Remove folders that no index refers to: superseded ones, and remains of a kill."""
-    with suppress(OSError):  # what cannot be removed now is removed another time
+    """Remove folders without an entry: superseded ones, and remains of killed runs."""
+    with suppress(OSError):  # the next sweep tries again
         for path in parent.iterdir():
             if path.name not in keep and _OURS.fullmatch(path.name) and path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -140,7 +140,7 @@ def sweep(parent: Path, keep: set[str]) -> None:
 def _is_sound(folder: Path) -> bool:
     try:
         open_folder(folder)
-    except IndexUnreadable:  # nothing is known of it, and it may be in use
+    except IndexUnreadable:  # its state is unknown, and it may be in use
         raise
     except SubspaceError:
         return False
@@ -161,7 +161,7 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
 
     try:
         array: Array = np.lib.format.open_memmap(path, mode="r")  # never unpickles
-    except Exception as error:  # NumPy's parser of headers raises whatever Python's does
+    except Exception as error:  # NumPy's header parser raises anything that Python's does
         raise unreadable(folder, path.name, error) from error
     if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
         raise IndexDamaged(folder, f"{path.name} has the wrong type or shape")
@@ -183,7 +183,7 @@ def _link(source: Path, target: Path) -> ArrayFacts:
         os.link(source, target)
     except OSError:  # a file system without links
         shutil.copyfile(source, target)
-    with target.open("rb+") as stream:  # one that a build has just written is not on disk yet
+    with target.open("rb+") as stream:  # a build's new file may not be on disk yet
         os.fsync(stream.fileno())
     return _facts(target)
 
@@ -214,7 +214,7 @@ _NO_DAMAGE = frozenset({errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, e
 
 @dataclass(frozen=True, slots=True)
 class ArrayFacts:
-    """One array file: its NumPy type, its shape, and the bytes and SHA-256 of the whole file."""
+    """An array file: NumPy type and shape, size and SHA-256 of the file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -224,68 +224,42 @@ class ArrayFacts:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything of an index but its arrays.
-
-    Attributes
-    ----------
-    spec
-        What the index was asked for.
-    tokeniser, weighting
-        How a text becomes a row of weights; the weighting's idf is an array.
-    result
-        What came out.
-    folded
-        Documents folded in after the build that are still there: how many, their tokens, and how
-        many of those are unknown.
-    fingerprint
-        Of the documents that the index was built from.
-    versions
-        Of the libraries that computed the arrays.
-    created
-        When it was built.
-    arrays
-        The files, by name without suffix.
-    placement
-        Where no linear map places the documents: the name of the rule that does, in
-        `lpisearch.methods.placement`. Its arrays have names that begin with `PLACEMENT`.
-    calibration
-        How much the subspace counts beside the words (`indexes.scoring.calibration`). Nothing in
-        an index of an earlier program.
-    passages
-        How many passages long documents have; None in an index of an earlier program, which has
-        documents as wholes alone.
-    """
+    """Everything about an index but its arrays."""
 
     spec: IndexSpec
     tokeniser: dict[str, Any]
-    weighting: dict[str, Any]
+    weighting: dict[str, Any]  # its idf is an array
     result: BuiltIndex
-    folded: dict[str, int]
-    fingerprint: str
-    versions: dict[str, str]
+    folded: dict[str, int]  # documents added since the build, their words and unknown words
+    fingerprint: str  # of the documents in the index
+    versions: dict[str, str]  # of the packages that computed the arrays
     created: str
-    arrays: dict[str, ArrayFacts] = field(default_factory=dict)
+    arrays: dict[str, ArrayFacts] = field(default_factory=dict)  # by file name without suffix
+    # The rule in `lpisearch.methods.placement`, for a method without a linear map. The names of its
+    # arrays begin with `PLACEMENT`.
     placement: str = ""
-    calibration: dict[str, Any] = field(default_factory=dict)
-    passages: int | None = None
+    calibration: dict[str, Any] = field(
+        default_factory=dict
+    )  # {} in an index of an earlier version
+    passages: int | None = None  # None in an index of an earlier version
 
     @property
     def name(self) -> str:
-        """What the index is called."""
+        """Name of the index."""
         return self.spec.name
 
     @property
     def method(self) -> str:
-        """The projection that made it."""
+        """Name of its method."""
         return self.spec.method
 
     @property
     def format(self) -> int:
-        """Of the folder: 2 has a placement, 1 does not know of any."""
+        """Format of the folder: 2 with a placement rule, else 1."""
         return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
-        """Return the JSON text of the file."""
+        """Return the JSON text of the manifest."""
         values = asdict(self) | {"format": self.format, "parameters": self.spec.as_dict()}
         values |= {"name": self.name, "method": self.method}
         del values["spec"]
@@ -327,7 +301,7 @@ class Manifest:
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),
             }
-            known = {each.name: written[each.name] for each in fields(cls)}
+            known = {field.name: written[field.name] for field in fields(cls)}
             known["arrays"] = {
                 name: ArrayFacts(**facts | {"shape": tuple(facts["shape"])})
                 for name, facts in known["arrays"].items()
@@ -338,14 +312,14 @@ class Manifest:
 
 
 def unreadable(folder: Path, name: str, error: Exception) -> SubspaceError:
-    """Return the error to raise where a file cannot be read: damage, or a system that refuses."""
+    """Return the error for a file that cannot be read: damage, or a refusal of the system."""
     if isinstance(error, OSError) and error.errno in _NO_DAMAGE:
         return IndexUnreadable(folder, f"{name}: {system_reason(error)}")
     return IndexDamaged(folder, f"{name} cannot be read ({error})")
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:
-    """Look for arrays that are missing or cut short, without reading them."""
+    """Refuse an index with missing or truncated arrays, without reading them."""
     for name, facts in manifest.arrays.items():
         path = folder / f"{name}.npy"
         try:
@@ -359,7 +333,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
 
 
 def folder_name(index: str, manifest: bytes) -> str:
-    """Name a folder after its index and its content: equal indexes have equal names."""
+    """Return the name of a folder: the index's name and a digest of its content."""
     return f"{index}-{_digits(manifest)}"
 
 
@@ -371,7 +345,7 @@ VERIFICATION_FILE = "verified.json"
 
 
 def open_verified(folder: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
-    """Open an index folder, comparing checksums unless the files are as they were last time."""
+    """Open an index folder, hashing its files unless they are unchanged since the last time."""
     before = _state(folder)
     known = before is not None and before == _remembered(folder)
     opened = open_folder(folder, verify=not known)
@@ -381,14 +355,14 @@ def open_verified(folder: Path) -> tuple[Manifest, dict[str, NDArray[Any]]]:
 
 
 def note_written(folder: Path) -> None:
-    """Note that the files of an index are as its manifest says: who calls it has just seen that."""
+    """Record that the files match the manifest; the caller has just written them."""
     state = _state(folder)
     if state is not None:
         _remember(folder, state)
 
 
 def _state(folder: Path) -> dict[str, list[int]] | None:
-    """Return what the system says of the files, or None if it cannot say."""
+    """Return size, times and inode of each file; None if they cannot be read."""
     try:
         return {path.name: _verified_facts(path.stat()) for path in sorted(folder.glob("*.npy"))}
     except OSError:
@@ -407,7 +381,7 @@ def _remembered(folder: Path) -> object:
 
 
 def _remember(folder: Path, state: dict[str, list[int]]) -> None:
-    """Write the note whole or not at all; where it cannot be written, all is compared again."""
+    """Write the record atomically; without it everything is hashed again."""
     with (
         suppress(OSError),
         whole_file(folder / VERIFICATION_FILE, mode_of(folder / MANIFEST_FILE)) as stream,

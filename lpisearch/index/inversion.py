@@ -1,8 +1,8 @@
 """Tokens to counts, counts to postings.
 
-Each block is sorted by term for itself; then the entries of some terms at a time are joined from
-all blocks, and written where they belong. Whoever works reads and writes them: none passes through
-the process that builds.
+Each block of documents is sorted by term; then the entries of some terms at a time are merged from
+all blocks and written to their final offsets. Workers read and write the files themselves: no entry
+passes through the main process.
 """
 
 from __future__ import annotations
@@ -45,13 +45,12 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-# Entries that are joined at a time.
-_AT_ONCE = 2_000_000
-_ON_THE_WAY = ("sorted_terms", "sorted_places", "sorted_counts")
+_AT_ONCE = 2_000_000  # entries merged at a time
+_TEMPORARY = ("sorted_terms", "sorted_places", "sorted_counts")
 
 
 def invert(counted: Counted, columns: Mapping[str, int], output: StepOutput) -> StepResult:
-    """Write the arrays of `Postings` and of `DocumentTerms`."""
+    """Write the arrays of `Postings` and of `DocumentTerms`; `columns` maps terms to columns."""
     terms = counted.terms
     order = sorted(range(len(terms)), key=terms.__getitem__)
     names = [terms[column] for column in order]
@@ -73,28 +72,31 @@ def invert(counted: Counted, columns: Mapping[str, int], output: StepOutput) -> 
 def _invert(
     counted: Counted, numbers: NDArray[np.int32], starts: NDArray[np.int64], output: StepOutput
 ) -> None:
-    """Write the entries of each term: documents of a term ascend."""
+    """Write the entries of each term, documents ascending."""
     total = (int(starts[-1]),)
     sizes = list(map_blocks(_entries, counted.rows))
     bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
     kinds = (np.int32, np.int32, np.uint16)
     terms, places, counts = (
-        output.target(name, total, kind) for name, kind in zip(_ON_THE_WAY, kinds, strict=True)
+        output.target(name, total, kind) for name, kind in zip(_TEMPORARY, kinds, strict=True)
     )
-    in_order = _Sorted(terms, places, counts, bounds)
-    for _ in map_parts(
-        _Sort(numbers, in_order), zip(counted.rows.parts(), bounds[:-1].tolist(), strict=True)
-    ):
-        pass
-    join = _Join(
-        in_order,
+    entries = _SortedEntries(terms, places, counts, bounds)
+    parts = zip(counted.rows.parts(), bounds[:-1].tolist(), strict=True)
+    _run(map_parts(_Sort(numbers, entries), parts))
+    merge = _Merge(
+        entries,
         output.target("posting_places", total, np.int32),
         output.target("posting_counts", total, np.uint16),
     )
-    for _ in map_parts(join, _stretches(starts)):
-        pass
-    for name in _ON_THE_WAY:
+    _run(map_parts(merge, _term_ranges(starts)))
+    for name in _TEMPORARY:
         output.drop(name)
+
+
+def _run(results: Iterable[object]) -> None:
+    """Consume lazy results."""
+    for _ in results:
+        pass
 
 
 def _entries(block: csr_array, start: int) -> int:
@@ -103,15 +105,10 @@ def _entries(block: csr_array, start: int) -> int:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Sorted:
+class _SortedEntries:
     """The entries of each block, sorted by term: those of block i from bounds[i] to bounds[i + 1].
 
-    Attributes
-    ----------
-    terms, places, counts
-        Of each entry: the number of its term in the postings, its document, and how often.
-    bounds
-        Where the entries of each block begin, and where all end.
+    An entry is a term (by its number in the postings), a document and a count.
     """
 
     terms: RowTarget
@@ -125,10 +122,10 @@ class _Sort:
     """Writes the entries of a block, sorted by term."""
 
     numbers: NDArray[np.int32]
-    into: _Sorted
+    into: _SortedEntries
 
-    def __call__(self, given: tuple[Part, int]) -> None:
-        part, at = given
+    def __call__(self, block: tuple[Part, int]) -> None:
+        part, at = block
         by_term = _numbered(part.rows(), self.numbers).tocsc()
         by_term.sort_indices()
         terms = np.arange(by_term.shape[1], dtype=np.int32)
@@ -138,41 +135,33 @@ class _Sort:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Stretch:
-    """Some terms in a row.
-
-    Attributes
-    ----------
-    first
-        The number of the first one.
-    starts
-        Where the entries of each begin in the postings, and where those of all of them end.
-    """
+class _TermRange:
+    """Consecutive terms."""
 
     first: int
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # of the entries of each in the postings, and the end of the last
 
 
-def _stretches(starts: NDArray[np.int64]) -> Iterator[_Stretch]:
-    """Cut the terms so that about so many entries are joined at a time."""
+def _term_ranges(starts: NDArray[np.int64]) -> Iterator[_TermRange]:
+    """Divide the terms so that each range has about `_AT_ONCE` entries."""
     at = np.searchsorted(starts[:-1], np.arange(0, starts[-1], _AT_ONCE))
     for first, last in pairwise(np.unique([0, *at, len(starts) - 1]).tolist()):
-        yield _Stretch(first, starts[first : last + 1])
+        yield _TermRange(first, starts[first : last + 1])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Join:
-    """Writes the postings of some terms: their entries of each block in turn."""
+class _Merge:
+    """Writes the postings of a range of terms: their entries of each block in turn."""
 
-    of_blocks: _Sorted
+    of_blocks: _SortedEntries
     places: RowTarget
     counts: RowTarget
 
-    def __call__(self, stretch: _Stretch) -> None:
-        begin, end = stretch.starts[[0, -1]].tolist()
+    def __call__(self, terms_range: _TermRange) -> None:
+        begin, end = terms_range.starts[[0, -1]].tolist()
         places, counts = np.empty(end - begin, np.int32), np.empty(end - begin, np.uint16)
-        free = stretch.starts[:-1] - begin
-        for terms, some_places, some_counts in self._of_each_block(stretch):
+        free = terms_range.starts[:-1] - begin
+        for terms, some_places, some_counts in self._entries(terms_range):
             heads = np.flatnonzero(np.diff(terms, prepend=-1))
             sizes = np.diff(heads, append=len(terms))
             into = np.repeat(free[terms[heads]] - heads, sizes) + np.arange(len(terms))
@@ -181,12 +170,13 @@ class _Join:
         self.places.write(begin, places)
         self.counts.write(begin, counts)
 
-    def _of_each_block(self, stretch: _Stretch) -> Iterator[tuple[Array, Array, Array]]:
-        """Give the entries of these terms in each block; terms count from the first one."""
+    def _entries(self, terms_range: _TermRange) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield the entries of these terms in each block; terms count from the first one."""
         of = self.of_blocks
-        every = (of.terms, of.places, of.counts)
-        terms, places, counts = (each.array().view(np.ndarray) for each in every)
-        ends = np.array([stretch.first, stretch.first + len(stretch.starts) - 1], terms.dtype)
+        targets = (of.terms, of.places, of.counts)
+        terms, places, counts = (target.array().view(np.ndarray) for target in targets)
+        first = terms_range.first
+        ends = np.array([first, first + len(terms_range.starts) - 1], terms.dtype)
         for low, high in pairwise(of.bounds.tolist()):
             own = slice(*(low + np.searchsorted(terms[low:high], ends)).tolist())
             yield terms[own] - ends[0], places[own], counts[own]
@@ -199,7 +189,7 @@ def _strongest(
     has_column: NDArray[np.bool_],
     output: StepOutput,
 ) -> None:
-    """Write what each document says most, and of how many terms its place is made."""
+    """Write the strongest terms of each document, and its number of terms with a column."""
     n = len(counted.lengths)
     work = _Strongest(
         numbers,
@@ -210,8 +200,7 @@ def _strongest(
         output.target("strongest_terms", (n, STRONGEST), np.int32),
         output.target("strongest_counts", (n, STRONGEST), np.uint16),
     )
-    for _ in map_blocks(work, counted.rows):
-        pass
+    _run(map_blocks(work, counted.rows))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -239,12 +228,12 @@ class _Strongest:
 
 
 def _numbered(block: csr_array, numbers: NDArray[np.int32]) -> csr_array:
-    """Return counts by the numbers of terms in the postings: a copy."""
+    """Return a copy of counts, by the numbers of terms in the postings."""
     from scipy.sparse import csr_array
 
     parts = (block.data.copy(), numbers[block.indices], block.indptr)
-    found: csr_array = csr_array(parts, shape=block.shape, copy=False)
-    return found
+    numbered: csr_array = csr_array(parts, shape=block.shape, copy=False)
+    return numbered
 
 
 HASH_BYTES = 16
@@ -252,50 +241,34 @@ HASH_BYTES = 16
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Counted:
-    """All documents as counts of terms.
+    """All documents as counts of terms: documents are rows here, columns in the papers."""
 
-    Attributes
-    ----------
-    terms
-        All of them, in the order of their first appearance: the columns of `rows`.
-    rows
-        Documents as rows (the papers write them as columns).
-    frequencies
-        In how many documents each term is.
-    factors
-        Of each term: below 1 for boilerplate.
-    lengths
-        The number of tokens of each document.
-    keys, hashes
-        Of each document: its key in the store, and its content hash (documents x bytes).
-    """
-
-    terms: tuple[str, ...]
+    terms: tuple[str, ...]  # the columns of `rows`, in the order of first appearance
     rows: RowBlocks
-    frequencies: NDArray[np.int32]
-    factors: NDArray[np.float32]
-    lengths: NDArray[np.int32]
+    frequencies: NDArray[np.int32]  # number of documents with each term
+    factors: NDArray[np.float32]  # of each term: below 1 for boilerplate
+    lengths: NDArray[np.int32]  # tokens of each document
     keys: NDArray[np.int64]
-    hashes: NDArray[np.uint8]
+    hashes: NDArray[np.uint8]  # content hashes: documents x bytes
 
     @classmethod
-    def from_step(cls, kept: StepResult) -> Counted:
-        """Take what `count_tokens` gave."""
-        if kept.rows is None:
+    def from_step(cls, step: StepResult) -> Counted:
+        """Return the result of `count_tokens`."""
+        if step.rows is None:
             raise ValueError("This step has no rows.")
-        arrays = kept.arrays
+        arrays = step.arrays
         terms = tuple(arrays["all_terms"].tobytes().decode().split())
-        named = ("all_frequencies", "all_factors", "lengths", "document_rows", "content_hashes")
-        frequencies, factors, lengths, keys, hashes = (arrays[name] for name in named)
-        return cls(terms, kept.rows, frequencies, factors, lengths, keys, hashes)
+        names = ("all_frequencies", "all_factors", "lengths", "document_rows", "content_hashes")
+        frequencies, factors, lengths, keys, hashes = (arrays[name] for name in names)
+        return cls(terms, step.rows, frequencies, factors, lengths, keys, hashes)
 
     @property
     def words(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens."""
         return int(self.lengths.sum(dtype=np.int64))
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.bool_]]:
-        """Choose the terms that become columns; return also which those are."""
+        """Choose the terms that become columns; return also the mask of all terms."""
         from lpisearch.text.vocabulary import Vocabulary
 
         n_documents = len(self.keys)
@@ -308,16 +281,16 @@ class Counted:
         return vocabulary, stays
 
     def known_words(self, stays: NDArray[np.bool_]) -> int:
-        """Return how many tokens have a column."""
+        """Return the number of tokens that have a column."""
         return int(sum(map_blocks(_KnownWords(stays), self.rows)))
 
-    def weighed(self, stays: NDArray[np.bool_], weighting: Weighting) -> RowBlocks:
-        """Return the weights of the terms with a column, rows at unit length, as they are read."""
+    def weighted(self, stays: NDArray[np.bool_], weighting: Weighting) -> RowBlocks:
+        """Return lazy rows of weights of the terms with a column, at unit length."""
         return DerivedBlocks(self.rows, _Weigh(stays, weighting), int(np.count_nonzero(stays)))
 
 
 def count_tokens(shards: Iterable[TokenShard], output: StepOutput) -> StepResult:
-    """Count the terms of all documents, a block at a time."""
+    """Count the terms of all documents, a block at a time; `shards` are read once."""
     from lpisearch.text.boilerplate import Edges
     from lpisearch.text.vocabulary import TermNumbers
 
@@ -330,8 +303,8 @@ def count_tokens(shards: Iterable[TokenShard], output: StepOutput) -> StepResult
     terms = numbers.terms
     rows = writer.finish(len(terms))
     frequencies = np.zeros(len(terms), np.int32)
-    for found in map_blocks(_document_frequencies, rows):
-        frequencies += found
+    for of_block in map_blocks(_document_frequencies, rows):
+        frequencies += of_block
     documents = CountedDocuments(
         np.array(keys, np.int64),
         np.frombuffer(bytes(hashes), np.uint8).reshape(-1, HASH_BYTES),
@@ -343,7 +316,7 @@ def count_tokens(shards: Iterable[TokenShard], output: StepOutput) -> StepResult
 
 
 class CountedTerms(NamedTuple):
-    """All terms in their order, in how many documents each is, and what stands at edges."""
+    """All terms in order, their document frequencies, and counts at the edges of documents."""
 
     terms: Sequence[str]
     frequencies: NDArray[np.int32]
@@ -351,7 +324,7 @@ class CountedTerms(NamedTuple):
 
 
 class CountedDocuments(NamedTuple):
-    """Of each document: its key, its content hash and the number of its tokens."""
+    """Key, content hash and number of tokens of each document."""
 
     keys: NDArray[np.int64]
     hashes: NDArray[np.uint8]
@@ -361,7 +334,7 @@ class CountedDocuments(NamedTuple):
 def write_counted(
     output: StepOutput, rows: RowBlocks, terms: CountedTerms, documents: CountedDocuments
 ) -> StepResult:
-    """Put what was counted where `Counted.from_step` finds it."""
+    """Write the arrays that `Counted.from_step` reads."""
     output.put("all_terms", np.frombuffer("\n".join(terms.terms).encode(), np.uint8))
     output.put("all_frequencies", terms.frequencies)
     output.put("all_factors", terms.edges.factors(rows))
@@ -374,12 +347,11 @@ def write_counted(
 def _blocks(
     shards: Iterable[TokenShard], edges: Edges, keys: array[int], hashes: bytearray
 ) -> Iterator[Sequence[str]]:
-    """Give the tokens of so many documents at a time as a block has; note whose they are."""
+    """Yield the tokens of a block of documents at a time; collect their keys and hashes."""
     texts: list[str] = []
     for shard in shards:
         keys.extend(shard.keys)
-        for each in shard.hashes:
-            hashes += each
+        hashes += b"".join(shard.hashes)
         texts += next(edges.watch([shard.tokens]))
         while len(texts) >= BLOCK_ROWS:
             yield texts[:BLOCK_ROWS]
@@ -404,7 +376,7 @@ class _KnownWords:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Weigh:
-    """Counts of all terms to weights of those with a column, rows at unit length."""
+    """Turns counts of all terms into weights of those with a column, rows at unit length."""
 
     stays: NDArray[np.bool_]
     weighting: Weighting

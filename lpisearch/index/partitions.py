@@ -1,18 +1,12 @@
-"""Counts in partitions, merged vocabularies.
+"""Count documents in partitions, in parallel, and merge their vocabularies.
 
-A part numbers its terms in the order in which it sees them. Eight vocabularies become one in the
-order of their parts, and eight of those, until one is left: so a term has the number that it would
-have if all documents were counted one after the other. Each vocabulary is files of a folder that
-all who work share: terms, in how many documents each is, what stands at edges, and, once it was
-joined with others, the number that each of its terms has there.
+The result equals that of `lpisearch.index.inversion.count_tokens` to the bit: a partition is one of
+its blocks. Each partition numbers its terms in the order of their appearance. Eight vocabularies at
+a time are merged in the order of their partitions until one is left, so every term gets the number
+that a sequential count would give it; then the counts are renumbered.
 
-No vocabulary has more than so many terms: those in the fewest documents are left out first, and
-counted, the later one of two that are equal.
-
-In the end there is what `lpisearch.index.inversion` gives of the same documents, to the bit: a
-partition is a block of it. Each is counted by itself and written to a folder that all share; the
-vocabularies are joined (`lpisearch.index.partitions`); then the counts are written anew by the
-numbers that terms have in the end.
+All intermediate results are files of a shared folder. A vocabulary has a maximal size: terms in the
+fewest documents are dropped first, later ones among equals.
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ import secrets
 import shutil
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import compress, count
+from itertools import compress, count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,33 +45,22 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-MOST_TERMS = 5_000_000
-"""Of a vocabulary: to join some takes about 300 bytes for each."""
+MOST_TERMS = 5_000_000  # of a vocabulary; merging takes about 300 bytes for each
 FAN = 8
 GONE = -1
 _KINDS = {"terms": np.uint8, "frequencies": np.int32, "edges": np.int64, "numbers": np.int32}
 
 
 class Terms(NamedTuple):
-    """What a part knows of its terms.
-
-    Attributes
-    ----------
-    terms
-        In their order.
-    frequencies
-        In how many documents each is.
-    edges
-        Two rows: how often each stands at the edges of documents, and of how many.
-    """
+    """The vocabulary of a partition."""
 
     terms: Sequence[str]
-    frequencies: NDArray[np.int32]
-    edges: NDArray[np.int64]
+    frequencies: NDArray[np.int32]  # number of documents with each term
+    edges: NDArray[np.int64]  # two rows: occurrences at the edges of documents, and documents
 
 
 class Dropped(NamedTuple):
-    """How many terms were left out, and in how many documents of a part one of them was at most."""
+    """Number of dropped terms, and the largest document frequency of one in a partition."""
 
     terms: int = 0
     documents: int = 0
@@ -85,81 +68,67 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vocabularies:
-    """Vocabularies of parts in a folder.
-
-    Attributes
-    ----------
-    folder
-        That all who work share.
-    most
-        Terms of one at most.
-    fan
-        How many become one at a time.
-    """
+    """Vocabularies of partitions in a folder that all workers share."""
 
     folder: Path
     most: int = MOST_TERMS
-    fan: int = FAN
+    fan: int = FAN  # vocabularies merged at a time
 
-    def write(self, level: int, number: int, found: Terms) -> None:
-        """Write the vocabulary of a part, or of several that were joined."""
-        joined = "\n".join(found.terms).encode()
+    def write(self, level: int, number: int, vocabulary: Terms) -> None:
+        """Write the vocabulary of a partition or of several merged ones."""
+        joined = "\n".join(vocabulary.terms).encode()
         self._write(level, number, "terms", np.frombuffer(joined, np.uint8))
-        self._write(level, number, "frequencies", found.frequencies)
-        self._write(level, number, "edges", found.edges)
+        self._write(level, number, "frequencies", vocabulary.frequencies)
+        self._write(level, number, "edges", vocabulary.edges)
 
     def read(self, level: int, number: int) -> Terms:
-        """Return what was written."""
+        """Read a vocabulary."""
         terms = self._read(level, number, "terms").tobytes().decode().split()
         edges = self._read(level, number, "edges").reshape(2, -1)
         return Terms(terms, self._read(level, number, "frequencies"), edges)
 
     def join_all(self, parts: int) -> tuple[int, Terms, Dropped]:
-        """Make one of those of all parts; return how many times that took, and what it is."""
-        level, left_out = 0, Dropped()
+        """Merge all vocabularies; return the number of levels and the result."""
+        level, dropped = 0, Dropped()
         while level == 0 or parts > 1:
             groups = [
                 (level, number, min(self.fan, parts - number * self.fan))
                 for number in range(-(-parts // self.fan))
             ]
-            for one in map_parts(_Join(self), groups):
-                most = max(left_out.documents, one.documents)
-                left_out = Dropped(left_out.terms + one.terms, most)
+            for group in map_parts(_Join(self), groups):
+                most = max(dropped.documents, group.documents)
+                dropped = Dropped(dropped.terms + group.terms, most)
             parts, level = len(groups), level + 1
-        return level, self.read(level, 0), left_out
+        return level, self.read(level, 0), dropped
 
     def numbers(self, part: int, levels: int) -> NDArray[np.int32]:
-        """Return the number that each term of a part has in the end; `GONE` if it was left out."""
-        found = self._read(0, part, "numbers")
+        """Return the final number of each term of a partition; `GONE` for dropped terms."""
+        numbers = self._read(0, part, "numbers")
         for level in range(1, levels):
             above = self._read(level, part // self.fan**level, "numbers")
-            found = np.where(found == GONE, GONE, above[found])
-        return found
+            numbers = np.where(numbers == GONE, GONE, above[numbers])
+        return numbers
 
     def join(self, level: int, number: int, size: int) -> Dropped:
-        """Make one vocabulary of some that follow each other."""
+        """Merge consecutive vocabularies into one."""
         columns: dict[str, int] = defaultdict(count().__next__)
         children = [number * self.fan + at for at in range(size)]
-        given = [self.read(level, child) for child in children]
-        numbers = [np.fromiter(map(columns.__getitem__, one.terms), np.int32) for one in given]
+        parts = [self.read(level, child) for child in children]
+        numbers = [np.fromiter(map(columns.__getitem__, part.terms), np.int32) for part in parts]
         frequencies = np.zeros(len(columns), np.int32)
         edges = np.zeros((2, len(columns)), np.int64)
-        for own, one in zip(numbers, given, strict=True):
-            frequencies[own] += one.frequencies
-            edges[:, own] += one.edges
-        stays = self._most_frequent(frequencies)
-        moved = np.where(stays, np.cumsum(stays, dtype=np.int32) - 1, GONE).astype(np.int32)
-        for child, own in zip(children, numbers, strict=True):
-            self._write(level, child, "numbers", moved[own])
-        kept = Terms(list(compress(columns, stays)), frequencies[stays], edges[:, stays])
-        self.write(level + 1, number, kept)
-        return Dropped(int((~stays).sum()), int(frequencies[~stays].max(initial=0)))
-
-    def _most_frequent(self, frequencies: NDArray[np.int32]) -> NDArray[np.bool_]:
+        for own, part in zip(numbers, parts, strict=True):
+            frequencies[own] += part.frequencies
+            edges[:, own] += part.edges
         stays = np.ones(len(frequencies), np.bool_)
         if len(frequencies) > self.most:
             stays[np.argsort(-frequencies, kind="stable")[self.most :]] = False
-        return stays
+        moved = np.where(stays, np.cumsum(stays, dtype=np.int32) - 1, GONE).astype(np.int32)
+        for child, own in zip(children, numbers, strict=True):
+            self._write(level, child, "numbers", moved[own])
+        merged = Terms(list(compress(columns, stays)), frequencies[stays], edges[:, stays])
+        self.write(level + 1, number, merged)
+        return Dropped(int((~stays).sum()), int(frequencies[~stays].max(initial=0)))
 
     def _write(self, level: int, number: int, name: str, array: Array) -> None:
         np.ascontiguousarray(array, _KINDS[name]).tofile(self._path(level, number, name))
@@ -184,40 +153,18 @@ _MATRIX = {"indptr": np.int64, "indices": np.int32, "data": np.float32}
 
 
 class Partition(NamedTuple):
-    """Documents of a library from one key to another, both included.
-
-    Attributes
-    ----------
-    library
-        Where they are.
-    number
-        Of the partition.
-    first, last
-        The keys.
-    digest
-        Of the keys and contents of the documents.
-    """
+    """A range of documents."""
 
     library: Location
     number: int
-    first: int
-    last: int
-    digest: str
+    first: int  # key
+    last: int  # key, included
+    digest: str  # of the keys and contents of the documents
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Which documents are counted together.
-
-    Attributes
-    ----------
-    where
-        Which documents there are.
-    tokeniser
-        The settings that made the tokens.
-    parts
-        In the order of the keys.
-    """
+    """The partitions of a library."""
 
     where: Filter
     tokeniser: dict[str, Any]
@@ -225,28 +172,19 @@ class Partitions:
 
     @classmethod
     def of(cls, library: Location, where: Filter, snapshot: ReadTransaction) -> Partitions:
-        """Cut the documents of a library as they are now into blocks."""
+        """Divide the documents of a library into blocks."""
         parts: list[Partition] = []
-        place = library.absolute()
-        block: list[tuple[int, bytes]] = []
-
-        def cut() -> None:
+        hashes = snapshot.corpus.stream_hashes(where)
+        while block := list(islice(hashes, BLOCK_ROWS)):
+            first, last = block[0][0], block[-1][0]
             digest = fingerprint(block)
-            parts.append(Partition(place, len(parts), block[0][0], block[-1][0], digest))
-            block.clear()
-
-        for each in snapshot.corpus.stream_hashes(where):
-            block.append(each)
-            if len(block) == BLOCK_ROWS:
-                cut()
-        if block:
-            cut()
+            parts.append(Partition(library.absolute(), len(parts), first, last, digest))
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         return cls(where, tokeniser, tuple(parts))
 
 
 class CountedPart(NamedTuple):
-    """The documents of a partition, and which of them, by number, are long enough to have edges."""
+    """The documents of a partition, and the numbers of those long enough to have edges."""
 
     documents: CountedDocuments
     looked_at: NDArray[np.int64]
@@ -259,15 +197,19 @@ def count_partitions(
     on_step: Callable[[int, int], None],
     most: int = MOST_TERMS,
 ) -> StepResult:
-    """Count the terms of all documents, on whoever works now."""
-    # A name of this run alone: whoever still works for one that was killed writes elsewhere.
+    """Count the terms of all documents by the current executor.
+
+    A partition that changed after `snapshot` was taken is counted here, from the snapshot.
+    """
+    # A unique name: a worker of a killed run may still be writing to its folder.
     folder = output.folder / f"{_PARTS}-{secrets.token_hex(4)}"
     folder.mkdir(folder_mode(output.mode))
     try:
         work = _Count(partitions, folder)
         counted = []
-        for part, found in zip(partitions.parts, map_parts(work, partitions.parts), strict=True):
-            counted.append(found or work.of(snapshot, part))
+        results = map_parts(work, partitions.parts)
+        for part, result in zip(partitions.parts, results, strict=True):
+            counted.append(result or work.of(snapshot, part))
             on_step(part.number + 1, len(partitions.parts))
         vocabularies = Vocabularies(folder, most)
         levels, terms, dropped = vocabularies.join_all(len(counted))
@@ -279,52 +221,41 @@ def count_partitions(
         rows = writer.finish(len(terms.terms))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    documents, looked_at = _joined(counted)
-    edges = EdgeCounts(len(documents.keys), looked_at, *terms.edges)
-    kept = write_counted(
+    starts = np.cumsum([0, *(len(part.documents.keys) for part in counted)])
+    looked_at = [part.looked_at + start for part, start in zip(counted, starts, strict=False)]
+    columns = zip(*(part.documents for part in counted), strict=True)
+    documents = CountedDocuments(*map(np.concatenate, columns))
+    edges = EdgeCounts(len(documents.keys), np.concatenate(looked_at), *terms.edges)
+    step = write_counted(
         output, rows, CountedTerms(terms.terms, terms.frequencies, edges), documents
     )
-    kept.facts |= _facts(dropped)
-    return kept
-
-
-def _facts(dropped: Dropped) -> dict[str, Any]:
-    if not dropped.terms:
-        return {}
-    return {
-        "note": f"{dropped.terms:,} rare terms were dropped; none is in more than "
-        f"{dropped.documents:,} documents of one partition."
-    }
-
-
-def _joined(parts: Sequence[CountedPart]) -> CountedPart:
-    """Put what is known of all partitions one after the other."""
-    starts = np.cumsum([0, *(len(each.documents.keys) for each in parts)])
-    looked_at = [each.looked_at + start for each, start in zip(parts, starts, strict=False)]
-    columns = zip(*(each.documents for each in parts), strict=True)
-    documents = CountedDocuments(*map(np.concatenate, columns))
-    return CountedPart(documents, np.concatenate(looked_at))
+    if dropped.terms:
+        step.facts["note"] = (
+            f"{dropped.terms:,} rare terms were dropped; none is in more than "
+            f"{dropped.documents:,} documents of one partition."
+        )
+    return step
 
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Counts a partition and writes it to files."""
+    """Counts a partition and writes the counts to files."""
 
     partitions: Partitions
     folder: Path
 
     def __call__(self, part: Partition) -> CountedPart | None:
-        """Return what is to be known of it; None if the library is not as it was."""
+        """Return the counts; None if the library has changed."""
         with open_store(part.library) as store, store.reading() as snapshot:
             if (snapshot.settings.get(TOKENISER) or {}) != self.partitions.tokeniser:
                 return None
-            found = self.of(snapshot, part)
-        keys, hashes, _ = found.documents
+            counted = self.of(snapshot, part)
+        keys, hashes, _ = counted.documents
         content = zip(keys.tolist(), map(bytes, hashes), strict=True)
-        return found if fingerprint(content) == part.digest else None
+        return counted if fingerprint(content) == part.digest else None
 
     def of(self, snapshot: ReadTransaction, part: Partition) -> CountedPart:
-        """Count what a snapshot has of it."""
+        """Count the documents of a snapshot in the partition."""
         from lpisearch.text.boilerplate import Edges
         from lpisearch.text.vocabulary import TermNumbers
 
@@ -351,7 +282,7 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class _Renumber:
-    """Writes the counts of a partition by the numbers that terms have in the end."""
+    """Renumbers the counts of a partition by the merged vocabulary."""
 
     vocabularies: Vocabularies
     levels: int

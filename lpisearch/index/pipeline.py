@@ -1,7 +1,7 @@
-"""Steps of a build, packed rows.
+"""Steps from counted tokens to vectors, packed.
 
-No database and no files of its own: what a step gives is kept by the workspace of the build, in
-memory or in files, and a step that an earlier run finished is not worked out again.
+No step opens a database or chooses a file: its result goes to the workspace of the build, in memory
+or in files, and a step that an earlier run finished is not repeated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lpisearch.errors import NothingToIndex
 from lpisearch.index.checkpoint import MemoryWorkspace, StepResult
 from lpisearch.index.inversion import Counted, count_tokens, invert
 from lpisearch.index.partitions import count_partitions
-from lpisearch.index.projection import Known, Samples, fit_projection, rows_of_pairs
+from lpisearch.index.projection import Samples, Supervision, fit_projection, rows_of_pairs
 from lpisearch.index.status import rebuild_command
 from lpisearch.index.subspace import place_arrays
 from lpisearch.numeric.executor import is_remote, map_parts
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from lpisearch.index.checkpoint import FileStepOutput, Stages, StepOutput, Workspace
     from lpisearch.index.partitions import Partitions
-    from lpisearch.index.projection import Projected
     from lpisearch.model.documents import TokenShard
     from lpisearch.numeric.row_blocks import RowBlocks, RowTarget
     from lpisearch.options import IndexSpec
@@ -43,34 +42,36 @@ if TYPE_CHECKING:
     from lpisearch.text.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A subspace, and the documents in it.
+# Where a method without a linear map has placed the documents; not part of the index.
+EMBEDDING = "fitted_places"
+_UNPACKED = "unpacked_places"  # an intermediate array of a large library
 
-    Attributes
-    ----------
-    keys, hashes
-        Of each document: its key in the store, and its content hash (documents x bytes).
-    vocabulary, weighting
-        How tokens become a row of weights.
-    arrays
-        Of the terms, the map, the postings, the documents and the classifier, by their names in
-        an index.
-    map_facts
-        dims, alpha, components, isolated, learned_from, notes, graph_recall, placement.
-    unknown_rate
-        Share of the corpus' words that have no column.
-    classifier
-        What is to be said of what was learned from the labels; None without labels.
-    """
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The documents to learn from."""
+
+    shards: Iterable[TokenShard]  # keys, content hashes and tokens; read once
+    labels: dict[int, list[str]]  # by key
+    splits: dict[int, str]  # by key
+    tokeniser: dict[str, Any]
+    snapshot: ReadTransaction
+    pairs: Sequence[tuple[str, int, int]] = ()  # "must" or "cannot", and two keys
+    ids: Mapping[int, str] = field(default_factory=dict)  # of the documents in pairs, by key
+    partitions: Partitions | None = None  # None if other processes cannot read the documents
+
+
+@dataclass(frozen=True, slots=True)
+class FittedSubspace:
+    """A subspace and the documents in it."""
 
     keys: NDArray[np.int64]
-    hashes: NDArray[np.uint8]
+    hashes: NDArray[np.uint8]  # content hashes: documents x bytes
     vocabulary: Vocabulary
     weighting: Weighting
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, NDArray[Any]]  # by their names in an index
     map_facts: dict[str, Any]
-    unknown_rate: float
+    unknown_rate: float  # share of the words of the corpus without a column
     classifier: dict[str, Any] | None
 
 
@@ -79,129 +80,79 @@ def fit_subspace(
     options: IndexSpec,
     stages: Stages,
     workspace: Workspace | None = None,
-    samples: Samples = Samples(),  # noqa: B008 (it cannot be changed)
-) -> Fitted:
-    """Learn vocabulary, weighting and projection, and place the documents."""
-    build = Steps(corpus, options, stages, workspace or MemoryWorkspace(), samples)
-    kept = build.step("counting terms", build.count)
-    counted = Counted.from_step(kept)
-    vocabulary, stays = counted.vocabulary()
-    turned = build.step(
-        "writing postings", lambda output: invert(counted, vocabulary.index, output)
-    )
+    samples: Samples = Samples(),  # noqa: B008 (immutable)
+) -> FittedSubspace:
+    """Learn vocabulary, weighting, map and classifier, and place the documents."""
+    workspace = workspace or MemoryWorkspace()
+    build = _Steps(corpus, options, stages, samples)
+
+    def timed(stage: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
+        def work_in_stage(output: StepOutput) -> StepResult:
+            with stages.stage(stage):
+                return work(output)
+
+        return workspace.run(stage, work_in_stage)
+
+    counting = timed("counting terms", build.count)
+    counted = Counted.from_step(counting)
+    vocabulary, has_column = counted.vocabulary()
+    postings = timed("writing postings", lambda output: invert(counted, vocabulary.index, output))
     with stages.stage("weighting"):
-        known = counted.known_words(stays)
-        factors, n_documents = counted.factors[stays], len(counted.keys)
+        known = counted.known_words(has_column)
+        factors, n_documents = counted.factors[has_column], len(counted.keys)
         frequencies, mean = vocabulary.document_frequencies, known / max(n_documents, 1)
         weighting = Weighting.of_frequencies(
             frequencies, n_documents, mean, options.weighting, factors
         )
-        rows = build.weighed(counted, stays, weighting)
-    learned = build.keep("map", lambda output: build.learn(rows, counted.keys, output))
-    placed = build.step("embedding documents", lambda output: build.place(rows, learned, output))
-    labelled = build.keep(
-        "labels", lambda output: build.classify(rows, turned, counted.keys, output)
+        rows = counted.weighted(has_column, weighting)
+        if isinstance(workspace, MemoryWorkspace):  # otherwise recomputed whenever they are read
+            rows = MatrixBlocks(whole(rows))
+    learned = workspace.run("map", lambda output: build.learn(rows, counted.keys, output))
+    vectors = timed("embedding documents", lambda output: build.embed(rows, learned, output))
+    classifier = workspace.run(
+        "labels", lambda output: build.classify(rows, postings, counted.keys, output)
     )
     facts = learned.facts
-    if "note" in kept.facts:
-        facts = facts | {"notes": [*facts["notes"], kept.facts["note"]]}
-    of_terms = _of_terms(vocabulary, weighting, factors)
-    documents: dict[str, NDArray[Any]] = {
+    if "note" in counting.facts:
+        facts = facts | {"notes": [*facts["notes"], counting.facts["note"]]}
+    arrays: dict[str, NDArray[Any]] = {
         "document_rows": counted.keys,
         "content_hashes": counted.hashes,
-    }
-    of_map = {name: each for name, each in learned.arrays.items() if name != EMBEDDING}
-    return Fitted(
-        counted.keys,
-        counted.hashes,
-        vocabulary,
-        weighting,
-        documents | of_terms | of_map | turned.arrays | placed.arrays | labelled.arrays,
-        facts,
-        1 - known / max(counted.words, 1),
-        labelled.facts["classifier"],
-    )
-
-
-def _of_terms(
-    vocabulary: Vocabulary, weighting: Weighting, factors: NDArray[np.float32]
-) -> dict[str, NDArray[Any]]:
-    """Return what is stored of the terms with a column."""
-    return {
         "terms": np.frombuffer(vocabulary.terms_as_bytes(), np.uint8),
         "document_frequencies": vocabulary.document_frequencies,
         "idf": weighting.idf,
         "term_factors": factors,
     }
+    for step in (learned, postings, vectors, classifier):
+        arrays |= {name: array for name, array in step.arrays.items() if name != EMBEDDING}
+    return FittedSubspace(
+        counted.keys,
+        counted.hashes,
+        vocabulary,
+        weighting,
+        arrays,
+        facts,
+        1 - known / max(counted.words, 1),
+        classifier.facts["classifier"],
+    )
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of what computes an index."""
+    """Return the versions of the packages that compute an index."""
     return {name: version(name) for name in ("lpisearch", "numpy", "scipy", "scikit-learn")}
 
 
-# Where a method without a linear map has put the documents: it is not part of the index.
-EMBEDDING = "fitted_places"
-_UNPACKED = "unpacked_places"  # on the way to the packed ones of a large library
-
-
 @dataclass(frozen=True, slots=True)
-class Corpus:
-    """The documents to learn from.
-
-    Attributes
-    ----------
-    shards
-        Keys, content hashes and tokens of all documents; read once.
-    labels, splits
-        Of each document that has any, by key.
-    tokeniser
-        The settings that made the tokens.
-    snapshot
-        To all else that the library has of them.
-    pairs
-        "must" or "cannot", and the keys of two documents.
-    ids
-        Of the documents in pairs, by key.
-    partitions
-        How other processes read the documents; None if they cannot.
-    """
-
-    shards: Iterable[TokenShard]
-    labels: dict[int, list[str]]
-    splits: dict[int, str]
-    tokeniser: dict[str, Any]
-    snapshot: ReadTransaction
-    pairs: Sequence[tuple[str, int, int]] = ()
-    ids: Mapping[int, str] = field(default_factory=dict)
-    partitions: Partitions | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The steps of one build, each kept by its workspace."""
+class _Steps:
+    """The steps of one build."""
 
     corpus: Corpus
     options: IndexSpec
     stages: Stages
-    workspace: Workspace
     samples: Samples
 
-    def step(self, name: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
-        """Keep what a step gives, timed as a stage of the same name."""
-
-        def timed(output: StepOutput) -> StepResult:
-            with self.stages.stage(name):
-                return work(output)
-
-        return self.workspace.run(name, timed)
-
-    def keep(self, name: str, work: Callable[[StepOutput], StepResult]) -> StepResult:
-        """Keep what a step gives, which times its own stages."""
-        return self.workspace.run(name, work)
-
     def count(self, output: StepOutput) -> StepResult:
-        """Count all tokens: in other processes where those work, and read the library too."""
+        """Count all tokens, in worker processes if they exist and can read the library."""
         partitions = self.corpus.partitions
         if partitions is None or not is_remote() or not hasattr(output, "folder"):
             return count_tokens(self.corpus.shards, output)
@@ -209,50 +160,60 @@ class Steps:
             partitions, self.corpus.snapshot, cast("FileStepOutput", output), self.stages.on_step
         )
 
-    def weighed(
-        self, counted: Counted, stays: NDArray[np.bool_], weighting: Weighting
-    ) -> RowBlocks:
-        """Return weighted rows: worked out once in memory, or each time they are read."""
-        rows = counted.weighed(stays, weighting)
-        return MatrixBlocks(whole(rows)) if isinstance(self.workspace, MemoryWorkspace) else rows
-
     def learn(self, rows: RowBlocks, keys: NDArray[np.int64], output: StepOutput) -> StepResult:
-        """Learn the map, or what places documents by a rule."""
+        """Learn the map, or the arrays of a placement rule."""
         corpus, options = self.corpus, self.options
         numbers = keys.tolist()
-        learns_labels = options.labels == "use"
-        labels = [corpus.labels.get(key, []) for key in numbers] if learns_labels else None
-        pairs = rows_of_pairs(corpus.pairs, numbers, corpus.ids)
-        found = fit_projection(rows, Known(labels, pairs), options, self.stages, self.samples.map)
-        for name, array in _map_arrays(found.projection).items():
+        labels = None
+        if options.labels == "use":
+            labels = [corpus.labels.get(key, []) for key in numbers]
+        supervision = Supervision(labels, rows_of_pairs(corpus.pairs, numbers, corpus.ids))
+        fitted = fit_projection(rows, supervision, options, self.stages, self.samples.map)
+        for name, array in _map_arrays(fitted.projection).items():
             output.put(name, array)
-        return StepResult(facts=_map_facts(found))
+        projection = fitted.projection
+        alpha = projection.alpha_
+        facts = {
+            "dims": projection.n_components_,
+            "alpha": None if alpha is None else float(alpha),
+            "components": projection.n_graph_components_,
+            "isolated": projection.n_isolated_,
+            "learned_from": fitted.learned_from,
+            "graph_recall": fitted.recall,
+            "notes": list(fitted.notes),
+            "placement": projection.placement,
+        }
+        return StepResult(facts=facts)
 
-    def place(self, rows: RowBlocks, learned: StepResult, output: StepOutput) -> StepResult:
-        """Write where the documents are: a method without a linear map knows it already."""
+    def embed(self, rows: RowBlocks, learned: StepResult, output: StepOutput) -> StepResult:
+        """Write the vectors of the documents; a method without a linear map has them already."""
         from lpisearch.index import subspace
 
         scales = np.asarray(learned.arrays["scales"])
         shape = (rows.shape[0], len(scales))
-        packs = shape[0] >= subspace.PACKED_FROM
-        target = output.target(_UNPACKED if packs else "vectors", shape, np.float32)
+        is_packed = shape[0] >= subspace.PACKED_FROM
+        target = output.target(_UNPACKED if is_packed else "vectors", shape, np.float32)
         if EMBEDDING in learned.arrays:
-            places = _scaled(learned.arrays[EMBEDDING], scales)
-            target.write(0, places)
-            said = iter([_Said.of(places)])
+            vectors = _scaled(learned.arrays[EMBEDDING], scales)
+            target.write(0, vectors)
+            checks = [_Check.of(vectors)]
         else:
-            loadings = learned.arrays["loadings"]  # from a file: whoever works maps it, too
-            said = map_blocks(_Place(loadings, scales, target), rows)
-        self._refuse_alike(list(said))
-        if packs:
-            pack_places(target, output)
+            loadings = learned.arrays["loadings"]  # mapped from a file, by workers too
+            checks = list(map_blocks(_Embed(loadings, scales, target), rows))
+        if not any(check.nonzero for check in checks) or not all(c.finite for c in checks):
+            raise NothingToIndex(
+                "The model's numbers are too small or too large to distinguish documents.",
+                rebuild_command(replace(self.options, alpha=None)),
+            )
+        if is_packed:
+            _pack_vectors(target, output)
             output.drop(_UNPACKED)
         return StepResult()
 
     def classify(
-        self, rows: RowBlocks, turned: StepResult, keys: NDArray[np.int64], output: StepOutput
+        self, rows: RowBlocks, postings: StepResult, keys: NDArray[np.int64], output: StepOutput
     ) -> StepResult:
-        """Learn the labels."""
+        """Train the classifier of the labels."""
         from lpisearch.classifiers.trainer import learn_classifier
 
         numbers = keys.tolist()
@@ -261,7 +222,7 @@ class Steps:
         X: Any = (
             rows.matrix
             if isinstance(rows, MatrixBlocks)
-            else LazyRows(rows, np.asarray(turned.arrays["distinct_terms"]))
+            else LazyRows(rows, np.asarray(postings.arrays["distinct_terms"]))
         )
         limits = replace(LIMITS, documents=self.samples.labels)
         learned = learn_classifier(
@@ -271,48 +232,40 @@ class Steps:
             output.put(name, array)
         return StepResult(facts={"classifier": learned.facts})
 
-    def _refuse_alike(self, said: Sequence[_Said]) -> None:
-        """Refuse places that tell nothing apart."""
-        if not any(each.any for each in said) or not all(each.finite for each in said):
-            raise NothingToIndex(
-                "The model's numbers are too small or too large to distinguish documents.",
-                rebuild_command(replace(self.options, alpha=None)),
-            )
 
+class _Check(NamedTuple):
+    """Whether some vectors have a nonzero number, and only finite ones."""
 
-class _Said(NamedTuple):
-    """Whether any of some places is not zero, and all are numbers."""
-
-    any: bool
+    nonzero: bool
     finite: bool
 
     @classmethod
-    def of(cls, places: NDArray[np.float32]) -> _Said:
-        return cls(bool(places.any()), bool(np.isfinite(places).all()))
+    def of(cls, vectors: NDArray[np.float32]) -> _Check:
+        return cls(bool(vectors.any()), bool(np.isfinite(vectors).all()))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Place:
+class _Embed:
     """Writes the vectors of weighted rows."""
 
     loadings: NDArray[np.floating[Any]]
     scales: NDArray[np.floating[Any]]
     target: RowTarget
 
-    def __call__(self, block: csr_array, start: int) -> _Said:
-        places = _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
-        self.target.write(start, places)
-        return _Said.of(places)
+    def __call__(self, block: csr_array, start: int) -> _Check:
+        vectors = _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
+        self.target.write(start, vectors)
+        return _Check.of(vectors)
 
 
-def _scaled(places: Any, scales: Any) -> NDArray[np.float32]:
+def _scaled(vectors: Any, scales: Any) -> NDArray[np.float32]:
     from lpisearch.index.subspace import scaled_rows
 
-    return scaled_rows(places, scales)
+    return scaled_rows(vectors, scales)
 
 
 def _map_arrays(projection: Any) -> dict[str, Any]:
-    """Return what places a document: the loadings of a linear map, or what its rule takes."""
+    """Return the loadings of a linear map, or the arrays of its placement rule."""
     from lpisearch.index.format import PLACEMENT
     from lpisearch.methods.base import Embedding
 
@@ -326,27 +279,11 @@ def _map_arrays(projection: Any) -> dict[str, Any]:
     return arrays | {"loadings": projection.components_.T}
 
 
-def _map_facts(found: Projected) -> dict[str, Any]:
-    """Return what is to be said of a map."""
-    projection = found.projection
-    alpha = projection.alpha_
-    return {
-        "dims": projection.n_components_,
-        "alpha": None if alpha is None else float(alpha),
-        "components": projection.n_graph_components_,
-        "isolated": projection.n_isolated_,
-        "learned_from": found.learned_from,
-        "graph_recall": found.recall,
-        "notes": list(found.notes),
-        "placement": projection.placement,
-    }
-
-
 _KIND = np.int16
 
 
-def pack_places(unpacked: RowTarget, output: StepOutput) -> None:
-    """Write the arrays of places that were written as they are, as `PackedRows.pack` has them."""
+def _pack_vectors(unpacked: RowTarget, output: StepOutput) -> None:
+    """Write the arrays of `PackedRows.pack` from unpacked vectors."""
     rows = unpacked.array()
     scales = scales_of(rows)
     release_pages(rows)
@@ -363,7 +300,7 @@ def pack_places(unpacked: RowTarget, output: StepOutput) -> None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Pack:
-    """Packs the rows from one to before another."""
+    """Packs a range of rows."""
 
     unpacked: RowTarget
     scales: NDArray[np.float32]

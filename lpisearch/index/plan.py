@@ -1,4 +1,4 @@
-"""Cost of a build; threads or cluster."""
+"""Estimated cost of a build; threads, workers or a cluster."""
 
 from __future__ import annotations
 
@@ -28,29 +28,27 @@ if TYPE_CHECKING:
     from lpisearch.options import IndexOptions, IndexSpec
 
 
-# As many as are chosen by the spectrum at most: projections/choices.py, which needs SciPy.
-MOST_DIMENSIONS = 300
+MOST_DIMENSIONS = 300  # chosen by the spectrum; repeated here, as that module imports SciPy
 _NAME = re.compile(r"[\w.][\w.-]*")
 _LONGEST_NAME = 100  # in bytes: it becomes part of a folder's name
 _CHARACTERS_A_WORD = 7
 
-# From so many documents on a build is long enough to be kept in files as it goes.
-FILES_FROM = 50_000
+FILES_FROM = 50_000  # documents: longer builds write checkpoints
 _BASE_MEGABYTES = 210
 _BYTES_A_NUMBER = 4  # float32
 _BYTES_A_WORD = 65
-# In files: of the words of a sample, of all words where calibration weighs them, of a document
-# (its key, hash and label), of a term.
+# With files: of the words of a sample, of all words in calibration, of a document (its key, hash
+# and label), of a term.
 _BYTES_A_SAMPLED_WORD = 65
 _BYTES_A_CALIBRATED_WORD = 33
 _BYTES_A_DOCUMENT = 700
 _BYTES_A_TERM = 1500
-# Of labels: for each word of a document that is learned from; for each document and label; and
-# again for each of the documents that some are held out from.
+# Of labels: for each word of a training document; for each document and label; and again for each
+# document of the split that measures accuracy.
 _BYTES_A_LABELLED_WORD = 40
 _BYTES_A_CELL = 40
 _BYTES_A_CELL_HELD_OUT = 60
-# Processor time on one core, in the stages of builds of 236 to 21,577 documents.
+# Processor time on one core, measured in builds of 236 to 21,577 documents.
 _BASE_SECONDS = 1
 _SECONDS_A_WORD = 0.45e-6
 _SECONDS_A_WORD_AND_DIMENSION = 0.004e-6
@@ -67,7 +65,7 @@ _LEAST_LEARNED_FROM = 2500
 
 
 class _Size(NamedTuple):
-    """How much a library has of each."""
+    """The size of a library."""
 
     documents: int
     words: int
@@ -77,14 +75,14 @@ class _Size(NamedTuple):
 
 
 class _Megabytes(NamedTuple):
-    """The most memory that is held at a time, while a map and while labels are learned."""
+    """Peak memory while the map and while the classifier is learned."""
 
     map: float
     labels: float
 
 
 def plan_index(library: Location, options: IndexOptions) -> IndexPlan:
-    """Say what building an index will take."""
+    """Estimate time and memory of a build."""
     check_options(options)
     _check_name(options.name)
     with open_store(library) as store, store.reading() as snapshot:
@@ -93,15 +91,15 @@ def plan_index(library: Location, options: IndexOptions) -> IndexPlan:
         )
         labels = 0 if options.train == "none" else len(snapshot.labels.names())
         limits = VocabularyLimits()
-        found = snapshot.lexical.count_terms(limits.min_df_for(documents))
-        terms = min(found, limits.max_terms or found)
+        terms = snapshot.lexical.count_terms(limits.min_df_for(documents))
+        terms = min(terms, limits.max_terms or terms)
     _refuse_too_few(documents, options)
     words, in_long = characters // _CHARACTERS_A_WORD, in_long // _CHARACTERS_A_WORD
     return _within(_Size(documents, words, terms, in_long, labels), options)
 
 
 def _within(size: _Size, options: IndexOptions) -> IndexPlan:
-    """Choose memory or files, and how many documents to learn from, by the memory there is."""
+    """Choose memory or files, and sample sizes, for the available memory."""
     limit = None if options.memory is None else options.memory / 1e6
     learning = Samples(MOST_LEADERS, min(size.documents, LIMITS.most(size.labels)))
     needs = _megabytes(size, options, learning, in_files=False)
@@ -134,13 +132,13 @@ def _learned_from(size: _Size, options: IndexSpec, most: int) -> int:
 
 
 def _megabytes(size: _Size, options: IndexSpec, learning: Samples, *, in_files: bool) -> _Megabytes:
-    """Estimate the memory that learning takes, with all that is held beside it."""
+    """Estimate the peak memory of learning, everything else in memory included."""
     method = CATALOGUE[options.method]
     dims = _dimensions(size.documents, options)
     learned_from = _learned_from(size, options, learning.map)
     needs = method.cost.blocks * (learned_from + size.terms) * dims * _BYTES_A_NUMBER
     if method.has_kernel:
-        needs += _with_kernels(size.documents) ** 2 * _BYTES_A_KERNEL
+        needs += _kernel_side(size.documents) ** 2 * _BYTES_A_KERNEL
     if in_files:
         drawn = min(size.documents, DRAWN_A_LEADER * learned_from)
         needs += size.words * drawn / size.documents * _BYTES_A_SAMPLED_WORD
@@ -151,18 +149,18 @@ def _megabytes(size: _Size, options: IndexSpec, learning: Samples, *, in_files: 
         held = size.words * _BYTES_A_WORD + size.documents * dims * _BYTES_A_NUMBER
         words = 0.0
     of_labels = words + _label_bytes(size, learning.labels) if size.labels else 0.0
-    return _Megabytes(*(_BASE_MEGABYTES + (held + each) / 1e6 for each in (needs, of_labels)))
+    return _Megabytes(*(_BASE_MEGABYTES + (held + extra) / 1e6 for extra in (needs, of_labels)))
 
 
 def _label_bytes(size: _Size, documents: int) -> float:
-    """Estimate what learning the labels holds beside the words."""
+    """Estimate the memory of learning labels without that of the words."""
     classes = min(size.labels, LIMITS.classes)
     held_out_from = min(documents, LIMITS.judged + LIMITS.seen)
     return classes * (documents * _BYTES_A_CELL + held_out_from * _BYTES_A_CELL_HELD_OUT)
 
 
 def _seconds(size: _Size, options: IndexSpec, most: int) -> dict[str, float]:
-    """Return the seconds of each stage of a build, by its name."""
+    """Estimate the seconds of each stage of a build."""
     method = CATALOGUE[options.method]
     dims = _dimensions(size.documents, options)
     documents = _learned_from(size, options, most)
@@ -170,9 +168,9 @@ def _seconds(size: _Size, options: IndexSpec, most: int) -> dict[str, float]:
     projecting = documents * dims * _SECONDS_A_DOCUMENT_AND_DIMENSION
     projecting += words * method.cost.rounds * dims * _SECONDS_A_WORD_AND_DIMENSION
     if method.has_kernel:
-        side = _with_kernels(documents)
-        each = _SECONDS_A_KERNEL if side == documents else _SECONDS_A_LANDMARK
-        projecting += documents * side * each
+        side = _kernel_side(documents)
+        seconds = _SECONDS_A_KERNEL if side == documents else _SECONDS_A_LANDMARK
+        projecting += documents * side * seconds
     linking = documents * _SECONDS_A_DOCUMENT_LINKED + documents**2 * _SECONDS_A_PAIR
     return {
         "counting terms": size.words * _SECONDS_A_WORD,
@@ -185,8 +183,8 @@ def _seconds(size: _Size, options: IndexSpec, most: int) -> dict[str, float]:
     }
 
 
-def _with_kernels(documents: int) -> int:
-    """Return with how many documents each is compared by a kernel."""
+def _kernel_side(documents: int) -> int:
+    """Return the number of documents with which a kernel compares each document."""
     return documents if documents <= EXACT_DOCUMENTS else LANDMARKS
 
 
@@ -216,18 +214,10 @@ def _refuse_too_few(documents: int, options: IndexSpec) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Spreading:
-    """Who works.
+class Parallelism:
+    """The workers of a build."""
 
-    Attributes
-    ----------
-    reads_library
-        Whether those who work read the documents from the library themselves.
-    notes
-        What is to be known of it.
-    """
-
-    reads_library: bool = False
+    reads_library: bool = False  # whether they read the documents from the library themselves
     notes: tuple[str, ...] = ()
 
 
@@ -237,8 +227,8 @@ _NOT_READ = (
 )
 
 
-def check_spread(options: IndexOptions) -> None:
-    """Refuse what cannot be meant."""
+def check_parallelism(options: IndexOptions) -> None:
+    """Refuse contradictory options."""
     if options.cluster and options.workers:
         raise BadOption(("cluster", "workers"), "cannot be used together")
     if options.workers < 0:
@@ -246,21 +236,21 @@ def check_spread(options: IndexOptions) -> None:
 
 
 @contextmanager
-def spread_of(
-    options: IndexOptions, library: Location, place: IndexLocation
-) -> Iterator[Spreading]:
-    """Have the work of a build done by whoever is asked for, until the block ends."""
+def parallel(
+    options: IndexOptions, library: Location, location: IndexLocation
+) -> Iterator[Parallelism]:
+    """Run the block on threads, local workers or a cluster, as the options say."""
     if not options.cluster and not options.workers:
-        yield Spreading()
+        yield Parallelism()
         return
     from lpisearch.numeric import dask_cluster
 
-    chosen = (
+    workers = (
         dask_cluster.cluster_at(options.cluster)
         if options.cluster
         else dask_cluster.local_cluster(options.workers)
     )
-    with chosen as cluster, use_executor(cluster):
-        dask_cluster.check_shared(cluster, place.folder, place.mode)
+    with workers as cluster, use_executor(cluster):
+        dask_cluster.check_shared(cluster, location.folder, location.mode)
         reads = isinstance(library, Address) or dask_cluster.is_one_machine(cluster)
-        yield Spreading(reads, () if reads else (_NOT_READ,))
+        yield Parallelism(reads, () if reads else (_NOT_READ,))

@@ -1,19 +1,17 @@
-"""Options checked, sample drawn, method fitted.
+"""Check options, sample documents, fit the method.
 
-Near-duplicates make small tight parts in a graph of neighbours, and each such part takes a
-dimension for itself. So one of each group, its leader, stands for all; the others are placed by
-the linear map that is learned. Of more than 20,000 leaders a sample is taken: dimensions, not
-documents, are what a large library lacks (docs/ranking.md).
-
-Of very many documents three times as many as that are drawn first, and grouped: what is learned
-from costs what a sample costs, however many documents there are. A large group has some of its
-documents among those drawn, and one leader; a small one hardly ever has two.
+Near-duplicates form tight clusters in a neighbour graph, and each would take a dimension. So one
+document of each group, its leader, stands for all; the linear map then places the others. Of more
+than 20,000 leaders a sample is used: more documents hardly improve a map (docs/ranking.md). In very
+large libraries the leaders are found among a sample three times as large, so that the cost of
+learning is bounded.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -46,20 +44,18 @@ if TYPE_CHECKING:
     Spec = TypeVar("Spec", bound=IndexSpec)
 
 
-# Between a whole library's documents and short queries, a little less than the estimators' 2 was
-# measured to be better everywhere: docs/ranking.md.
+# For short queries, a little less than the estimators' 2 was better in all measurements:
+# docs/ranking.md.
 _EIGENVALUE_POWER = 1.5
-# Documents that a map is learned from: docs/ranking.md.
-MOST_LEADERS = 20_000
-# So many are drawn for each leader that is to be learned from.
-DRAWN_A_LEADER = 3
+MOST_LEADERS = 20_000  # documents that a map is learned from: docs/ranking.md
+DRAWN_A_LEADER = 3  # documents sampled for each leader
 
 
 class Samples(NamedTuple):
-    """From how many documents a map is learned at most, and the labels."""
+    """The most documents that a map, and a classifier, are learned from."""
 
     map: int = MOST_LEADERS
-    labels: int = LIMITS.cells  # what time allows for is less
+    labels: int = LIMITS.cells  # `LIMITS` sets a lower bound by time
 
     @classmethod
     def of(cls, plan: IndexPlan) -> Samples:
@@ -73,77 +69,63 @@ class Samples(NamedTuple):
         return self._replace(map=self.map // 2)
 
 
-class Projected(NamedTuple):
-    """A fitted method, and what is to be known of it.
-
-    Attributes
-    ----------
-    projection
-        The method.
-    learned_from
-        From how many documents.
-    notes
-        What is to be known of it.
-    recall
-        How much of the exact neighbours its graph has: see `graph_recall`.
-    """
+class FittedProjection(NamedTuple):
+    """A fitted method."""
 
     projection: DocumentTransformer
-    learned_from: int
+    learned_from: int  # number of documents
     notes: tuple[str, ...]
-    recall: dict[str, float] | None = None
+    recall: dict[str, float] | None = None  # see `graph_recall`
 
 
-class Known(NamedTuple):
-    """What is known of the documents beside their terms.
-
-    Attributes
-    ----------
-    labels
-        Of each document; None leaves them out.
-    pairs
-        Rows that belong together, and rows that do not; None, if nothing is known.
-    """
+class Supervision(NamedTuple):
+    """Labels of each document and pairs of rows, where they are used."""
 
     labels: list[list[str]] | None = None
     pairs: Pairs | None = None
 
 
 def fit_projection(
-    rows: RowBlocks, known: Known, options: IndexSpec, stages: Stages, most: int = MOST_LEADERS
-) -> Projected:
+    rows: RowBlocks,
+    supervision: Supervision,
+    options: IndexSpec,
+    stages: Stages,
+    most: int = MOST_LEADERS,
+) -> FittedProjection:
     """Learn a map from weighted documents (rows at unit length), or from a sample of them."""
     from lpisearch.methods.base import NotConverged
 
-    wanted = MethodOptions.of(options, _EIGENVALUE_POWER)
-    projection = make_method(options.method, wanted, rows.shape[0])
+    method_options = MethodOptions.of(options, _EIGENVALUE_POWER)
+    projection = make_method(options.method, method_options, rows.shape[0])
     try:
-        X, labels, affinity = _Learning(rows, known, options, stages, most).linked(projection)
+        X, labels, affinity = _training_data(
+            projection, rows, supervision, options, stages, most=most
+        )
         with (
             stages.stage("projecting"),
             one_thread_if_small(X.shape[0]),
-            warnings.catch_warnings(record=True) as said,
+            warnings.catch_warnings(record=True) as caught,
         ):
-            warnings.simplefilter("ignore")  # what came out is in the report
+            warnings.simplefilter("ignore")  # the outcome is in the report
             warnings.simplefilter("always", NotConverged)
             projection.fit(X, labels, affinity=affinity)
-        found = graph_recall(X, affinity, projection, options)
+        recall = graph_recall(X, affinity, projection, options)
     except ValueError as error:
         raise NothingToIndex(
             f"Cannot learn a model from these documents: {error}",
             Message("add more varied documents, or change the options: ", call("help", "index")),
         ) from error
-    notes = tuple(str(each.message) for each in said)
-    return Projected(projection, X.shape[0], (*notes, *_of_labels(projection)), found)
+    notes = (*(str(warning.message) for warning in caught), *_label_notes(projection))
+    return FittedProjection(projection, X.shape[0], notes, recall)
 
 
 def graph_recall(
     X: Any, affinity: Affinity | None, projection: Any, options: IndexSpec
 ) -> dict[str, float] | None:
-    """Compare the neighbours of some documents with their exact ones; None for another graph.
+    """Compare the neighbours of sampled documents with the exact ones; None for other graphs.
 
-    "edges" is the share of the exact neighbours that are joined, "weight" that of their cosines,
-    "sample" how many documents were looked at: none where the graph is exact by its making.
+    "edges" is the share of exact neighbours that are linked, "weight" that of their cosines,
+    "sample" the number of documents compared: 0 where the graph is exact by construction.
     """
     from lpisearch.graphs.neighbours import SAMPLE, recall
 
@@ -153,13 +135,13 @@ def graph_recall(
         return None
     if options.graph != "pruned" and X.shape[0] <= exact_documents:
         return {"edges": 1.0, "weight": 1.0, "sample": 0}
-    kept = recall(X, affinity, options.neighbours, options.seed)
+    share = recall(X, affinity, options.neighbours, options.seed)
     sample = min(SAMPLE, X.shape[0])
-    return {"edges": round(kept.edges, 4), "weight": round(kept.weight, 4), "sample": sample}
+    return {"edges": round(share.edges, 4), "weight": round(share.weight, 4), "sample": sample}
 
 
-def _of_labels(projection: DocumentTransformer) -> list[str]:
-    """Say how much the labels of some documents count, where the method found that out."""
+def _label_notes(projection: DocumentTransformer) -> list[str]:
+    """Return a note about the weight of the labels, if the method learned it."""
     strength = getattr(projection, "label_strength_", None)
     if strength is None:
         return []
@@ -174,83 +156,71 @@ def _of_labels(projection: DocumentTransformer) -> list[str]:
 def rows_of_pairs(
     pairs: Sequence[tuple[str, int, int]], rows: Sequence[int], ids: Mapping[int, str]
 ) -> Pairs | None:
-    """Find the rows of pairs of documents that are given by their keys; None if there are none."""
+    """Return pairs of keys as pairs of rows; None without pairs."""
     from lpisearch.graphs.supervision import Pairs, first_contradiction
 
     if not pairs:
         return None
-    places = {key: row for row, key in enumerate(rows)}
-    missing = next((key for pair in pairs for key in pair[1:] if key not in places), None)
+    row_of = {key: row for row, key in enumerate(rows)}
+    missing = next((key for pair in pairs for key in pair[1:] if key not in row_of), None)
     if missing is not None:
         raise BadOption("pairs", f"“{ids[missing]}” is not one of the documents to index")
-    known = [(kind, (places[first], places[second])) for kind, first, second in pairs]
-    must, cannot = ([pair for own, pair in known if own == kind] for kind in ("must", "cannot"))
-    found = Pairs.of(must, cannot)
-    clash = first_contradiction(found, len(rows))
+    by_kind: dict[str, list[tuple[int, int]]] = {"must": [], "cannot": []}
+    for kind, first, second in pairs:
+        by_kind[kind].append((row_of[first], row_of[second]))
+    row_pairs = Pairs.of(by_kind["must"], by_kind["cannot"])
+    clash = first_contradiction(row_pairs, len(rows))
     if clash is not None:
-        first, second = (ids[rows[row]] for row in clash)
-        raise BadOption("pairs", f"“{first}” and “{second}” are marked both must and cannot")
-    return found
+        first_id, second_id = (ids[rows[row]] for row in clash)
+        raise BadOption("pairs", f"“{first_id}” and “{second_id}” are marked both must and cannot")
+    return row_pairs
 
 
-@dataclass(frozen=True, slots=True)
-class _Learning:
-    """What a map is learned from."""
+def _training_data(
+    projection: Any,
+    rows: RowBlocks,
+    supervision: Supervision,
+    options: IndexSpec,
+    stages: Stages,
+    *,
+    most: int,
+) -> tuple[Any, list[list[str]] | None, Affinity | None]:
+    """Choose documents with their labels and link them; None leaves the graph to the method."""
+    from lpisearch.graphs.supervision import with_pairs
+    from lpisearch.methods.base import Projection
 
-    rows: RowBlocks
-    known: Known
-    options: IndexSpec
-    stages: Stages
-    most: int
-
-    def linked(self, projection: Any) -> tuple[Any, list[list[str]] | None, Affinity | None]:
-        """Choose documents and labels, and link them; None leaves the graph to the method."""
-        from lpisearch.graphs.base import GRAPHS
-        from lpisearch.graphs.supervision import with_pairs
-        from lpisearch.methods.base import Projection
-
-        labels, pairs = self.known
-        is_linear = isinstance(projection, Projection)  # it places the others
-        if not projection.about.has_graph:
-            return whole(self.rows), labels, None
-        if labels is not None and self.options.graph == AUTO and pairs is None:
-            return (*self._labelled(labels, is_linear=is_linear), None)
-        usual = "nearest" if labels is None else "blend"
-        graph = GRAPHS[usual if self.options.graph == AUTO else self.options.graph]
-        with self.stages.stage("finding neighbours"):
-            if labels is not None or not is_linear:
-                X = whole(self.rows)
-            else:
-                X, pairs = self._leaders(pairs)
-            affinity = graph.build(X, labels, projection.graph_options)
-            return X, labels, affinity if pairs is None else with_pairs(affinity, pairs)
-
-    def _labelled(self, labels: list[list[str]], *, is_linear: bool) -> tuple[Any, list[list[str]]]:
-
+    labels, pairs = supervision
+    is_linear = isinstance(projection, Projection)  # so it can place the others later
+    if not projection.about.has_graph:
+        return whole(rows), labels, None
+    if labels is not None and options.graph == AUTO and pairs is None:
         if not is_linear:
-            return whole(self.rows), labels
-        chosen = labelled_to_learn_from(self.rows, labels, self.options.seed, self.most)
-        return chosen.X, [labels[number] for number in chosen.numbers.tolist()]
-
-    def _leaders(self, pairs: Pairs | None) -> tuple[Any, Pairs | None]:
-        """Choose leaders, and the documents of pairs too."""
-        import numpy as np
-
-        chosen = documents_to_learn_from(self.rows, self.options.seed, most=self.most)
-        if pairs is None:
-            return chosen.X, None
-        every = np.union1d(chosen.numbers, pairs.rows)
-        return gather(self.rows, every), pairs.among(every)
+            return whole(rows), labels, None
+        sample = labelled_to_learn_from(rows, labels, options.seed, most)
+        return sample.X, [labels[number] for number in sample.numbers.tolist()], None
+    usual = "nearest" if labels is None else "blend"
+    graph = GRAPHS[usual if options.graph == AUTO else options.graph]
+    with stages.stage("finding neighbours"):
+        if labels is not None or not is_linear:
+            X: Any = whole(rows)
+        else:
+            sample = documents_to_learn_from(rows, options.seed, most=most)
+            X = sample.X
+            if pairs is not None:  # their documents too
+                numbers = np.union1d(sample.numbers, pairs.rows)
+                X, pairs = gather(rows, numbers), pairs.among(numbers)
+        affinity = graph.build(X, labels, projection.graph_options)
+        return X, labels, affinity if pairs is None else with_pairs(affinity, pairs)
 
 
 AUTO = "auto"
 _LABEL_CHOICES = ("ignore", "use")
 _LARGEST_SEED = 2**32 - 1
-_LARGEST_ALPHA = 1e30  # beyond it float32 cannot hold what is left of the map
+_LARGEST_ALPHA = 1e30  # beyond it the map underflows in float32
 
 
 class GraphChoice(Protocol):
-    """Options that say who is a neighbour of whom."""
+    """Options of the neighbour graph."""
 
     @property
     def graph(self) -> str: ...  # noqa: D102 (a field)
@@ -261,7 +231,7 @@ class GraphChoice(Protocol):
 
 
 def check_options(options: IndexSpec) -> None:
-    """Refuse options that cannot work, before anything is read."""
+    """Refuse invalid options before anything is read."""
     from lpisearch.text.weighting import weighting_scheme
 
     if options.method not in CATALOGUE:
@@ -279,7 +249,7 @@ def check_options(options: IndexSpec) -> None:
     if options.alpha is not None and "alpha" not in method.parameters:
         raise BadOption("alpha", f"{options.method} does not use alpha")
     check_graph(options, [options.method])
-    _check_what_is_known(options)
+    _check_supervision(options)
     if not 0 <= options.seed <= _LARGEST_SEED:
         raise BadOption("seed", f"must be between 0 and {_LARGEST_SEED}, not {options.seed}")
     weighting_scheme(options.weighting)
@@ -287,7 +257,7 @@ def check_options(options: IndexSpec) -> None:
 
 
 def check_graph(options: GraphChoice, methods: Sequence[str]) -> None:
-    """Refuse a graph that there is not, or that none of the methods has."""
+    """Refuse an unknown graph, or one for methods that use none."""
     if options.radius is not None and not 0 < options.radius <= sqrt(2):
         raise BadOption("radius", f"must be above 0 and at most √2, not {options.radius}")
     if options.edge_weights not in EDGE_WEIGHTS:
@@ -298,16 +268,17 @@ def check_graph(options: GraphChoice, methods: Sequence[str]) -> None:
     if options.graph not in {AUTO, *GRAPHS}:
         hint = nearest(options.graph, GRAPHS)
         raise BadOption("graph", f"unknown graph “{options.graph}”{hint}", [AUTO, *GRAPHS])
-    asked = {"graph": options.graph != AUTO, "edge_weights": options.edge_weights != "cosine"}
-    for field, is_asked in asked.items():
-        if is_asked and not any(name in CATALOGUE and CATALOGUE[name].has_graph
-                                for name in methods):  # fmt: skip
+    if any(name in CATALOGUE and CATALOGUE[name].has_graph for name in methods):
+        return
+    changed = {"graph": options.graph != AUTO, "edge_weights": options.edge_weights != "cosine"}
+    for field, is_changed in changed.items():
+        if is_changed:
             none = f"{methods[0]} does not use" if len(methods) == 1 else "none of the methods uses"
             raise BadOption(field, f"{none} a graph")
 
 
-def _check_what_is_known(options: IndexSpec) -> None:
-    """Refuse labels and pairs that the graph has no use for."""
+def _check_supervision(options: IndexSpec) -> None:
+    """Refuse labels and pairs that the graph cannot use."""
     has_graph = CATALOGUE[options.method].has_graph
     if options.labels == "use" and not has_graph:
         raise BadOption("labels", f"{options.method} does not use labels")
@@ -327,14 +298,14 @@ def _check_what_is_known(options: IndexSpec) -> None:
 
 
 def check_settings(settings: Mapping[str, Setting], methods: Sequence[str]) -> None:
-    """Refuse a setting that no method has, or a value that it does not take."""
+    """Refuse a parameter that no method has, or an invalid value."""
     known = settable_by_any(name for name in methods if name in CATALOGUE)
     for name in settings:
         if name in known:
             continue
         if name in OPTIONS:
-            said = Message(f"{name} has its own option, ", Option(OPTIONS[name]))
-            raise BadOption("settings", said)
+            reason = Message(f"{name} has its own option, ", Option(OPTIONS[name]))
+            raise BadOption("settings", reason)
         who = methods[0] if len(methods) == 1 else "none of the methods"
         negation = "no" if len(methods) == 1 else "a"
         raise BadOption(
@@ -349,14 +320,13 @@ def check_settings(settings: Mapping[str, Setting], methods: Sequence[str]) -> N
 
 
 def with_typed_settings(spec: Spec) -> Spec:
-    """Return a specification with each setting of its kind, as it is stored."""
+    """Return a specification with typed settings, as it is stored."""
     return replace(spec, settings=typed(spec.method, spec.settings))
 
 
-# Fewer have more dimensions than they need: then all documents are learned from.
+# With fewer leaders, all documents are learned from.
 LEAST_LEADERS = 600
-# Where labels are learned from, so many documents of each are, however few there are of it.
-LEAST_OF_A_LABEL = 20
+LEAST_OF_A_LABEL = 20  # documents of each label in a stratified sample, if it has as many
 
 
 class Sample(NamedTuple):
@@ -369,8 +339,13 @@ class Sample(NamedTuple):
 def documents_to_learn_from(
     rows: RowBlocks, seed: int, least: int = LEAST_LEADERS, most: int = MOST_LEADERS
 ) -> Sample:
-    """Choose documents."""
-    drawn = _drawn(rows, seed, most * DRAWN_A_LEADER)
+    """Choose leaders, at most `most`; all documents if there are fewer leaders than `least`."""
+    n, most_drawn = rows.shape[0], most * DRAWN_A_LEADER
+    if n <= most_drawn:
+        drawn = Sample(np.arange(n), whole(rows))
+    else:
+        numbers = np.sort(np.random.default_rng([seed, n]).permutation(n)[:most_drawn])
+        drawn = Sample(numbers, gather(rows, numbers))
     _, leaders = np.unique(near_duplicate_groups(drawn.X), return_index=True)
     if len(leaders) < least:
         return drawn
@@ -389,20 +364,10 @@ def labelled_to_learn_from(
         return Sample(np.arange(n), whole(rows))
     order = np.random.default_rng(seed).permutation(n)
     chosen = set(order[:most].tolist())
-    missing: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     for number in order.tolist():
-        wanted = [one for one in labels[number] if missing.get(one, 0) < LEAST_OF_A_LABEL]
-        for one in labels[number]:
-            missing[one] = missing.get(one, 0) + 1
-        if wanted:
+        if any(seen[label] < LEAST_OF_A_LABEL for label in labels[number]):
             chosen.add(number)
+        seen.update(labels[number])
     numbers = np.array(sorted(chosen), np.int64)
-    return Sample(numbers, gather(rows, numbers))
-
-
-def _drawn(rows: RowBlocks, seed: int, most: int) -> Sample:
-    n = rows.shape[0]
-    if n <= most:
-        return Sample(np.arange(n), whole(rows))
-    numbers = np.sort(np.random.default_rng([seed, n]).permutation(n)[:most])
     return Sample(numbers, gather(rows, numbers))

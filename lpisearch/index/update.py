@@ -1,10 +1,10 @@
-"""Add and remove documents, merge postings.
+"""Add documents to indexes and remove them.
 
-The vocabulary and the map of an index never change; documents that are added or changed after
-the build get their place by the same product or rule, those that are gone lose theirs.
+The vocabulary and the map never change: documents that were added or changed since the build are
+placed by the same map or rule, deleted ones are removed.
 
-The entries of a term are in the order of their documents, before and after. So those of documents
-that stay are copied as they lie, and the few new ones are put between them.
+The entries of a term are in the order of documents, before and after. So the entries of unchanged
+documents are copied in runs, and the few new ones are inserted.
 """
 
 from __future__ import annotations
@@ -37,21 +37,24 @@ if TYPE_CHECKING:
 
 
 def add_documents(library: Location, store: Store) -> tuple[list[str], list[str]]:
-    """Bring all indexes of a library up to date; the caller holds the writer lock."""
+    """Update all indexes of a library; return failures, and notes about due rebuilds.
+
+    The caller holds the writer lock. The documents are safe in any case.
+    """
     with store.reading() as snapshot:
         entries = snapshot.indexes.entries()
     complaints: list[str] = []
     due: list[str] = []
     for entry in entries:
         try:
-            due += _fold_into(library, store, entry)
+            due += _update(library, store, entry)
         except SubspaceError as error:
             complaints.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
     return complaints, due
 
 
-def _fold_into(library: Location, store: Store, entry: IndexEntry) -> list[str]:
-    """Take documents into one index; say whether it should now be built anew."""
+def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
+    """Update one index; return a note if it should now be rebuilt."""
     from lpisearch.index.build import publish_index
     from lpisearch.index.format import open_folder
     from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
@@ -68,9 +71,9 @@ def _fold_into(library: Location, store: Store, entry: IndexEntry) -> list[str]:
                 f"The index “{entry.name}” was built with different word rules or another "
                 "language than the library uses now."
             )
-        wanted = _Wanted.of(snapshot.corpus.content_hashes(entry.spec.where), index)
-        fresh = wanted.rows[wanted.places < 0].tolist()
-        arrays = _with_documents(index, wanted, snapshot.corpus.tokens(fresh))
+        target = _Target.of(snapshot.corpus.content_hashes(entry.spec.where), index)
+        fresh = target.rows[target.places < 0].tolist()
+        arrays = _with_documents(index, target, snapshot.corpus.tokens(fresh))
         now = SubspaceIndex(index.manifest, index.arrays | arrays)
         passages = _passages(index, now, set(fresh), snapshot)
     totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
@@ -89,25 +92,15 @@ def _fold_into(library: Location, store: Store, entry: IndexEntry) -> list[str]:
     return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
 
 
-class _Wanted(NamedTuple):
-    """The documents that an index is to have.
+class _Target(NamedTuple):
+    """The documents of the updated index."""
 
-    Attributes
-    ----------
-    rows, hashes
-        Their keys, ascending, and the digests of their content.
-    places
-        Where each is in the index already, or `NEW`.
-    """
-
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int64]  # keys, ascending
     hashes: NDArray[np.uint8]
-    places: NDArray[np.int64]
+    places: NDArray[np.int64]  # row of each in the index before, or `NEW`
 
     @classmethod
-    def of(cls, hashes: dict[int, bytes], index: SubspaceIndex) -> _Wanted:
-        import numpy as np
-
+    def of(cls, hashes: dict[int, bytes], index: SubspaceIndex) -> _Target:
         from lpisearch.index.postings import NEW
         from lpisearch.index.subspace import HASH_BYTES
 
@@ -122,36 +115,34 @@ class _Wanted(NamedTuple):
 
 
 def _with_documents(
-    index: SubspaceIndex, wanted: _Wanted, tokens: list[str]
+    index: SubspaceIndex, target: _Target, tokens: list[str]
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an index that has just the wanted documents, fresh ones placed."""
-    import numpy as np
-
+    """Return the arrays of the updated index; `tokens` are those of new documents."""
     from lpisearch.index.postings import DocumentTerms
     from lpisearch.index.subspace import TAKEN_IN
     from lpisearch.text.vocabulary import count_terms
 
     counts = count_terms([tokens], index.vocabulary)
     known = counts.matrix.sum(axis=1, dtype=np.int64)
-    is_new, stays = wanted.places < 0, wanted.places[wanted.places >= 0]
-    vectors = index.places.with_rows(wanted.places, index.project(counts.matrix))
+    is_new, stays = target.places < 0, target.places[target.places >= 0]
+    vectors = index.places.with_rows(target.places, index.project(counts.matrix))
     steps = {} if vectors.steps is None else {"vector_steps": vectors.steps}
-    taken_in = np.zeros((len(wanted.rows), len(TAKEN_IN)), np.int32)
+    taken_in = np.zeros((len(target.rows), len(TAKEN_IN)), np.int32)
     taken_in[~is_new] = index.taken_in[stays]
     taken_in[is_new] = np.column_stack(
         [np.ones_like(known), counts.lengths, counts.lengths - known]
     )
-    words = merged(index.postings, wanted.places, tokens, index.vocabulary)
+    words = merged(index.postings, target.places, tokens, index.vocabulary)
     terms = index.document_terms.with_documents(
-        wanted.places, words.numbers, words.fresh, words.postings
+        target.places, words.numbers, words.fresh, words.postings
     )
-    if "strongest_terms" not in index.arrays:  # an index of an earlier program
+    if "strongest_terms" not in index.arrays:  # written by an earlier version
         terms = DocumentTerms.of_postings(words.postings)
     return {
         "vectors": vectors.codes,
         **steps,
-        "document_rows": wanted.rows,
-        "content_hashes": wanted.hashes,
+        "document_rows": target.rows,
+        "content_hashes": target.hashes,
         "taken_in": taken_in,
         **words.postings.arrays(),
         **terms.arrays(),
@@ -161,30 +152,28 @@ def _with_documents(
 def _passages(
     before: SubspaceIndex, now: SubspaceIndex, fresh: set[int], snapshot: ReadTransaction
 ) -> Passages | None:
-    """Return the passages of the documents as they are now; those of fresh ones are placed.
+    """Return the passages of the updated index.
 
-    An index of an earlier program has none, and gets none before it is built anew.
+    An index of an earlier version has none until it is rebuilt.
     """
-    import numpy as np
-
     from lpisearch.index.subspace import cut_documents, place_passages, staying
     from lpisearch.text.tokeniser import Tokenisers
 
     if before.manifest.passages is None:
         return None
     places = {row: place for place, row in enumerate(now.document_rows.tolist())}
-    kept = None
+    unchanged = None
     if before.passages is not None:
         rows = before.document_rows.tolist()
         moved = [-1 if row in fresh else places.get(row, -1) for row in rows]
-        kept = staying(before.passages, np.array(moved, np.int64), now.postings)
+        unchanged = staying(before.passages, np.array(moved, np.int64), now.postings)
     long = now.document_rows[now.long_documents].tolist()
-    found = cut_documents(
+    cut = cut_documents(
         snapshot,
         Tokenisers().of(before.manifest.tokeniser),
         {row: places[row] for row in long if row in fresh},
     )
-    return place_passages(now, found, kept)
+    return place_passages(now, cut, unchanged)
 
 
 _MOST = np.iinfo(np.uint16).max
@@ -192,33 +181,31 @@ GONE = -1
 
 
 class Merged(NamedTuple):
-    """Postings of other documents by other terms.
-
-    Attributes
-    ----------
-    postings
-        Of the documents as they are now.
-    numbers
-        The number that each term has now, by the one that it had; `GONE` of a term in no document.
-    fresh
-        How often each term, by its number now, is in each new document (rows).
-    """
+    """Updated postings."""
 
     postings: Postings
-    numbers: Whole
-    fresh: csr_array
+    numbers: Whole  # old number of each term → new one, `GONE` for a term without documents
+    fresh: csr_array  # counts of new documents (rows) by the new numbers of terms
 
 
 def merged(
     before: Postings, places: Whole, tokens: Sequence[str], vocabulary: Vocabulary
 ) -> Merged:
-    """Put new documents between those that stay."""
+    """Return the postings of the updated documents.
+
+    `places` has the old row of each document, negative for new ones, whose joined `tokens` are
+    passed in order.
+    """
     from lpisearch.text.vocabulary import count_all_terms
 
     names, counted = count_all_terms([tokens], before.terms())
     is_new = places < 0
-    kept, moved = _staying(before, places)
-    starts = np.searchsorted(kept, before.posting_starts)
+    now = np.full(len(before.document_lengths), GONE, np.int32)
+    now[places[places >= 0]] = np.flatnonzero(places >= 0)
+    new_places = now[before.posting_places]
+    stays = np.flatnonzero(new_places >= 0)
+    moved = new_places[stays]
+    starts = np.searchsorted(stays, before.posting_starts)
     sizes = np.zeros(len(names), np.int64)
     sizes[: len(before)] = np.diff(starts)
     sizes += np.bincount(counted.matrix.indices, minlength=len(names))
@@ -233,48 +220,44 @@ def merged(
     lengths = np.empty(len(places), np.int32)
     lengths[~is_new] = before.document_lengths[places[~is_new]]
     lengths[is_new] = counted.lengths
-    found = _named(
-        [names[number] for number in order.tolist()],
-        vocabulary,
+    terms = [names[number] for number in order.tolist()]
+    lines = [f"{term}\n".encode() for term in terms]
+    ends = np.cumsum([0, *(len(line) for line in lines)], dtype=np.int64)
+    columns = [vocabulary.index.get(term, NO_COLUMN) for term in terms]
+    postings = Postings(
+        lexicon=np.frombuffer(b"".join(lines), np.uint8),
+        lexicon_starts=ends,
+        lexicon_columns=np.array(columns, np.int32),
         posting_starts=np.concatenate([[0], np.cumsum(sizes[order])]),
         posting_places=np.insert(moved, at, own_places),
-        posting_counts=np.insert(before.posting_counts[kept], at, own_counts),
+        posting_counts=np.insert(before.posting_counts[stays], at, own_counts),
         document_lengths=lengths,
     )
-    return Merged(found, numbers[: len(before)], fresh)
+    return Merged(postings, numbers[: len(before)], fresh)
 
 
 class _Entries(NamedTuple):
-    """Entries that stay: their new places, where those of each old term begin, its number now."""
+    """The remaining old entries."""
 
-    places: NDArray[np.int32]
-    starts: Whole
-    numbers: Whole
-
-
-def _staying(before: Postings, places: Whole) -> tuple[Whole, NDArray[np.int32]]:
-    """Return which entries stay, and the new place of the document of each."""
-    now = np.full(len(before.document_lengths), GONE, np.int32)
-    now[places[places >= 0]] = np.flatnonzero(places >= 0)
-    found = now[before.posting_places]
-    kept = np.flatnonzero(found >= 0)
-    return kept, found[kept]
+    places: NDArray[np.int32]  # new document of each
+    starts: Whole  # of each old term
+    numbers: Whole  # new number of each old term
 
 
 def _between(
     fresh: csc_array, documents: Whole, old: _Entries
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], Whole]:
-    """Return the places and counts of new entries by term, and before which old one each goes."""
+    """Return documents and counts of the new entries by term, and where to insert them."""
     fresh.sort_indices()
     places = documents[fresh.indices].astype(np.int32)
     counts = np.minimum(fresh.data, _MOST).astype(np.uint16)
-    # Where the entries of each term, by its number now, begin and end among those that stay.
+    # Bounds of the remaining entries of each term, by its new number.
     begins = np.zeros(fresh.shape[1], np.int64)
     ends = np.zeros(fresh.shape[1], np.int64)
     known = old.numbers[: len(old.starts) - 1]
     stays = known >= 0
     begins[known[stays]], ends[known[stays]] = old.starts[:-1][stays], old.starts[1:][stays]
-    # A new term has none, and goes where the term before it ends.
+    # A new term has none, and starts where the previous term ends.
     ends = np.maximum.accumulate(ends)
     is_old = np.zeros(len(ends), np.bool_)
     is_old[known[stays]] = True
@@ -287,15 +270,3 @@ def _between(
         ]
         return places, counts, np.array(at, np.int64)
     return places, counts, ends[terms]
-
-
-def _named(names: Sequence[str], vocabulary: Vocabulary, **entries: Any) -> Postings:
-    lines = [f"{name}\n".encode() for name in names]
-    starts = np.concatenate([[0], np.cumsum([len(line) for line in lines], dtype=np.int64)])
-    columns = [vocabulary.index.get(name, NO_COLUMN) for name in names]
-    return Postings(
-        lexicon=np.frombuffer(b"".join(lines), np.uint8),
-        lexicon_starts=starts.astype(np.int64),
-        lexicon_columns=np.array(columns, np.int32),
-        **entries,
-    )

@@ -28,7 +28,7 @@ from lpisearch.library import Library
 from lpisearch.location import Address
 from lpisearch.storage import create_store, open_store, writer_lock
 from lpisearch.storage.postgres import database, schema
-from lpisearch.storage.postgres.database import stated
+from lpisearch.storage.postgres.database import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -233,7 +233,7 @@ def test_what_a_server_says_becomes_an_error(state: str, kind: type[Exception], 
     """A full disk, a standby, too many sessions, damage: each has its words."""
     place = Address(f"postgresql://me:{_SECRET}@host/notes")
     error = psycopg.errors.lookup(state)(f"no use with {_SECRET}")
-    found = stated(place, error)
+    found = translated(place, error)
     assert isinstance(found, kind)
     assert isinstance(found, LibraryError)
     assert words in _said(found)
@@ -242,14 +242,14 @@ def test_what_a_server_says_becomes_an_error(state: str, kind: type[Exception], 
 def test_a_full_disk_that_lets_nobody_in() -> None:
     """Where not even a session can be begun for want of space, it is said what to do."""
     place = Address(f"postgresql://me:{_SECRET}@host/notes")
-    found = stated(place, psycopg.OperationalError("FATAL:  could not write init file"))
+    found = translated(place, psycopg.OperationalError("FATAL:  could not write init file"))
     assert isinstance(found, LibraryError)
-    assert "free some space" in _said(found)
+    assert "free some disk space" in _said(found)
 
 
 def test_a_defect_is_no_error_of_the_server() -> None:
     """What says nothing of its cause is not stated as if it did."""
-    assert stated(Address("postgresql://host/notes"), psycopg.errors.SyntaxError("x")) is None
+    assert translated(Address("postgresql://host/notes"), psycopg.errors.SyntaxError("x")) is None
 
 
 def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,12 @@
-"""Sessions, errors, state token, COPY.
+"""Connections, transactions, errors, state token and COPY of PostgreSQL libraries.
 
-A snapshot is one transaction of the level REPEATABLE READ: it sees one state, and waits for nobody.
-Transactions that write take turns by a lock that is let go when each ends, whatever becomes of its
-client. No text that comes from here holds a password.
+A read transaction is one REPEATABLE READ transaction: it sees one state and waits for nothing.
+Write transactions take turns by an advisory lock that ends with each, whatever happens to its
+client. No text from here contains a password.
 
-Triggers do it, so that what another program changes in the tables is noticed as well. It is a row
-like any other: a snapshot sees the mark of its own state, and what is undone takes its mark with
-it. It is drawn by chance, so that a state that a power cut took back shares its mark with no other.
+The state token is a row that triggers change, so that changes by other programs are noticed too; it
+is transactional like any row, and random, so that a state lost in a power cut is never mistaken for
+another.
 """
 
 from __future__ import annotations
@@ -47,28 +47,18 @@ if TYPE_CHECKING:
 
 
 _CONNECT_SECONDS = 15
-_WRITE_SECONDS = 300  # another's batch is written in seconds
+_WRITE_SECONDS = 300  # a batch of another process takes seconds
 _MOST_READERS = 64
 _NUL, _NO_NUL = "\0", "\N{REPLACEMENT CHARACTER}"
-# A server that went away without a word is noticed after a minute.
+# A vanished server is noticed after a minute.
 _ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-_WRITING = 1  # the second number of the lock of those who write
+_WRITING = 1  # the second key of the lock of writers
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('lpisearch ' || current_schema()), :kind)")
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A library of a server.
-
-    Attributes
-    ----------
-    place
-        Its address.
-    engine
-        One connection for each snapshot and transaction, used again.
-    writable
-        Whether `writing` may be called.
-    """
+    """An open library on a server; each transaction has a connection of the pool."""
 
     place: Address
     engine: Engine = field(repr=False)
@@ -76,7 +66,7 @@ class Database:
 
     @classmethod
     def connect(cls, place: Address, *, writable: bool) -> Database:
-        """Prepare to connect; the first question does."""
+        """Create the engine; the first query connects."""
         engine = create_engine(
             "postgresql+psycopg://",
             creator=partial(connect, place),
@@ -97,65 +87,68 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         self.engine.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one unchanging state of the library."""
+        """Yield a connection that sees one unchanging state of the library."""
         level: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.writable else {}
         with translate_errors(self.place), self.engine.connect() as connection:
             yield connection.execution_options(**level)
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Connection]:
-        """Give a connection whose changes are kept together when the block ends, or not at all."""
+        """Yield a connection whose changes are committed as a whole or not at all.
+
+        With `durable`, they and all earlier changes survive a power cut.
+        """
         with translate_errors(self.place), self.engine.begin() as connection:
             if not durable:
-                # As in SQLite: a power cut may cost the last batches, and nothing else.
+                # As in SQLite: a power cut may lose the last batches, and nothing else.
                 connection.execute(text("SET LOCAL synchronous_commit = off"))
             take_turn(connection)
             yield connection
 
 
-class _Held(local):
-    """The sessions whose locks a thread writes under."""
+class _LockSessions(local):
+    """The sessions whose advisory locks a thread holds."""
 
     def __init__(self) -> None:
         self.sessions: list[psycopg.Connection[Any]] = []
 
 
-HELD = _Held()
+LOCKS = _LockSessions()
 
 
 def take_turn(connection: Connection) -> None:
-    """Wait until no other transaction writes to the library; let go when this one ends."""
-    for session in HELD.sessions:
-        session.execute("SELECT 1")  # whose lock went with a lost session may not go on writing
+    """Wait until no other transaction writes to the library; held until this one ends."""
+    for session in LOCKS.sessions:
+        session.execute("SELECT 1")  # a lost session lost its lock: stop writing
     connection.execute(text(f"SET LOCAL lock_timeout = '{_WRITE_SECONDS}s'"))
     connection.execute(_LOCK, {"kind": _WRITING})
 
 
 def connect(place: Address, **settings: Any) -> psycopg.Connection[Any]:
-    """Connect to a server."""
+    """Connect to a server; `translate_errors` handles all errors but AddressRefused."""
     try:
         known = psycopg.conninfo.conninfo_to_dict(place.url)
         port = str(known.get("port") or "0")
-    except (psycopg.Error, UnicodeError):  # what is said of it may repeat the password
+    except (psycopg.Error, UnicodeError):  # the message may contain the password
         raise AddressRefused(place) from None
     if not all(part.isdecimal() for part in port.split(",") if part):
         raise AddressRefused(place)
-    given: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **_ALIVE}
-    given["application_name"] = "lpisearch"
-    chosen = {name: value for name, value in given.items() if name not in known}
-    connection = psycopg.connect(place.url, **chosen | settings)
+    defaults: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **_ALIVE}
+    defaults["application_name"] = "lpisearch"
+    defaults = {name: value for name, value in defaults.items() if name not in known}
+    connection = psycopg.connect(place.url, **defaults | settings)
     connection.adapters.register_dumper(str, _Text)
     set_json_dumps(as_json, connection)
     return connection
 
 
 class _Text(StrDumper):
-    """No string in PostgreSQL holds a NUL: what has one is found nowhere."""
+    """Replaces NULs, which PostgreSQL cannot store: a string with one matches nothing."""
 
     def dump(self, obj: str) -> Any:
         return super().dump(obj.replace(_NUL, _NO_NUL) if _NUL in obj else obj)
@@ -163,9 +156,7 @@ class _Text(StrDumper):
 
 @contextmanager
 def translate_errors(place: Address) -> Iterator[None]:
-    """Turn what PostgreSQL says, or what damage leads to, into one of our errors."""
-    from lpisearch.errors import LibraryDamaged
-
+    """Turn errors of PostgreSQL, and those that damaged cells cause, into our own."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -173,16 +164,14 @@ def translate_errors(place: Address) -> Iterator[None]:
     except DamagedCell as error:
         raise LibraryDamaged(place, str(error) or "a value is damaged") from error
     except (psycopg.Error, SQLAlchemyError) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        found = stated(place, cause)
-        if found is None:
+        known = translated(place, error.orig if isinstance(error, DBAPIError) else error)
+        if known is None:
             raise
-        # Not “from”: the text of the driver may show what was sent.
-        raise found from None
+        raise known from None  # the driver's text may show what was sent
 
 
 def single(place: Address) -> Engine:
-    """Return an engine for one connection that is let go after use."""
+    """Return an engine for a single connection, closed after use."""
     return create_engine(
         "postgresql+psycopg://", creator=partial(connect, place), poolclass=NullPool
     )
@@ -199,17 +188,17 @@ _WAIT = "raise max_connections on the server, or wait"
 _FREE = "free some disk space on the server, then run the same command again"
 _FULL = ("could not write", "could not extend", "No space left")
 _STANDBY = "the server is read-only (a standby)"
-# By the codes of PostgreSQL, or what they begin with; the longest that fits goes before.
-_STATED: dict[str, Callable[[Address, str], LibraryError]] = {
+# By PostgreSQL's error codes or their prefixes; the longest match wins.
+_TRANSLATIONS: dict[str, Callable[[Address, str], LibraryError]] = {
     "53100": lambda place, _: LibraryUnwritable(place, "the server's disk is full"),
     "53200": LibraryUnwritable,
     "58030": LibraryUnwritable,
     "25006": lambda place, _: LibraryUnwritable(place, _STANDBY),
-    "42501": lambda place, said: LibraryUnreachable(place, said, _GRANT),
-    "53300": lambda place, said: LibraryUnreachable(place, said, _WAIT),
-    "28": lambda place, said: LibraryUnreachable(place, said, _WHO),
-    "08": lambda place, said: LibraryUnreachable(place, said, _START),
-    "57P": lambda place, said: LibraryUnreachable(place, said, _START),
+    "42501": lambda place, reason: LibraryUnreachable(place, reason, _GRANT),
+    "53300": lambda place, reason: LibraryUnreachable(place, reason, _WAIT),
+    "28": lambda place, reason: LibraryUnreachable(place, reason, _WHO),
+    "08": lambda place, reason: LibraryUnreachable(place, reason, _START),
+    "57P": lambda place, reason: LibraryUnreachable(place, reason, _START),
     "55P03": lambda place, _: LibraryLocked(place, "another program"),
     "40P01": lambda place, _: LibraryLocked(place, "another program"),
     "3D000": lambda place, _: _no_database(place),
@@ -219,25 +208,25 @@ _STATED: dict[str, Callable[[Address, str], LibraryError]] = {
 _SHOWN = 300
 
 
-def stated(place: Address, error: BaseException | None) -> LibraryError | None:
-    """Return the error to state, or None for one that says nothing of its cause."""
+def translated(place: Address, error: BaseException | None) -> LibraryError | None:
+    """Return our error for one of PostgreSQL, or None if it does not tell its cause."""
     code = getattr(error, "sqlstate", None) or ""
-    said = _said(place, error)
+    reason = _first_line(place, error)
     for length in (5, 3, 2):
-        if code[:length] in _STATED:
-            return _STATED[code[:length]](place, said)
-    # While it connects, the driver knows no codes.
-    return _unconnected(place, said) if isinstance(error, OperationalError) and not code else None
+        if code[:length] in _TRANSLATIONS:
+            return _TRANSLATIONS[code[:length]](place, reason)
+    # Errors while connecting have no codes.
+    return _unconnected(place, reason) if isinstance(error, OperationalError) and not code else None
 
 
-def _unconnected(place: Address, said: str) -> LibraryError:
-    if 'database "' in said and "does not exist" in said:
+def _unconnected(place: Address, reason: str) -> LibraryError:
+    if 'database "' in reason and "does not exist" in reason:
         return _no_database(place)
-    if any(word in said for word in ("password", "authentication", 'role "')):
-        return LibraryUnreachable(place, said, _WHO)
-    if any(words in said for words in _FULL):
-        return LibraryUnreachable(place, said, _FREE)
-    return LibraryUnreachable(place, said, _START)
+    if any(word in reason for word in ("password", "authentication", 'role "')):
+        return LibraryUnreachable(place, reason, _WHO)
+    if any(words in reason for words in _FULL):
+        return LibraryUnreachable(place, reason, _FREE)
+    return LibraryUnreachable(place, reason, _START)
 
 
 def _no_database(place: Address) -> LibraryError:
@@ -245,10 +234,10 @@ def _no_database(place: Address) -> LibraryError:
     return LibraryUnreachable(place, f"it has no database “{name}”", f"createdb {name}")
 
 
-def _said(place: Address, error: BaseException | None) -> str:
-    """Return the first line of what was said, without any password."""
-    diagnosed = getattr(getattr(error, "diag", None), "message_primary", None)
-    lines = str(diagnosed or error or "").strip().splitlines() or ["the connection was lost"]
+def _first_line(place: Address, error: BaseException | None) -> str:
+    """Return the first line of an error message, without any password."""
+    primary = getattr(getattr(error, "diag", None), "message_primary", None)
+    lines = str(primary or error or "").strip().splitlines() or ["the connection was lost"]
     line = lines[0][:_SHOWN]
     for secret in place.secrets:
         line = line.replace(secret, "***")
@@ -256,16 +245,16 @@ def _said(place: Address, error: BaseException | None) -> str:
 
 
 TRIGGER = "state_changes"
-_MARKED = text("SELECT CAST(mark AS VARCHAR) FROM state_mark")
+_STATE_TOKEN = text("SELECT CAST(mark AS VARCHAR) FROM state_mark")
 _FIRST = "INSERT INTO state_mark SELECT gen_random_uuid() WHERE NOT EXISTS (SELECT FROM state_mark)"
-# Not by the path of the session: whoever changes a table may have another.
+# With the schema of the table: the session that changes it may have another search path.
 _FUNCTION = f"""CREATE OR REPLACE FUNCTION {TRIGGER}() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE 'UPDATE ' || quote_ident(TG_TABLE_SCHEMA)
         || '.state_mark SET mark = gen_random_uuid()';
     RETURN NULL;
 END $$"""  # noqa: S608 (a constant name)
-# A transaction that has changed no row so far has no number.
+# A transaction without changes has no id.
 _WATCH = f"""CREATE TRIGGER {TRIGGER} AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {{table}}
 FOR EACH STATEMENT WHEN (pg_current_xact_id_if_assigned() IS NOT NULL)
 EXECUTE FUNCTION {TRIGGER}()"""
@@ -276,12 +265,12 @@ _TABLES = text(
 
 
 def state_token(connection: Connection) -> str:
-    """Return the mark of the state that a connection sees."""
-    return str(connection.execute(_MARKED).scalar_one())
+    """Return the token of the state that a connection sees."""
+    return str(connection.execute(_STATE_TOKEN).scalar_one())
 
 
 def watch(connection: Connection, tables: list[str]) -> None:
-    """Let every change of these tables draw the mark anew."""
+    """Create triggers that renew the state token at every change of these tables."""
     connection.exec_driver_sql(_FIRST)
     connection.exec_driver_sql(_FUNCTION)
     for table in connection.execute(_TABLES, {"names": tables}).scalars().all():
@@ -292,9 +281,9 @@ def watch(connection: Connection, tables: list[str]) -> None:
 def copy_rows(
     connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Write rows into a table, whose names are those of this program."""
+    """Write rows into a table by COPY; table and column names are ours."""
     driver: Any = connection.connection.driver_connection
-    named = ", ".join(columns)
-    with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({named}) FROM STDIN") as copy:
+    names = ", ".join(columns)
+    with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)

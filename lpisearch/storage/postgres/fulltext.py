@@ -1,9 +1,9 @@
 """Tsvector and BM25 queries.
 
-PostgreSQL cuts no words here: each token is a lexeme as it stands. In place of positions each has
-its number of occurrences, which is what BM25 asks for; phrases are looked for in the tokens
-themselves. A document with more lexemes than PostgreSQL holds has as many as fit, and a mark by
-which it is a candidate of every question, to be compared by its tokens.
+Each token is one lexeme, unchanged. In place of positions a lexeme has its number of occurrences,
+which BM25 needs; phrases are matched in the tokens themselves. A document with more lexemes than
+PostgreSQL stores is truncated and gets a mark, which makes it a candidate of every query, to be
+compared by its tokens.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
+from lpisearch.storage.dialects import chunks
 from lpisearch.storage.filters import Prefix, SQLLexical
 
 if TYPE_CHECKING:
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 
-_K1, _B = 1.2, 0.75  # those of FTS5, so that a library finds the same wherever it is
+_K1, _B = 1.2, 0.75  # as in FTS5, so that both stores rank alike
 _LEAST_IDF = 1e-6
 _AT_ONCE = 500
-_KEYS_HANDED_OVER = 10_000
-_PHRASE_TOKENS = 64  # few documents have so many words of a phrase: their tokens are read
+_KEYS_IN_QUERY = 10_000
+_PHRASE_TOKENS = 64  # few documents contain this many words of a phrase: their tokens are read
 _MATCHING = "SELECT document_id FROM document_terms d WHERE terms @@ CAST(:asked AS tsquery)"
 _TOKENS = "(SELECT tokens FROM document_tokens t WHERE t.document_id = d.document_id)"
 _WITH = text(_MATCHING)
 _SOME_WITH = text(f"{_MATCHING} LIMIT :most")
-_STANDING = text(f"{_MATCHING} AND strpos(' ' || {_TOKENS} || ' ', :phrase) > 0")
-_BEGINNING = text(f"{_MATCHING} AND {_TOKENS} ~ :phrase")
+_WITH_PHRASE = text(f"{_MATCHING} AND strpos(' ' || {_TOKENS} || ' ', :phrase) > 0")
+_WITH_PREFIX_PHRASE = text(f"{_MATCHING} AND {_TOKENS} ~ :phrase")
 _READ = text(_MATCHING.replace("document_id", f"document_id, {_TOKENS}", 1))
 _TOTALS = text("SELECT count(*), coalesce(sum(length), 0) FROM document_terms")
 _HAVE = text(
@@ -46,7 +47,7 @@ _COUNTED = text(_COUNTS)
 _COUNTED_AMONG = text(f"{_COUNTS} AND d.document_id = ANY(CAST(:keys AS BIGINT[]))")
 _STATISTICS = "SELECT {what} FROM ts_stat('SELECT terms FROM document_terms') WHERE word <> :mark"
 _COUNT_TERMS = text(f"{_STATISTICS.format(what='count(*)')} AND ndoc >= :least")
-# All that is asked for at once: it reads every vector.
+# One query for all ranges: each reads every vector.
 _BETWEEN = text(
     f"{_STATISTICS.format(what='word, ndoc')} AND EXISTS (SELECT FROM "
     "unnest(CAST(:first AS VARCHAR[]), CAST(:end AS VARCHAR[])) AS r(first, last) "
@@ -60,172 +61,167 @@ class PostgreSQLLexical(SQLLexical):
     __slots__ = ()
 
     def candidates(self, alternatives: Sequence[Sequence[str]]) -> set[int]:
-        """Return the documents that may have a phrase, each of whose tokens may be one of several.
-
-        Where each is one, they stand one directly after the other; else in any order.
-        """
-        some = [list(dict.fromkeys(each)) for each in alternatives[:_PHRASE_TOKENS]]
-        if all(len(each) == 1 for each in some):
-            return set(self._standing([token for (token,) in some]))
-        asked = all_of(some)
-        found = self._keys(_WITH, asked=asked) if asked else []
-        return {*found, *self._keys(_WITH, asked=any_of([MARK]))}
+        """Return the documents that may contain a phrase with alternative tokens."""
+        some = [list(dict.fromkeys(tokens)) for tokens in alternatives[:_PHRASE_TOKENS]]
+        if all(len(tokens) == 1 for tokens in some):
+            return set(self._with_phrase([token for (token,) in some]))
+        query = all_of(some)
+        keys = self._keys(_WITH, asked=query) if query else []
+        return {*keys, *self._keys(_WITH, asked=any_of([MARK]))}
 
     def some_with(self, token: str, limit: int) -> list[int]:
-        """Return a few documents that have a token."""
-        asked = any_of([token])
-        found = self._keys(_SOME_WITH, asked=asked, most=limit) if asked else []
-        if len(found) < limit:
-            found += [key for key in self._standing([token], any_of([MARK])) if key not in found]
-        return found[:limit]
+        """Return a few documents that contain a token."""
+        query = any_of([token])
+        keys = self._keys(_SOME_WITH, asked=query, most=limit) if query else []
+        if len(keys) < limit:
+            keys += [key for key in self._with_phrase([token], any_of([MARK])) if key not in keys]
+        return keys[:limit]
 
     def bm25(
         self, tokens: Sequence[str], allowed: AbstractSet[int] | None = None
     ) -> list[tuple[int, float]]:
-        """Return (key, BM25) of each document that has any of the tokens, in the order of keys."""
-        wanted = Counter(tokens)
-        asked = any_of(wanted)
-        if not asked or (allowed is not None and not allowed):
+        """Return (key, BM25) of each document that contains any of the tokens, in order of keys."""
+        words = Counter(tokens)
+        query = any_of(words)
+        if not query or (allowed is not None and not allowed):
             return []
-        handed_over = allowed is not None and len(allowed) <= _KEYS_HANDED_OVER
-        documents, length_of_all = self.connection.execute(_TOTALS).one()
-        idf = self._idf([token for token in wanted if any_of([token])], documents)
-        mean = max(float(length_of_all) / max(documents, 1), 1e-9)
+        few = allowed if allowed is not None and len(allowed) <= _KEYS_IN_QUERY else None
+        documents, total_length = self.connection.execute(_TOTALS).one()
+        idf = self._idf([token for token in words if any_of([token])], documents)
+        mean = max(float(total_length) / max(documents, 1), 1e-9)
         scores: defaultdict[int, float] = defaultdict(float)
-        for key, length, word, number in self._counts(
-            asked, wanted, allowed if handed_over else None
-        ):
+        for key, length, word, number in self._counts(query, words, few):
             part = number * (_K1 + 1) / (number + _K1 * (1 - _B + _B * length / mean))
-            scores[key] += wanted[word] * idf.get(word, _LEAST_IDF) * part
+            scores[key] += words[word] * idf.get(word, _LEAST_IDF) * part
         return sorted(
             (key, score) for key, score in scores.items() if allowed is None or key in allowed
         )
 
     def count_terms(self, least_documents: int) -> int:
-        """Return how many terms occur in at least so many documents of the whole library."""
-        given = {"least": least_documents, "mark": MARK}
-        return int(self.connection.execute(_COUNT_TERMS, given).scalar_one())
+        """Return how many terms occur in at least some number of documents."""
+        values = {"least": least_documents, "mark": MARK}
+        return int(self.connection.execute(_COUNT_TERMS, values).scalar_one())
 
     def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
-        """Return the terms from one word on and before another, with the documents of each."""
+        """Return the terms in any of the half-open ranges, with their document frequencies."""
         first, end = ([bounds[side] for bounds in ranges] for side in (0, 1))
         rows = self.connection.execute(_BETWEEN, {"first": first, "end": end, "mark": MARK})
         return [(word, documents) for word, documents in rows]
 
     def _keys_with_any(self, phrases: Sequence[Sequence[str]]) -> Iterator[int]:
         single = [phrase[0] for phrase in phrases if len(phrase) == 1]
-        for start in range(0, len(single), _AT_ONCE):
-            if asked := any_of(single[start : start + _AT_ONCE]):
-                yield from self._keys(_WITH, asked=asked)
+        for some in chunks(single, _AT_ONCE):
+            if query := any_of(some):
+                yield from self._keys(_WITH, asked=query)
         for phrase in phrases:
             if len(phrase) > 1:
-                yield from self._standing(phrase)
+                yield from self._with_phrase(phrase)
         if single and self._keys(_SOME_WITH, asked=any_of([MARK]), most=1):
             for token in single:
-                yield from self._standing([token], any_of([MARK]))
+                yield from self._with_phrase([token], any_of([MARK]))
 
-    def _standing(self, phrase: Sequence[str], asked: str = "") -> Iterable[int]:
-        """Return the documents in whose tokens a phrase stands, of those that are asked for."""
-        if not asked:
+    def _with_phrase(self, phrase: Sequence[str], query: str = "") -> Iterable[int]:
+        """Return the documents that contain a phrase, by default among those with its tokens."""
+        if not query:
             every = all_of([token] for token in phrase[:_PHRASE_TOKENS])
-            asked = " | ".join(f"({each})" for each in (every, any_of([MARK])) if each)
+            query = " | ".join(f"({part})" for part in (every, any_of([MARK])) if part)
         if any(isinstance(token, Prefix) for token in phrase):
-            return self._keys(_BEGINNING, asked=asked, phrase=phrase_expression(phrase))
-        return (
-            self._keys(_STANDING, asked=asked, phrase=f" {' '.join(phrase)} ")
-            if all(phrase)
-            else []
-        )
+            expression = phrase_expression(phrase)
+            return self._keys(_WITH_PREFIX_PHRASE, asked=query, phrase=expression)
+        if not all(phrase):
+            return []
+        return self._keys(_WITH_PHRASE, asked=query, phrase=f" {' '.join(phrase)} ")
 
     def _idf(self, words: list[str], total: int) -> dict[str, float]:
-        given = {"words": words, "asked": [any_of([word]) for word in words]}
+        values = {"words": words, "asked": [any_of([word]) for word in words]}
         return {
-            word: max(log((total - have + 0.5) / (have + 0.5)), _LEAST_IDF)
-            for word, have in self.connection.execute(_HAVE, given)
+            word: max(log((total - frequency + 0.5) / (frequency + 0.5)), _LEAST_IDF)
+            for word, frequency in self.connection.execute(_HAVE, values)
         }
 
     def _counts(
-        self, asked: str, wanted: Counter[str], allowed: AbstractSet[int] | None
+        self, query: str, words: Counter[str], allowed: AbstractSet[int] | None
     ) -> Iterator[tuple[int, int, str, int]]:
         """Yield key, length, token and number of occurrences."""
-        marked = {
+        truncated = {
             key: tokens.split(" ")
             for key, tokens in self.connection.execute(_READ, {"asked": any_of([MARK])})
         }
-        given: dict[str, Any] = {"asked": asked, "words": list(wanted)}
+        values: dict[str, Any] = {"asked": query, "words": list(words)}
         statement = _COUNTED
         if allowed is not None:
-            statement, given = _COUNTED_AMONG, given | {"keys": list(allowed)}
-        for key, length, word, number in self.connection.execute(statement, given):
-            if key not in marked:
+            statement, values = _COUNTED_AMONG, values | {"keys": list(allowed)}
+        for key, length, word, number in self.connection.execute(statement, values):
+            if key not in truncated:
                 yield key, length, word, number
-        for key, words in marked.items():
-            for word, number in Counter(words).items():
-                if word in wanted:
-                    yield key, len(words), word, number
+        for key, tokens in truncated.items():
+            for word, number in Counter(tokens).items():
+                if word in words:
+                    yield key, len(tokens), word, number
 
-    def _keys(self, statement: Any, **given: Any) -> list[int]:
-        return list(self.connection.execute(statement, given).scalars())
+    def _keys(self, statement: Any, **values: Any) -> list[int]:
+        return list(self.connection.execute(statement, values).scalars())
 
 
 MARK = "\x01"
-"""The lexeme of a document of which not all tokens are in its vector; no token is so."""
-_MOST_BYTES = 900_000  # PostgreSQL takes 1,048,575, positions included
-_OF_EACH = 12  # bytes that a lexeme takes beside its letters
-_LONGEST = 2000  # bytes; PostgreSQL takes 2,046
-_MOST_COUNTED = 16_383
+"""The lexeme that marks a document whose vector is truncated; no token equals it."""
+_VECTOR_BYTES = 900_000  # PostgreSQL's limit is 1,048,575, positions included
+_LEXEME_OVERHEAD = 12  # bytes
+_LEXEME_BYTES = 2000  # PostgreSQL's limit is 2,046
+_LARGEST_COUNT = 16_383
 
 
 def as_vector(tokens: str) -> tuple[str, int]:
-    """Return the vector of joined tokens in PostgreSQL's notation, and how many they are."""
+    """Return joined tokens as a tsvector in PostgreSQL's notation, and their number."""
     words = tokens.split(" ")
     counts = Counter(words)
     length = len(words) - counts.pop("", 0)
-    if len(tokens) * 4 + len(counts) * _OF_EACH > _MOST_BYTES or _has_long(counts):
-        _cut(counts)
-    return " ".join(
-        f"{_quoted(word)}:{min(n, _MOST_COUNTED)}" for word, n in counts.items()
-    ), length
+    if len(tokens) * 4 + len(counts) * _LEXEME_OVERHEAD > _VECTOR_BYTES or _has_long(counts):
+        _truncate(counts)
+    entries = (f"{_quoted(word)}:{min(n, _LARGEST_COUNT)}" for word, n in counts.items())
+    return " ".join(entries), length
 
 
 def any_of(tokens: Iterable[str]) -> str:
-    """Return the question for documents with any of the tokens; "" if none can be asked for."""
-    return " | ".join(dict.fromkeys(_asked(token) for token in tokens if can_be_asked(token)))
+    """Return a query for documents with any of the tokens; "" if none can be in a vector."""
+    return " | ".join(dict.fromkeys(_operand(token) for token in tokens if _is_lexeme(token)))
 
 
 def all_of(alternatives: Iterable[Sequence[str]]) -> str:
-    """Return the question for documents that have one of each several tokens; "" if none can."""
-    every = list(dict.fromkeys(any_of(each) for each in alternatives))
-    return " & ".join(f"({each})" for each in every) if all(every) else ""
+    """Return a query for documents with one of each group of tokens; "" if a group has none."""
+    parts = list(dict.fromkeys(any_of(tokens) for tokens in alternatives))
+    return " & ".join(f"({part})" for part in parts) if all(parts) else ""
 
 
-def can_be_asked(token: str) -> bool:
-    """Tell whether a token can be in a vector; one that is too long is in a marked document."""
-    return bool(token) and len(token.encode(errors="replace")) <= _LONGEST
+def _is_lexeme(token: str) -> bool:
+    """Tell whether a token can be in a vector; a document with a longer one is marked."""
+    return bool(token) and len(token.encode(errors="replace")) <= _LEXEME_BYTES
 
 
 def phrase_expression(phrase: Iterable[str]) -> str:
-    """Return the expression that matches joined tokens in which a phrase with beginnings stands."""
+    """Return the regular expression for a phrase with prefixes in joined tokens."""
     parts = (re.escape(token) + ("[^ ]*" if isinstance(token, Prefix) else "") for token in phrase)
     return f"(^| ){' '.join(parts)}( |$)"
 
 
 def _has_long(counts: Counter[str]) -> bool:
-    return any(len(word) > _LONGEST // 4 and len(word.encode()) > _LONGEST for word in counts)
+    return any(
+        len(word) > _LEXEME_BYTES // 4 and len(word.encode()) > _LEXEME_BYTES for word in counts
+    )
 
 
-def _cut(counts: Counter[str]) -> None:
-    """Leave as many tokens as PostgreSQL takes, and mark that others are missing."""
-    room = _MOST_BYTES
+def _truncate(counts: Counter[str]) -> None:
+    """Delete the tokens beyond PostgreSQL's limits, and mark that some are missing."""
+    free = _VECTOR_BYTES
     for word in list(counts):
         size = len(word.encode())
-        room -= size + _OF_EACH
-        if size > _LONGEST or room < 0:
+        free -= size + _LEXEME_OVERHEAD
+        if size > _LEXEME_BYTES or free < 0:
             del counts[word]
             counts[MARK] = 1
 
 
-def _asked(token: str) -> str:
+def _operand(token: str) -> str:
     return _quoted(token) + (":*" if isinstance(token, Prefix) else "")
 
 

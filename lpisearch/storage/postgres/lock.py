@@ -1,7 +1,7 @@
 """Advisory locks.
 
-Those who ingest share the library, and each has the folders that it names alone: 8 of different
-folders go on side by side. All others, who change what is there already, have the library alone.
+Ingests share the library, each with exclusive access to the folders that it reads, so ingests of
+different folders run side by side. All other writers have the library to themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import LibraryLocked
-from lpisearch.storage.postgres.database import HELD, connect, translate_errors
+from lpisearch.storage.postgres.database import LOCKS, connect, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 
 _PAUSE_SECONDS = 0.05
-_MOST_FOLDERS = 50  # more are locked by the folder that they have in common
+_HAS_SESSION_TIMEOUT = 140_000  # the first version with the setting
+_MOST_FOLDERS = 50  # more are locked by their common parent
 _SHARED = "ingest"
 _TRY = "SELECT pg_try_advisory_lock{shared}(hashtext('lpisearch ' || current_schema()), %s)"
-_LET_GO = "SELECT pg_advisory_unlock_all()"
+_RELEASE = "SELECT pg_advisory_unlock_all()"
 _HOLDERS = """SELECT application_name, pid FROM pg_locks JOIN pg_stat_activity a USING (pid)
 WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database
 WHERE datname = current_database()) AND pid <> pg_backend_pid()
@@ -41,31 +42,31 @@ AND objid::BIGINT = %s::BIGINT & 4294967295 LIMIT 1"""
 def writer_lock(
     place: Address, purpose: str, wait_seconds: float, folders: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Hold the right to write to a library: to what is in some folders, or to all of it."""
+    """Hold the right to write to some folders of a library, or to all of it."""
     locks = [("library", purpose == _SHARED), *_of_folders(folders)]
-    with _holding(place, purpose, locks, wait_seconds):
+    with _locked(place, purpose, locks, wait_seconds):
         yield
 
 
 @contextmanager
 def index_lock(place: Address, wait_seconds: float) -> Iterator[None]:
-    """Hold the right to put an index in use, beside others who ingest."""
-    with _holding(place, "index", [("indexes", False)], wait_seconds):
+    """Hold the right to publish an index, while others ingest."""
+    with _locked(place, "index", [("indexes", False)], wait_seconds):
         yield
 
 
 def writer_of(place: Address) -> str:
-    """Return who holds the right to write, without waiting for it; "" if nobody does."""
+    """Return the holder of the lock, without waiting; "" if it is free."""
     with translate_errors(place):
         connection = connect(place, autocommit=True)
         try:
-            return _named_holder(connection, "library")
+            return _holder(connection, "library")
         finally:
             connection.close()
 
 
 @contextmanager
-def _holding(
+def _locked(
     place: Address, purpose: str, locks: list[tuple[str, bool]], wait_seconds: float
 ) -> Iterator[None]:
     deadline = time.monotonic() + wait_seconds
@@ -74,20 +75,15 @@ def _holding(
         connection = connect(place, application_name=name, autocommit=True)
     try:
         with translate_errors(place):
-            _stay(connection)
+            if connection.info.server_version >= _HAS_SESSION_TIMEOUT:
+                connection.execute("SET idle_session_timeout = 0")
             _take(connection, place, locks, deadline)
-        HELD.sessions.append(connection)
+        LOCKS.sessions.append(connection)
         yield
     finally:
-        with suppress(ValueError):  # it was not got
-            HELD.sessions.remove(connection)
+        with suppress(ValueError):  # the lock was not acquired
+            LOCKS.sessions.remove(connection)
         connection.close()
-
-
-def _stay(connection: psycopg.Connection[Any]) -> None:
-    """Keep the server from ending a session that does nothing but hold a lock."""
-    if connection.info.server_version >= 140_000:  # noqa: PLR2004 (which has the setting)
-        connection.execute("SET idle_session_timeout = 0")
 
 
 def _take(
@@ -96,20 +92,20 @@ def _take(
     locks: list[tuple[str, bool]],
     deadline: float,
 ) -> None:
-    """Take all locks or none, so that no two can wait for each other."""
+    """Take all locks or none, so that no two processes can deadlock."""
     while True:
         busy = next((name for name, shared in locks if not _try(connection, name, shared)), None)
         if busy is None:
             return
-        connection.execute(_LET_GO)
-        if not time.monotonic() < deadline:  # so that "nan" does not wait for ever
-            raise LibraryLocked(place, _holder(connection, busy))
+        connection.execute(_RELEASE)
+        if not time.monotonic() < deadline:  # written so that "nan" does not wait forever
+            raise LibraryLocked(place, _holder(connection, busy) or "another process")
         time.sleep(_PAUSE_SECONDS)
 
 
 def _try(connection: psycopg.Connection[Any], name: str, shared: bool) -> bool:  # noqa: FBT001 (one of a pair)
-    asked = _TRY.format(shared="_shared" if shared else "")
-    row = connection.execute(asked, (_number(name),)).fetchone()
+    statement = _TRY.format(shared="_shared" if shared else "")
+    row = connection.execute(statement, (_number(name),)).fetchone()
     return row is not None and bool(row[0])
 
 
@@ -119,7 +115,7 @@ def _number(name: str) -> int:
 
 
 def _of_folders(folders: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return the locks of folders: each alone, those above it together with others."""
+    """Return the locks of folders: each exclusive, those of its parents shared."""
     paths = {PurePath(folder) for folder in folders}
     if len(paths) > _MOST_FOLDERS:
         paths = {PurePath(os.path.commonpath(paths))}
@@ -129,9 +125,5 @@ def _of_folders(folders: Sequence[str]) -> list[tuple[str, bool]]:
 
 
 def _holder(connection: psycopg.Connection[Any], name: str) -> str:
-    return _named_holder(connection, name) or "another process"
-
-
-def _named_holder(connection: psycopg.Connection[Any], name: str) -> str:
     row = connection.execute(_HOLDERS, (_number(name),)).fetchone()
     return str(row[0] or "another process") if row else ""

@@ -1,4 +1,4 @@
-"""Vectors for SQL programs."""
+"""Tables of vectors for other programs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-_MOST_DIMS = 2000
-"""How many dimensions an index of pgvector over `vector` takes; over `halfvec` twice as many."""
+_MOST_DIMS = 2000  # of a pgvector index over `vector`; twice as many over `halfvec`
 _AVAILABLE = text("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
 _SCHEMA = text(
     "SELECT quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
@@ -55,7 +54,7 @@ class ExportedVectors:
     def replace(
         self, index: str, dims: int, rows: Iterable[tuple[int, str, Iterable[float]]]
     ) -> str:
-        """Put the vectors of an index into a table, instead of those of before; return its name."""
+        """Replace the table with the vectors of an index; return its name."""
         schema = self._extension()
         if dims > 2 * _MOST_DIMS:
             raise VectorsUnavailable(
@@ -64,7 +63,7 @@ class ExportedVectors:
             )
         kind = "vector" if dims <= _MOST_DIMS else "halfvec"
         table = table_of(index)
-        fresh = f"{table}_new"  # whoever reads has the one before, and waits for nobody
+        fresh = f"{table}_new"  # readers keep the old table until the commit
         execute = self._connection.exec_driver_sql
         execute(
             f"CREATE TABLE {fresh} (document_id BIGINT CONSTRAINT {fresh}_pkey PRIMARY KEY, "
@@ -77,11 +76,6 @@ class ExportedVectors:
         )
         for right, who in self._connection.execute(_RIGHTS, {"table": table}).all():
             execute(f"GRANT {right} ON {fresh} TO {who}")
-        self._put_in_place(table, fresh)
-        return table
-
-    def _put_in_place(self, table: str, fresh: str) -> None:
-        execute = self._connection.exec_driver_sql
         if used_by := self._connection.execute(_USERS, {"table": table}).scalars().all():
             raise VectorsUnavailable(
                 f"the table {table} is used by {', '.join(used_by)}",
@@ -95,12 +89,13 @@ class ExportedVectors:
             f"ALTER TABLE {table} ADD CONSTRAINT {table}_document_id_fkey "
             "FOREIGN KEY (document_id) REFERENCES documents (id) ON DELETE CASCADE"
         )
+        return table
 
     def _extension(self) -> str:
-        """Return the schema in which pgvector is, made first if it may be."""
-        found = self._connection.execute(_SCHEMA).scalar()
-        if found is not None:
-            return str(found)
+        """Return the schema of pgvector, creating the extension if permitted."""
+        schema = self._connection.execute(_SCHEMA).scalar()
+        if schema is not None:
+            return str(schema)
         if self._connection.execute(_AVAILABLE).scalar() is None:
             raise VectorsUnavailable(
                 "pgvector is not installed on the server",
@@ -117,11 +112,11 @@ class ExportedVectors:
 
 
 def table_of(index: str) -> str:
-    """Return the name of the table of an index: that of the default one has nothing added."""
+    """Return the name of the table of an index; the default index has no suffix."""
     if index == "default":
         return EXPORTED
     plain = _PLAIN.sub("_", index.lower())[:_LONGEST]
-    if plain != index:  # another name may read the same
+    if plain != index:  # so that no other name gives the same table
         plain += f"_{blake2b(index.encode(), digest_size=3).hexdigest()}"
     return f"{EXPORTED}_{plain}"
 

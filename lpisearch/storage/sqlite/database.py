@@ -1,16 +1,14 @@
-"""Connections, file header, errors, transactions.
+"""Connections, transactions, errors and the file header of SQLite libraries.
 
-A library opened for reading never waits for a writer and never changes a byte. One opened for
-writing begins each transaction at once (`BEGIN IMMEDIATE`), so that it cannot fail half-way
-for want of the lock.
+A reader never waits for a writer and never changes a byte. A writer starts each transaction with
+`BEGIN IMMEDIATE`, so that it cannot fail half-way for lack of the lock.
 
-POSIX takes from a process all its locks on a file when it closes any descriptor of that file, the
-locks of SQLite's connections included: another process may then write below a reader that is under
-way. So what this program itself opens of a library is closed when no connection is open.
+POSIX drops all locks of a process on a file, those of SQLite's connections included, when the
+process closes any descriptor of it. So descriptors of a library that this program opens itself are
+closed only when no connection is open.
 
-It lies in the header of the file (`user_version`), so it is read without looking at a table, and
-it is part of the transaction: a snapshot sees the mark of its own state. It is drawn by chance, so
-that a copy that went other ways has another.
+The state token is `user_version` in the file header: read without touching a table, part of the
+transaction, and random, so that diverged copies differ.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool, StaticPool
 
@@ -45,26 +43,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection
-    from sqlalchemy import Connection as Transaction
-
-
-_STEPS = 10_000  # of SQLite, between two looks at the clock
+_STEPS = 10_000  # virtual machine instructions between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An open library.
-
-    Attributes
-    ----------
-    path
-        The database file.
-    engine
-        One connection, reused; closed by `close` or by leaving a `with` block.
-    writable
-        Whether `writing` may be called.
-    """
+    """An open library in a file."""
 
     path: Path
     engine: Engine = field(repr=False)
@@ -72,9 +56,9 @@ class Database:
 
     @classmethod
     def connect(cls, path: Path, *, writable: bool, partial: Path | None = None) -> Database:
-        """Connect to the file, creating an empty one if it is to be written.
+        """Connect to the file, creating an empty one if it is writable.
 
-        With `partial` the file is there, for now, and errors name the place that it is made for.
+        With `partial` the file is there for now, and errors name `path`.
         """
         file = partial or path
         refuse_other_files(file)
@@ -97,20 +81,20 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Release the file; the last who does so leaves nothing beside it."""
+        """Release the file; the last process to do so removes the log files."""
         self.engine.dispose()
         if not self.writable:
             remove_empty_log(self.path.absolute())
 
     @contextmanager
-    def reading(self) -> Iterator[Transaction]:
-        """Give a connection that sees one unchanging state of the library."""
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection that sees one unchanging state of the library."""
         with translate_errors(self.path), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def looking(self, until: Callable[[], bool]) -> Iterator[Transaction]:
-        """Give a connection that stops when it is time; errors are as SQLite has them."""
+    def interruptible(self, until: Callable[[], bool]) -> Iterator[Connection]:
+        """Yield a connection that aborts when `until` is true; it raises SQLite's own errors."""
         with self.engine.connect() as connection:
             raw = connection.connection.driver_connection
             if isinstance(raw, CountedConnection):
@@ -118,28 +102,26 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self, *, durable: bool = False) -> Iterator[Transaction]:
-        """Give a connection whose changes are kept together when the block ends, or not at all."""
+    def writing(self, *, durable: bool = False) -> Iterator[Connection]:
+        """Yield a connection whose changes are committed as a whole or not at all.
+
+        With `durable`, they and all earlier changes survive a power cut.
+        """
         with translate_errors(self.path):
-            self._synchronise("FULL" if durable else SYNCHRONOUS)
+            with closing(self.engine.raw_connection()) as raw:  # only between transactions
+                level = "FULL" if durable else SYNCHRONOUS
+                raw.cursor().execute(f"PRAGMA synchronous = {level}")
             with self.engine.begin() as connection, renew_state_token(connection):
                 yield connection
 
-    def _synchronise(self, level: str) -> None:
-        """Say how far commits are brought to disk; SQLite takes it between transactions alone."""
-        with closing(self.engine.raw_connection()) as raw:
-            raw.cursor().execute(f"PRAGMA synchronous = {level}")
-
 
 BUSY_SECONDS = 10
-# A power cut may cost the last batches, which the next ingest brings back; it never damages the
-# file.
-SYNCHRONOUS = "NORMAL"
+SYNCHRONOUS = "NORMAL"  # a power cut may lose the last batches, but never damages the file
 # Measured: pages of 8 KiB and rarer checkpoints make an ingest a fifth faster than the defaults.
 _PAGE_BYTES = 8192
 _PAGE_CACHE_KIB = 64 * 1024
 _CHECKPOINT_PAGES = 8192
-# What SQLite says where it cannot make the file that readers share.
+# Errors of SQLite where it cannot create the file that readers share.
 _WITHOUT_SHM = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
@@ -149,10 +131,10 @@ _WITHOUT_SHM = {
 
 
 def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
-    """Open a file; one that is to be written is made, if it is not there."""
+    """Open a file; a writable one is created if it does not exist."""
     if writable:
         connection = _open(f"{path.absolute().as_uri()}?mode=rwc")
-        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # heeded while the file is empty
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # applies to an empty file only
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
@@ -162,7 +144,7 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open to read; where SQLite cannot make its -shm file, as on a full disk, as unchanging."""
+    """Open for reading; as immutable where SQLite cannot create its -shm file (a full disk)."""
     uri = path.as_uri()
     connection = _open(f"{uri}?mode=ro")
     try:
@@ -171,16 +153,19 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         connection.close()
         if error.sqlite_errorcode & 0xFF not in _WITHOUT_SHM:
             raise
-        _refuse_unmerged_log(path)
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            reason = f"its latest changes are in {log.name} and must be merged first"
+            raise LibraryUnwritable(path, reason) from error
         return _open(f"{uri}?mode=ro&immutable=1")
     return connection
 
 
 def remove_empty_log(path: Path) -> None:
-    """Let SQLite remove the -wal and -shm files that a reader has made, but may not remove.
+    """Let SQLite remove the -wal and -shm files that readers create but may not remove.
 
-    It does so when the last connection that may write is closed, and knows of those of others. A
-    log with changes of a writer that was stopped is left for the next writer.
+    It does so when the last writable connection of any process is closed. A log with changes of a
+    killed writer is left for the next writer.
     """
     log, index = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "shm"))
     with suppress(OSError, sqlite3.Error):
@@ -191,17 +176,8 @@ def remove_empty_log(path: Path) -> None:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
 
-def _refuse_unmerged_log(path: Path) -> None:
-    """Refuse to pass over what a writer that was stopped left in the write-ahead log."""
-    log = path.with_name(f"{path.name}-wal")
-    if log.exists() and log.stat().st_size:
-        raise LibraryUnwritable(
-            path, f"its latest changes are in {log.name} and must be merged first"
-        )
-
-
 def _open(uri: str) -> sqlite3.Connection:
-    # Autocommit off the driver: SQLAlchemy's "begin" event starts each transaction, DDL included.
+    # The driver starts no transactions: SQLAlchemy's "begin" event does, for DDL too.
     connection = sqlite3.connect(
         uri,
         uri=True,
@@ -211,13 +187,11 @@ def _open(uri: str) -> sqlite3.Connection:
         factory=CountedConnection,
     )
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)
+    connection.create_function(
+        PATH_FUNCTION, 2, lambda pattern, path: glob_of(pattern).matches(path), deterministic=True
+    )
     connection.create_function(CHECKSUM_FUNCTION, -1, checksum, deterministic=True)
     return connection
-
-
-def _lies_at(pattern: str, path: str) -> bool:
-    return glob_of(pattern).matches(path)
 
 
 class _Connections:
@@ -249,20 +223,20 @@ _OPEN = _Connections()
 
 
 class Cursor(sqlite3.Cursor):
-    """A cursor that raises an error of SQLite also where a damaged name in it is not UTF-8."""
+    """A cursor that raises a database error also where a damaged name is not UTF-8."""
 
     def execute(self, *words: Any) -> Self:
         """Execute a statement."""
         try:
             return super().execute(*words)
         except UnicodeDecodeError as error:
-            stated = sqlite3.DatabaseError(error.object.decode(errors="replace"))
-            stated.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            raise stated from error
+            damage = sqlite3.DatabaseError(error.object.decode(errors="replace"))
+            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damage from error
 
 
 class CountedConnection(sqlite3.Connection):
-    """A connection that is counted as long as it is open."""
+    """A connection that is counted while it is open."""
 
     def __init__(self, *names: Any, **options: Any) -> None:
         self._counted = False
@@ -275,11 +249,11 @@ class CountedConnection(sqlite3.Connection):
         return super().cursor(factory)
 
     def execute(self, *words: Any) -> Any:
-        """Execute a statement by a cursor of ours; the inherited method takes one of its own."""
+        """Execute a statement by our cursor; the inherited method uses its own."""
         return self.cursor().execute(*words)
 
     def close(self) -> None:
-        """Close it; as often as it is called, it is counted once."""
+        """Close the connection; repeated calls count once."""
         super().close()
         if self._counted:
             self._counted = False
@@ -287,22 +261,22 @@ class CountedConnection(sqlite3.Connection):
 
 
 def close_when_idle(descriptor: int) -> None:
-    """Close a descriptor of a library as soon as this process has no connection open."""
+    """Close a descriptor of a library once this process has no connection open."""
     _OPEN.close(descriptor)
 
 
-APPLICATION_ID = int.from_bytes(b"lpis", "big")  # as migration 0001 writes it into the file
-_APPLICATION_AT = slice(68, 72)  # where SQLite keeps it in the header
+APPLICATION_ID = int.from_bytes(b"lpis", "big")  # written by migration 0001
+_APPLICATION_AT = slice(68, 72)  # its offset in the header
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
 def is_library(head: bytes) -> bool:
-    """Tell from its header whether a file is a library, or a copy of one."""
-    return head.startswith(_SQLITE_MAGIC) and _states_ours(head)
+    """Tell from the header of a file whether it is a library or a copy of one."""
+    return head.startswith(_SQLITE_MAGIC) and _has_application_id(head)
 
 
 def refuse_other_files(path: Path) -> None:
-    """Refuse what is no library; what is not there may become one."""
+    """Refuse files that are not libraries; a missing file may become one."""
     if path.is_dir():
         raise NotALibrary(path, "it is a folder")
     try:
@@ -316,39 +290,39 @@ def refuse_other_files(path: Path) -> None:
     except OSError as error:
         raise NotALibrary(path, f"it cannot be read ({error.strerror})") from error
     if head and not head.startswith(_SQLITE_MAGIC):
-        if _states_ours(head):
+        if _has_application_id(head):
             raise LibraryDamaged(path, "its header is damaged")
         raise NotALibrary(path, "it is not an SQLite database")
 
 
 def refuse_hard_links(path: Path) -> None:
-    """Refuse to write a file of several names: SQLite would keep a log of changes for each."""
+    """Refuse to write a file with several names: SQLite would keep a log for each name."""
     with suppress(OSError):
         names = path.stat().st_nlink
         if names > 1:
             raise SeveralNames(path, names)
 
 
-def _states_ours(head: bytes) -> bool:
+def _has_application_id(head: bytes) -> bool:
     return int.from_bytes(head[_APPLICATION_AT], "big") == APPLICATION_ID
 
 
-_LARGEST = (1 << 31) - 1
+_LARGEST_TOKEN = (1 << 31) - 1
 
 
 def state_token(connection: Connection) -> int:
-    """Return the mark of the state that a connection sees."""
+    """Return the token of the state that a connection sees."""
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
 @contextmanager
 def renew_state_token(connection: Connection) -> Iterator[None]:
-    """Set the mark anew at the end of a block, if the block changed anything and kept it."""
+    """Set a new token at the end of a block that changed something and was not rolled back."""
     before = _changes(connection)
     yield
     if connection.in_transaction() and _changes(connection) != before:
-        mark = secrets.randbelow(_LARGEST) + 1
-        connection.exec_driver_sql(f"PRAGMA user_version = {mark}")
+        token = secrets.randbelow(_LARGEST_TOKEN) + 1
+        connection.exec_driver_sql(f"PRAGMA user_version = {token}")
 
 
 def _changes(connection: Connection) -> int:
@@ -356,40 +330,35 @@ def _changes(connection: Connection) -> int:
 
 
 UNREADABLE = (sqlite3.DatabaseError, *_UNREADABLE)
-_LOOKING_SECONDS = 20
-_LEAST_FREE = 1 << 16
+_CHECK_SECONDS = 20
+_LEAST_FREE_BYTES = 1 << 16
 
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite raises, and what damage in a cell leads to, into one of our errors.
+    """Turn errors of SQLite, and those that damaged cells cause, into our own.
 
-    An error that SQLite does not explain is a defect of this program, or damage that came to light
-    further on: a string that is none, JSON that is none. So the library is looked at, and where it
-    is not as it was written, that is said.
+    An error that SQLite does not explain is a bug, or damage that shows further on (a string that
+    is not one, invalid JSON). So the library is checked, and damage is reported where it is found.
     """
     try:
         yield
     except UnicodeEncodeError as error:
         raise NotUnicode(error.object) from error
     except UNREADABLE as error:
+        from lpisearch.storage.sqlite.store import first_damage
+
         cause = error.orig if isinstance(error, DatabaseError) else error
-        stated = _stated(path, cause) or _damage(path)
-        if stated is None:
+        known = _translated(path, cause)
+        if known is None and (damage := first_damage(path, _CHECK_SECONDS)):
+            known = LibraryDamaged(path, damage)
+        if known is None:
             raise
-        raise stated from error
+        raise known from error
 
 
-def _damage(path: Path) -> LibraryError | None:
-    """Look for damage, for a short while."""
-    from lpisearch.storage.sqlite.store import first_damage
-
-    found = first_damage(path, _LOOKING_SECONDS)
-    return LibraryDamaged(path, found) if found else None
-
-
-def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
-    """Return the error to state, or None for one that says nothing of its cause."""
+def _translated(path: Path, error: BaseException | None) -> LibraryError | None:
+    """Return our error for one of SQLite, or None if its code does not tell the cause."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     reason = str(error)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
@@ -398,15 +367,15 @@ def _stated(path: Path, error: BaseException | None) -> LibraryError | None:
         return LibraryUnwritable(path, "the disk is full")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
         return LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
-    # FTS5 calls it a plain error where what it keeps of itself is damaged.
+    # FTS5 reports damage to its own tables as a plain error.
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or "invalid fts5" in reason:
         return LibraryDamaged(path, reason)
     return None
 
 
 def _is_full(path: Path) -> bool:
-    """Tell whether no room is left beside a file: SQLite calls that an input or output error."""
+    """Tell whether the disk is full, which SQLite may report as an I/O error."""
     try:
-        return shutil.disk_usage(path.absolute().parent).free < _LEAST_FREE
+        return shutil.disk_usage(path.absolute().parent).free < _LEAST_FREE_BYTES
     except OSError:
         return False

@@ -1,10 +1,10 @@
 """One writer at a time.
 
-SQLite alone would let two ingests take turns batch by batch and trip over each other's
-documents; and it could not say who holds the library. So a writer holds two locks. One is on a
-file beside the library, at the real path that all links lead to; it says who holds it, and goes
-when it is let go. The other is on a byte of the library itself, far behind all that SQLite
-writes or locks: no name escapes it. Readers ask for neither.
+SQLite alone would let two ingests alternate batch by batch and overwrite each other's documents,
+and could not name the holder. So a writer holds two locks: one on a file next to the library, at
+the real path that all links lead to, which names the holder and is removed on release; the other on
+a byte of the library itself, far beyond those that SQLite uses, so that no hard link escapes it.
+Readers need neither.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _LOCKED_BYTE = 1 << 62
 
 @contextmanager
 def writer_lock(library: Path, purpose: str, wait_seconds: float) -> Iterator[None]:
-    """Hold the right to write to a library."""
+    """Hold the right to write to a library; LibraryLocked names the current holder."""
     deadline = time.monotonic() + wait_seconds
     path = real_path(library)
-    with _stated(library):
+    with _translate_os_errors(library):
         stream = _locked_file(library, path.with_name(f"{path.name}.lock"), deadline)
     with stream:
         try:
@@ -53,7 +53,7 @@ def writer_lock(library: Path, purpose: str, wait_seconds: float) -> Iterator[No
 
 
 @contextmanager
-def _stated(library: Path) -> Iterator[None]:
+def _translate_os_errors(library: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -61,7 +61,7 @@ def _stated(library: Path) -> Iterator[None]:
 
 
 def _locked_file(library: Path, lock: Path, deadline: float) -> IO[str]:
-    """Open the lock file and lock it; anew, where the holder before took it away."""
+    """Open and lock the lock file, again if its last holder removed it meanwhile."""
     while True:
         stream = _open(library, lock)
         try:
@@ -77,7 +77,7 @@ def _locked_file(library: Path, lock: Path, deadline: float) -> IO[str]:
 
 
 def _open(library: Path, lock: Path) -> IO[str]:
-    """Open the lock file, which is not followed if it is a link to another file."""
+    """Open the lock file without following links."""
     mode = mode_of(library)
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | _NOT_THROUGH_LINKS, mode)
     facts = os.fstat(descriptor)
@@ -103,25 +103,25 @@ def _sign(stream: IO[str], purpose: str) -> None:
         "host": socket.gethostname(),
         "since": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    # A courtesy to those who wait: a full disk must not stop a writer here, unsaid.
+    # For the messages of waiting processes only: a full disk must not stop the writer here.
     with suppress(OSError):
         os.ftruncate(stream.fileno(), 0)
         os.write(stream.fileno(), json.dumps(holder).encode())
 
 
 def writer_of(library: Path) -> str:
-    """Return who holds the right to write, without waiting for it; "" if nobody does."""
+    """Return the holder of the lock, without waiting; "" if it is free."""
     path = real_path(library)
     try:
         stream = path.with_name(f"{path.name}.lock").open("r+", encoding="utf-8")
     except OSError:
         return ""
-    with stream:  # which lets go of the lock, if nobody had it
+    with stream:  # closing it releases the lock, if it was free
         return "" if _try_lock(stream) else _holder(stream)
 
 
 def is_signature(content: bytes) -> bool:
-    """Tell whether a file is the lock of a library, as its last holder signed it."""
+    """Tell whether a file is a lock file, as signed by its last holder."""
     if not content.startswith(b"{"):
         return False
     try:
@@ -143,7 +143,7 @@ def _holder(stream: IO[str]) -> str:
 if sys.platform == "win32":  # pragma: no cover (the lock of the other system is tested)
     import msvcrt
 
-    _BYTE = 1 << 30  # far behind what the holder writes, so that it can be read
+    _BYTE = 1 << 30  # far beyond the signature, which stays readable
 
     def _try_lock(stream: IO[str]) -> bool:
         os.lseek(stream.fileno(), _BYTE, os.SEEK_SET)
@@ -154,7 +154,7 @@ if sys.platform == "win32":  # pragma: no cover (the lock of the other system is
         return True
 
     def _forget(lock: Path) -> None:
-        """Leave it: an open file cannot be taken away here."""
+        """Leave the file: Windows cannot delete an open file."""
 
 else:
     import fcntl
@@ -167,6 +167,7 @@ else:
         return True
 
     def _forget(lock: Path) -> None:
+        """Leave the file: Windows cannot delete an open file."""
         with suppress(OSError):
             lock.unlink()
 
@@ -177,11 +178,11 @@ if sys.platform == "linux":
 
     @contextmanager
     def _locked_library(library: Path, path: Path, deadline: float) -> Iterator[None]:
-        """Lock a byte of the library itself, if it is there and the file system can."""
-        with _stated(library):
+        """Lock a byte of the library itself, if it exists and the file system supports it."""
+        with _translate_os_errors(library):
             try:
                 descriptor = os.open(path, os.O_RDWR | _NOT_THROUGH_LINKS)
-            except (FileNotFoundError, IsADirectoryError):  # said by who opens it
+            except (FileNotFoundError, IsADirectoryError):  # reported when it is opened
                 descriptor = -1
         if descriptor < 0:
             yield
@@ -197,16 +198,18 @@ if sys.platform == "linux":
         try:
             _set_byte(descriptor, fcntl.F_WRLCK)
         except OSError as error:
-            return error.errno not in {errno.EAGAIN, errno.EACCES}  # else it knows no such locks
+            # Any other error: the file system does not support such locks.
+            return error.errno not in {errno.EAGAIN, errno.EACCES}
         return True
 
     def _set_byte(descriptor: int, kind: int) -> None:
-        # A lock of the open file, not of the process: SQLite cannot let it go by closing the file.
+        # A lock of the open file, not of the process, so that SQLite closing the file keeps it.
         lock = struct.pack("hhqqi", kind, os.SEEK_SET, _LOCKED_BYTE, 1, 0)
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, lock)
 
-else:  # pragma: no cover (the file beside the library is the lock there)
+else:  # pragma: no cover (only the lock file is used there)
 
     @contextmanager
     def _locked_library(_library: Path, _path: Path, _deadline: float) -> Iterator[None]:
+        """Lock a byte of the library itself, if it exists and the file system supports it."""
         yield

@@ -219,7 +219,7 @@ def first_damage(path: Path, seconds: float) -> str:
     try:
         with (
             Database.connect(path, writable=False) as database,
-            database.looking(lambda: time.monotonic() > deadline) as connection,
+            database.interruptible(lambda: time.monotonic() > deadline) as connection,
         ):
             findings = SQLiteHealth(connection).differences()
             damage = next((finding.detail for finding in findings if not finding.ok), "")
