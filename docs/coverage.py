@@ -1,10 +1,6 @@
-"""Measure which lines the tests reach, and write the figure into CONTRIBUTING.md.
+"""Measure test coverage, and write the figure into CONTRIBUTING.md (`make coverage`).
 
-    make coverage                       all tests but the slow ones: half again as long as make test
-    python docs/coverage.py --check     in make check: for two rooms whose own tests are quick
-
-Tracing every line slows the tests down, so `make test` does without it, and `make check` looks at
-two rooms alone: they may not fall below LEAST.
+With `--check`, in `make check`, measure two rooms with quick tests, which must reach LEAST percent.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 FIGURE = re.compile(r"(<!-- coverage: .*? -->\n).*?(\n<!-- end of coverage -->)", re.DOTALL)
 QUICK = ("text", "graphs")
 LEAST = 95
-# Where no file may grow, the trace cannot be written either.
+# Coverage data cannot be written where files may not grow.
 CANNOT_TRACE = "tests/functional/test_disk.py::test_a_file_that_may_not_grow"
 
 
@@ -34,10 +30,10 @@ def main() -> None:
     _trace(["tests"])
     share = _coverage("report", "--format=total").strip()
     today = datetime.now(UTC).date().isoformat()
-    said = f"The tests reach {share} % of the lines of the package (`make coverage`, {today})."
+    sentence = f"The tests cover {share} % of the lines of the package (`make coverage`, {today})."
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(FIGURE.sub(rf"\g<1>{said}\g<2>", text), encoding="utf-8")
-    print(said)
+    PAGE.write_text(FIGURE.sub(rf"\g<1>{sentence}\g<2>", text), encoding="utf-8")
+    print(sentence)
 
 
 def _trace(tests: list[str]) -> None:
