@@ -10,7 +10,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
 from lpisearch import errors
-from lpisearch.errors import LpiSearchError
 from lpisearch.messages import Call, Message, Option
 from lpisearch.model.codec import json_text
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
     from starlette.types import Message as ASGIMessage
+
+    from lpisearch.errors import LpiSearchError
 
 
 MEDIA_TYPE = "application/problem+json"
@@ -125,13 +126,6 @@ def _refused(request: Request, error: Exception) -> Response:
     return refusal(request.url.path, error.status, error.detail)
 
 
-def _of_library(request: Request, error: Exception) -> Response:
-    assert isinstance(error, LpiSearchError)  # noqa: S101 (as registered)
-    if request.url.path.startswith(API):
-        return problem_of(error, python=wants_python(request.headers))
-    return refusal(request.url.path, status_of(error), render_message(error.message))
-
-
 def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (as registered)
     return refusal(request.url.path, error.status_code, f"{error.detail}.", error.headers)
@@ -139,7 +133,6 @@ def _of_http(request: Request, error: Exception) -> Response:
 
 HANDLERS: Mapping[type[Exception], ExceptionHandler] = {
     Refusal: _refused,
-    LpiSearchError: _of_library,
     HTTPException: _of_http,
 }
 

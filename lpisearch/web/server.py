@@ -24,7 +24,8 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.messages import system_reason
 from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
-from lpisearch.web.problems import HANDLERS, ErrorMiddleware
+from lpisearch.web.pages.templates import apology
+from lpisearch.web.problems import API, HANDLERS, ErrorMiddleware, problem_of, wants_python
 from lpisearch.web.security import (
     BodyLimitMiddleware,
     CsrfMiddleware,
@@ -178,7 +179,7 @@ def create_app(library: Library, settings: ServeSettings | None = None) -> Starl
             Mount("/api/v1", routes=api.ROUTES, name="api"),
         ],
         middleware=_middleware(state),
-        exception_handlers=HANDLERS,
+        exception_handlers={**HANDLERS, LpiSearchError: _library_error},
         lifespan=_life,
     )
     app.state.lpisearch = state
@@ -200,6 +201,13 @@ class _Assets(StaticFiles):
 
 def _icon(_request: Request) -> Response:
     return RedirectResponse("/static/icon.svg", 308)
+
+
+def _library_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LpiSearchError)  # noqa: S101 (as registered)
+    if request.url.path.startswith(API):
+        return problem_of(error, python=wants_python(request.headers))
+    return apology(request, error)
 
 
 def _middleware(state: WebState) -> list[Middleware]:

@@ -8,14 +8,14 @@ import stat
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from lpisearch.files import make_folders, mode_of, whole_file
 from lpisearch.location import Address
 from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from lpisearch.web.state import WebState
 
@@ -81,7 +81,7 @@ def chunks(stream: BinaryIO) -> Iterator[bytes]:
             yield chunk
 
 
-def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
+def save_upload(state: WebState, name: str, sent: IO[bytes]) -> Path:
     """Save a file below the folder of uploads, over an earlier version; return its path."""
     parts = name.replace("\\", "/").split("/")
     if not 0 < len(parts) <= _DEEPEST or not all(map(_is_plain, parts)):
@@ -93,7 +93,7 @@ def save_upload(state: WebState, name: str, content: Iterable[bytes]) -> Path:
         if not target.parent.resolve().is_relative_to(folder.resolve()):
             raise Refusal(403, _FORBIDDEN)
         with whole_file(target, mode) as stream:
-            stream.writelines(content)
+            shutil.copyfileobj(sent, stream)
     except OSError:
         raise Refusal(507, "The file could not be saved.") from None
     return target

@@ -22,7 +22,7 @@ from lpisearch.options import (
 )
 from lpisearch.web.api.endpoint import FILE, Param, Reply, Router
 from lpisearch.web.problems import Refusal
-from lpisearch.web.uploads import allowed_path, chunks, save_upload, uploads_folder
+from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
 
 if TYPE_CHECKING:
     from lpisearch.model.documents import Filter, Progress
@@ -94,7 +94,8 @@ def upload(request: ApiRequest) -> Upload:
     """Upload a file to ingest later."""
     if request.file is None:
         raise Refusal(400, "No file was sent.")
-    saved = save_upload(request.state, request.values["name"], chunks(request.file.open("rb")))
+    with request.file.open("rb") as stream:
+        saved = save_upload(request.state, request.values["name"], stream)
     name = saved.relative_to(uploads_folder(request.state)).as_posix()
     return Upload(name, saved.stat().st_size)
 

@@ -1,4 +1,4 @@
-"""One document; its original file."""
+"""The page of a document, its labels, and its original file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 from starlette.concurrency import run_in_threadpool
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.web.api.contents import original as give_out
+from lpisearch.web.api.contents import original as download
 from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.pages import templates
-from lpisearch.web.pages.templates import apology, back_to, refuse_read_only, render
+from lpisearch.web.pages.templates import back_to, refuse_read_only, render
 from lpisearch.web.problems import Refusal
 from lpisearch.web.state import state_of
 from lpisearch.web.uploads import open_original
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from lpisearch.web.state import WebState
 
 
-PART = 60_000  # characters of a text that are shown at a time
-_SEARCHED = 2_000_000  # and so many are looked through for matches
+PART = 60_000  # characters that are shown at a time
+_SEARCHED = 2_000_000  # characters in which matches are marked
 _MOST_ON_MINIMAP = 400
 _LONGEST_PARAGRAPH = 4_000
 _SIMILAR = 6
@@ -40,7 +40,7 @@ _HEIGHT = 1000
 
 
 class Block(NamedTuple):
-    """A paragraph, or the heading of what follows."""
+    """A paragraph with the heading before it."""
 
     start: int
     heading: str
@@ -55,17 +55,14 @@ class Spot(NamedTuple):
 
 
 def document(request: Request) -> Response:
-    """Show a document, the words of a question marked."""
-    shared, asked = state_of(request), request.query_params
-    name, query = asked.get("id", ""), asked.get("q", "")[:10_000]
-    try:
-        found = shared.library.document(name)
-        marks = _marks(shared.library, query, found)
-        similar, trouble = _similar(shared.library, name)
-    except LpiSearchError as error:
-        return apology(request, error)
+    """Show a document with the words of a query marked."""
+    shared, params = state_of(request), request.query_params
+    name, query = params.get("id", ""), params.get("q", "")[:10_000]
+    found = shared.library.document(name)
+    marks = _marks(shared.library, query, found)
+    similar, trouble = _similar(shared.library, name)
     starts = part_starts(found.text)
-    part = _part(asked.get("part", ""), marks, starts)
+    part = _part(params.get("part", ""), marks, starts)
     text = (starts[part], starts[part + 1] if part + 1 < len(starts) else len(found.text))
     return render(
         request,
@@ -77,13 +74,13 @@ def document(request: Request) -> Response:
         matches=sum(not mark.near for mark in marks),
         near=sum(bool(mark.near) for mark in marks),
         spots=list(spots(marks, *text)),
-        parts_list=_parts_said(found, marks, starts, name, query),
+        parts_list=_parts(found, marks, starts, name, query),
         part=part,
         similar=similar,
         trouble=trouble,
         facts=facts(found),
         predicted=shared.library.predicted(found.id or name),
-        has_file=is_given_out(shared, found),
+        has_file=is_available(shared, found),
         page=_page(found, marks),
     )
 
@@ -106,7 +103,7 @@ def _similar(library: Library, name: str) -> tuple[Sequence[Any], LpiSearchError
 
 
 def part_starts(text: str) -> list[int]:
-    """Return where the parts of a long text begin: at the beginnings of lines, where it has any."""
+    """Return the starts of the parts of a long text, at beginnings of lines if possible."""
     starts, at = [0], PART
     while at < len(text):
         line = text.find("\n", at, at + PART // 4)
@@ -118,27 +115,28 @@ def part_starts(text: str) -> list[int]:
     return starts
 
 
-def _part(asked: str, marks: Sequence[Mark], starts: list[int]) -> int:
-    """Return which part is meant, from 0: the one that is asked for, or that of the first match."""
-    if asked.isascii() and asked.isdigit() and len(asked) < len("1000000"):
-        return min(max(int(asked), 1), len(starts)) - 1
+def _part(text: str, marks: Sequence[Mark], starts: list[int]) -> int:
+    """Return the index of the requested part, or of the one with the first match."""
+    number = templates.read_number(text, len(starts))
+    if number is not None:
+        return number - 1
     first = next((mark.start for mark in marks if not mark.near), 0)
     return bisect_right(starts, first) - 1
 
 
-def _parts_said(
+def _parts(
     found: Document, marks: Sequence[Mark], starts: list[int], name: str, query: str
 ) -> list[tuple[int, str, int]]:
-    """Return the number of each part, its address, and how many matches it has."""
+    """Return the number, the address and the number of matches of each part."""
     if len(starts) == 1:
         return []
     own = [mark.start for mark in marks if not mark.near]
     ends = [*starts[1:], len(found.text)]
-    asked = {"id": name} | ({"q": query} if query else {})
+    params = {"id": name} | ({"q": query} if query else {})
     return [
         (
             number,
-            f"/document?{urlencode(asked | {'part': str(number)})}",
+            f"/document?{urlencode(params | {'part': str(number)})}",
             bisect_left(own, end) - bisect_left(own, start),
         )
         for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)
@@ -146,7 +144,7 @@ def _parts_said(
 
 
 def blocks(found: Document, marks: Sequence[Mark], start: int, end: int) -> Iterator[Block]:
-    """Yield the paragraphs of a stretch of a text, with the names of its sections."""
+    """Yield the paragraphs of a range of a text, with the names of its sections."""
     ends = [mark.end for mark in marks]
     sections = {one.start: one for one in found.sections if start <= one.start < end}
     edges = sorted({start, end, *sections})
@@ -164,7 +162,7 @@ def blocks(found: Document, marks: Sequence[Mark], start: int, end: int) -> Iter
 
 
 def paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretches between blank lines; a very long one is cut at a line or a space."""
+    """Yield the ranges between blank lines; a very long one is split at a line or a space."""
     at = start
     while at < end:
         blank = text.find("\n\n", at, end)
@@ -180,16 +178,16 @@ def paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def spots(marks: Sequence[Mark], start: int, end: int) -> Iterator[Spot]:
-    """Yield where matches are, at most a few hundred of them, words of the question last."""
+    """Yield the positions of at most a few hundred matches, words of the query last."""
     inside = [mark for mark in marks if start <= mark.start < end]
     step = max(-(-len(inside) // _MOST_ON_MINIMAP), 1)
     scale = _HEIGHT / max(end - start, 1)
-    for mark in sorted(inside[::step], key=lambda each: not each.near):
+    for mark in sorted(inside[::step], key=lambda one: not one.near):
         yield Spot(round((mark.start - start) * scale, 1), bool(mark.near))
 
 
 def facts(found: Document) -> list[tuple[str, str]]:
-    """Return what is known of a document, by what it is called."""
+    """Return the facts about a document by name."""
     known = [
         ("date", found.date),
         ("split", found.split),
@@ -197,20 +195,20 @@ def facts(found: Document) -> list[tuple[str, str]]:
         ("path", found.path),
         ("length", f"{len(found.text):,} characters"),
     ]
-    metadata = [(str(key), _said(value)) for key, value in found.metadata.items()]
+    metadata = [(str(key), _text(value)) for key, value in found.metadata.items()]
     return [(name, value) for name, value in [*known, *metadata] if value]
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_said, value))
+        return ", ".join(map(_text, value))
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_said(each)}" for key, each in value.items())
+        return ", ".join(f"{key}: {_text(one)}" for key, one in value.items())
     return "" if value is None else str(value)
 
 
 def _page(found: Document, marks: Sequence[Mark]) -> str:
-    """Return the page of the first match, in the order of the file, where a file has pages."""
+    """Return the number of the page of the first match, if the file has pages."""
     pages = [one for one in found.sections if one.kind == "page"]
     first = next((mark.start for mark in marks if not mark.near), None)
     if first is None or not pages:
@@ -220,7 +218,7 @@ def _page(found: Document, marks: Sequence[Mark]) -> str:
 
 
 async def change_labels(request: Request) -> Response:
-    """Give a document labels, or take them away, and show it again."""
+    """Add labels to a document, or remove some, and show it again."""
     refuse_read_only(request)
     async with request.form() as form:
         name, query = str(form.get("id", "")), str(form.get("q", ""))
@@ -228,25 +226,19 @@ async def change_labels(request: Request) -> Response:
         remove = tuple(filter(None, map(str, form.getlist("remove"))))
     library = state_of(request).library
     if add or remove:
-        try:
-            await run_in_threadpool(library.label, name, add=add, remove=remove)
-        except LpiSearchError as error:
-            return await run_in_threadpool(apology, request, error)
-    asked = {"id": name} | ({"q": query} if query else {})
-    return back_to(f"/document?{urlencode(asked)}#labels")
-
-
-PDF = "application/pdf"
+        await run_in_threadpool(library.label, name, add=add, remove=remove)
+    params = {"id": name} | ({"q": query} if query else {})
+    return back_to(f"/document?{urlencode(params)}#labels")
 
 
 def original(request: Request) -> Response:
-    """Give out the file of a document, by the checks of the API."""
+    """Download the file of a document, with the checks of the API."""
     name = request.query_params.get("id", "")
-    return give_out(ApiRequest(state_of(request), {"id": name}))
+    return download(ApiRequest(state_of(request), {"id": name}))
 
 
-def is_given_out(shared: WebState, document: Document) -> bool:
-    """Tell whether the file of a document is there and may be given out."""
+def is_available(shared: WebState, document: Document) -> bool:
+    """Tell whether the file of a document exists and may be downloaded."""
     if not document.path:
         return False
     try:

@@ -1,18 +1,17 @@
-"""Library, jobs, evaluations, login."""
+"""Pages of the library, its jobs and evaluations, and the login."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse
 
-from lpisearch.errors import LibraryNotFound, LpiSearchError
+from lpisearch.errors import LibraryNotFound
 from lpisearch.model.report_text import (
     SPREAD,
     as_bars,
@@ -29,7 +28,7 @@ from lpisearch.web.api.tasks import evaluate as begin_evaluate
 from lpisearch.web.api.tasks import index as begin_index
 from lpisearch.web.api.tasks import ingest as begin_ingest
 from lpisearch.web.jobs import DONE
-from lpisearch.web.pages.templates import apology, back_to, begin, refuse_read_only, render
+from lpisearch.web.pages.templates import back_to, begin, refuse_read_only, render
 from lpisearch.web.problems import Refusal
 from lpisearch.web.security import SESSION, is_token, session_of
 from lpisearch.web.state import state_of
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 
 _SHOWN_JOBS = 12
-_PIECE = 1 << 18
 _HERE = "/library"
 _METHODS = ("rlpi", "olpi", "lpi", "lsi")
 _VERBS = {
@@ -60,36 +58,22 @@ _VERBS = {
 
 @dataclass(frozen=True, slots=True)
 class ShownJob:
-    """A job as the page shows it.
-
-    Attributes
-    ----------
-    job
-        As it is.
-    name
-        What it does.
-    said
-        How far it has come, or how it ended.
-    share
-        How much is done, from 0 to 1; None where that is not known.
-    """
+    """A job as a page shows it."""
 
     job: Job
     name: str
-    said: str
-    share: float | None
+    said: str  # its progress or its outcome
+    share: float | None  # that is done, from 0 to 1, if known
 
 
 def library_page(request: Request) -> Response:
-    """Show what the library holds, and what can be done with it."""
+    """Show the contents of the library, and forms to change it."""
     shared = state_of(request)
     try:
         status = shared.library.status()
         writer = shared.library.writer()
     except LibraryNotFound:
         status, writer = {}, ""
-    except LpiSearchError as error:
-        return apology(request, error)
     return render(
         request,
         "library.html",
@@ -102,40 +86,36 @@ def library_page(request: Request) -> Response:
 
 
 def health(request: Request) -> Response:
-    """Examine the library, and show what was found."""
-    try:
-        findings = state_of(request).library.examine()
-    except LpiSearchError as error:
-        return apology(request, error)
-    return render(request, "health.html", findings=findings)
+    """Check the library, and show the findings."""
+    return render(request, "health.html", findings=state_of(request).library.examine())
 
 
 def jobs_part(request: Request) -> Response:
-    """Show the jobs as they are, as part of a page."""
+    """Show the jobs, as part of a page."""
     shared = state_of(request)
     return render(request, "jobs.html", jobs=shown_jobs(shared), writer=shared.library.writer())
 
 
 def shown_jobs(shared: WebState) -> list[ShownJob]:
-    """Return the newest jobs, the newest first."""
+    """Return the newest jobs, newest first."""
     return [
-        ShownJob(job, _VERBS.get(job.kind, job.kind), *_far(job))
+        ShownJob(job, _VERBS.get(job.kind, job.kind), *_progress(job))
         for job in shared.jobs.all()[:_SHOWN_JOBS]
     ]
 
 
-def _far(job: Job) -> tuple[str, float | None]:
-    """Say how far a job has come, or how it ended."""
+def _progress(job: Job) -> tuple[str, float | None]:
+    """Return the progress or the outcome of a job, and the share that is done."""
     if job.problem:
         return str(job.problem.get("detail", "")), None
     if job.result is not None:
         return _outcome(job.kind, job.result), 1.0
     progress = job.progress
     total, done = progress.get("total") or 0, progress.get("done") or 0
-    said = str(progress.get("stage") or progress.get("part") or "")
+    text = str(progress.get("stage") or progress.get("part") or "")
     if progress.get("documents"):
-        said = f"{progress['documents']:,} documents"
-    return said, done / total if total else None
+        text = f"{progress['documents']:,} documents"
+    return text, done / total if total else None
 
 
 def _outcome(kind: str, result: Any) -> str:
@@ -148,7 +128,7 @@ def _outcome(kind: str, result: Any) -> str:
 
 
 async def ingest(request: Request) -> Response:
-    """Begin to bring in a folder that was named."""
+    """Start ingesting a folder of the server."""
     refuse_read_only(request)
     async with request.form() as form:
         path, labels = str(form.get("path", "")).strip(), str(form.get("labels", ""))
@@ -157,13 +137,13 @@ async def ingest(request: Request) -> Response:
 
 
 async def upload(request: Request) -> Response:
-    """Keep files that were dropped, and begin to bring them in."""
+    """Save files that were dropped, and start ingesting them."""
     refuse_read_only(request)
     shared = state_of(request)
     async with request.form(max_files=shared.settings.limits.upload_files) as form:
         labels = str(form.get("labels", ""))
-        sent = [each for each in form.getlist("files") if isinstance(each, UploadFile)]
-        named = [each for each in sent if each.filename]
+        sent = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+        named = [one for one in sent if one.filename]
         if not named:
             raise Refusal(422, "No file was chosen.")
         await run_in_threadpool(_save, shared, named)
@@ -172,8 +152,8 @@ async def upload(request: Request) -> Response:
 
 
 def _save(shared: WebState, sent: list[UploadFile]) -> None:
-    for each in sent:
-        save_upload(shared, each.filename or "", iter(partial(each.file.read, _PIECE), b""))
+    for one in sent:
+        save_upload(shared, one.filename or "", one.file)
 
 
 def _begin_ingest(request: Request, labels: str, paths: tuple[str, ...], *, uploads: bool) -> None:
@@ -183,7 +163,7 @@ def _begin_ingest(request: Request, labels: str, paths: tuple[str, ...], *, uplo
 
 
 async def index(request: Request) -> Response:
-    """Begin to build the index."""
+    """Start building the index."""
     refuse_read_only(request)
     async with request.form() as form:
         method, labels = str(form.get("method", "")), str(form.get("labels", ""))
@@ -196,7 +176,7 @@ async def index(request: Request) -> Response:
 
 
 async def stop(request: Request) -> Response:
-    """Let a job end."""
+    """Stop a job."""
     refuse_read_only(request)
     async with request.form() as form:
         state_of(request).jobs.stop(str(form.get("job", "")))
@@ -210,7 +190,7 @@ _NONE = "\0"
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table as the page shows it: cells as texts, the best of each measure told."""
+    """A table as a page shows it: heads, and cells as (text, is a number, is the best)."""
 
     title: str
     heads: tuple[tuple[str, bool], ...]
@@ -219,26 +199,26 @@ class ShownTable:
 
 
 def evaluation_page(request: Request) -> Response:
-    """Show the newest report there is, and the form that begins another."""
+    """Show the latest report, and the form that starts an evaluation."""
     shared = state_of(request)
-    jobs = [each for each in shown_jobs(shared) if each.job.kind == "evaluate"]
-    done = next((each.job for each in jobs if each.job.state == DONE), None)
+    jobs = [one for one in shown_jobs(shared) if one.job.kind == "evaluate"]
+    done = next((one.job for one in jobs if one.job.state == DONE), None)
     report: Report | None = None if done is None else done.result
     return render(
         request,
         "evaluation.html",
         report=report,
         job=done,
-        tables=[_table(each) for each in report.tables] if report else [],
-        figures=[_figure(each) for each in report.figures] if report else [],
-        jobs=[each for each in jobs if each.job is not done],
+        tables=[_table(table) for table in report.tables] if report else [],
+        figures=[_figure(figure) for figure in report.figures] if report else [],
+        jobs=[one for one in jobs if one.job is not done],
         kinds=_KINDS,
         writer="",
     )
 
 
 async def evaluate(request: Request) -> Response:
-    """Begin to measure; it changes nothing, and is one of the jobs that read."""
+    """Start an evaluation."""
     async with request.form() as form:
         what = str(form.get("what", ""))
     body = EvaluateRequest(what if what in _KINDS else _KINDS[0])
@@ -272,7 +252,7 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
 
 
 def _best(table: Table, name: str) -> str:
-    """Return the largest value as it is shown; one that none is, where they are all alike."""
+    """Return the largest value as text, or one that no cell has if all are alike."""
     values = [value for row in table.rows if is_number(value := row.get(name))]
     texts = {shown(name, value) for value in values}
     return shown(name, max(values)) if len(texts) > 1 else _NONE
@@ -283,23 +263,23 @@ def _figure(figure: Figure) -> tuple[str, str]:
     return figure.title, as_bars(figure, _COLUMNS).removeprefix(f"{figure.title}\n")
 
 
-# A place of ours: it begins with one slash, so that it names no other server.
-_OURS = re.compile(r"/(?![/\\])[^\\\r\n\t]{0,2000}", re.ASCII)
+# A local address: it begins with one slash, and thus names no other server.
+_LOCAL = re.compile(r"/(?![/\\])[^\\\r\n\t]{0,2000}", re.ASCII)
 _PAUSE_SECONDS = 0.5
 
 
 async def login(request: Request) -> Response:
-    """Ask for the token, or take it."""
+    """Show the form for the token, or check it."""
     state = state_of(request)
-    wanted = request.query_params.get("next", "/")
-    wanted = wanted if _OURS.fullmatch(wanted) else "/"
+    address = request.query_params.get("next", "/")
+    address = address if _LOCAL.fullmatch(address) else "/"
     if request.method != "POST":
         return render(request, "login.html", wrong=False)
     form = await request.form(max_files=0, max_fields=10)
-    shown = form.get("token", "")
-    if not (isinstance(shown, str) and state.settings.token and is_token(state, shown)):
+    token = form.get("token", "")
+    if not (isinstance(token, str) and state.settings.token and is_token(state, token)):
         await asyncio.sleep(_PAUSE_SECONDS)
         return render(request, "login.html", wrong=True, status=401)
-    answer = RedirectResponse(wanted, 303)
-    answer.set_cookie(SESSION, session_of(state), httponly=True, samesite="strict")
-    return answer
+    response = RedirectResponse(address, 303)
+    response.set_cookie(SESSION, session_of(state), httponly=True, samesite="strict")
+    return response

@@ -1,4 +1,4 @@
-"""Search page, reasons."""
+"""The search page, and the page that explains a result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lpisearch.model.answers import Mark
 from lpisearch.model.documents import Filter
 from lpisearch.options import RANKING_MODES, RELEVANCE, SORTS, SearchOptions
 from lpisearch.web.pages import templates
-from lpisearch.web.pages.templates import apology, drawn_already, is_part, render
+from lpisearch.web.pages.templates import drawn_already, is_part, render
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
@@ -30,22 +30,20 @@ if TYPE_CHECKING:
         Leg,
         Passage,
         Suggestion,
-        Topic,
     )
     from lpisearch.model.documents import Entry
     from lpisearch.web.pages.templates import Piece
-    from lpisearch.web.state import WebState
 
 
 class ShownPassage(NamedTuple):
-    """A passage with its marks, and where it is."""
+    """A passage and its parts."""
 
     pieces: list[Piece]
     passage: Passage
 
 
 class ShownHit(NamedTuple):
-    """A document that was found, or one of a listing, which has no passages."""
+    """A result, or a document of a listing, which has no passages."""
 
     rank: int
     document: Hit | Entry
@@ -54,24 +52,12 @@ class ShownHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the page shows of an answer.
-
-    Attributes
-    ----------
-    hits, facets
-        What was found.
-    by
-        How it was ranked; "" for a listing.
-    total
-        How many there are on all pages.
-    notes, suggestions, trouble
-        What is to be known of it.
-    """
+    """An answer as the page shows it."""
 
     hits: Sequence[ShownHit] = ()
     facets: Facets | None = None
-    by: str = ""
-    total: int = 0
+    by: str = ""  # the ranking mode; "" for a listing
+    total: int = 0  # on all pages
     notes: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     trouble: LpiSearchError | None = None
@@ -83,7 +69,7 @@ class Shown:
 
 
 def search(request: Request) -> Response:
-    """Show the answer to what the address asks."""
+    """Show the results of the query in the address."""
     library, choices = state_of(request).library, Choices.of(request.query_params)
     shown = answer_to(library, choices)
     template = "answer.html" if is_part(request) else "search.html"
@@ -105,7 +91,7 @@ def search(request: Request) -> Response:
 
 
 def answer_to(library: Library, choices: Choices) -> Shown:
-    """Ask the library, or list its documents where nothing is asked."""
+    """Search the library, or list its documents if there is no query."""
     try:
         if not choices.asks:
             return _listing(library, choices)
@@ -126,16 +112,16 @@ def _answered(library: Library, choices: Choices, answer: Answer) -> Shown:
 
 
 def _shown_hit(hit: Hit, marks: Sequence[Mark]) -> ShownHit:
-    """Show the first passage with the near words too; the others, which are folded, as found."""
+    """Show related words in the first passage only; the other passages are folded."""
     near = 0.0 if hit.bm25 else 1.0
     passages = [
         ShownPassage(
             templates.pieces(
-                each.text, [Mark(*mark, near) for mark in each.marks] if at else marks
+                passage.text, [Mark(*mark, near) for mark in passage.marks] if at else marks
             ),
-            each,
+            passage,
         )
-        for at, each in enumerate(hit.passages)
+        for at, passage in enumerate(hit.passages)
     ]
     return ShownHit(hit.rank, hit, passages)
 
@@ -168,23 +154,7 @@ _LONGEST = 10_000  # characters of a question
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A question, and which documents may answer it.
-
-    Attributes
-    ----------
-    q
-        As it was typed.
-    by, sort
-        How to answer.
-    label, predicted
-        Any of these.
-    split, folder, format, since, until
-        All that are given.
-    like, unlike
-        Ids of documents that the question moves towards, or away from.
-    page
-        From 1.
-    """
+    """A query, its filters and its page, as an address contains them."""
 
     q: str = ""
     by: str = RANKING_MODES[0]
@@ -201,22 +171,20 @@ class Choices:
     page: int = 1
 
     @classmethod
-    def of(cls, asked: QueryParams) -> Choices:
-        """Read an address; what cannot be meant is as if it were not there."""
+    def of(cls, params: QueryParams) -> Choices:
+        """Read an address, and ignore invalid values."""
         values: dict[str, Any] = {}
-        for each in fields(cls):
-            given = [value.replace("\0", "") for value in asked.getlist(each.name)]
-            given = [value[:_LONGEST] for value in given if value.strip()][:_MOST]
-            if not given:
+        for field in fields(cls):
+            texts = [text.replace("\0", "") for text in params.getlist(field.name)]
+            texts = [text[:_LONGEST] for text in texts if text.strip()][:_MOST]
+            if not texts:
                 continue
-            if isinstance(each.default, tuple):
-                values[each.name] = tuple(dict.fromkeys(given))
-            elif each.name == "page":
-                number = given[-1]
-                digits = number.isascii() and number.isdigit() and len(number) < len("1000000")
-                values["page"] = min(max(int(number), 1), LAST_PAGE) if digits else 1
+            if isinstance(field.default, tuple):
+                values[field.name] = tuple(dict.fromkeys(texts))
+            elif field.name == "page":
+                values["page"] = templates.read_number(texts[-1], LAST_PAGE) or 1
             else:
-                values[each.name] = given[-1]
+                values[field.name] = texts[-1]
         if values.get("by") not in RANKING_MODES:
             values.pop("by", None)
         if values.get("sort") not in SORTS:
@@ -225,17 +193,17 @@ class Choices:
 
     @property
     def asks(self) -> bool:
-        """Whether there is a question, in words or by documents."""
+        """Whether there is a query, of words or of documents."""
         return bool(self.q.strip() or self.like)
 
     @property
     def narrows(self) -> bool:
-        """Whether not all documents may answer."""
+        """Whether there is a filter."""
         return self.where != Filter()
 
     @property
     def where(self) -> Filter:
-        """Which documents may answer."""
+        """The filter."""
         return Filter(
             labels=self.label,
             predicted=self.predicted,
@@ -248,55 +216,55 @@ class Choices:
 
     @property
     def options(self) -> SearchOptions:
-        """How the library is asked."""
+        """The options of the search."""
         offset = (self.page - 1) * HITS
         return SearchOptions(
             by=self.by, k=HITS, offset=offset, where=self.where, sort=self.sort, facets=True
         )
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield what differs from nothing asked at all, as the address has it."""
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value == each.default:
+        """Yield the parameters of the address: all values but the defaults."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value == field.default:
                 continue
             for one in value if isinstance(value, tuple) else (value,):
-                yield each.name, str(one)
+                yield field.name, str(one)
 
     def address(self, path: str = "/", /, **changes: Any) -> str:
-        """Return the address of this, or of this with changes, which begin at the first page."""
+        """Return the address, or that of the first page with changes."""
         changed = replace(self, **{"page": 1} | changes) if changes else self
         query = urlencode(list(changed.pairs()))
         return f"{path}?{query}" if query else path
 
     def without(self, name: str, value: str) -> str:
         """Return the address without one of the chosen values."""
-        had = getattr(self, name)
-        left = tuple(one for one in had if one != value) if isinstance(had, tuple) else ""
+        chosen = getattr(self, name)
+        left = tuple(one for one in chosen if one != value) if isinstance(chosen, tuple) else ""
         return self.address(**{name: left})
 
     def chosen(self) -> Iterator[tuple[str, str, str]]:
-        """Yield (what is chosen, its value, the address without it)."""
+        """Yield (name, value, address without it) for each value of the filter."""
         for name in ("label", "predicted", "split", "folder", "format", "since", "until"):
             value = getattr(self, name)
             for one in value if isinstance(value, tuple) else (value,) * bool(value):
                 yield name, one, self.without(name, one)
 
     def to_document(self, document: str) -> str:
-        """Return the address of a document's page, where the words of the question are marked."""
-        asked = {"id": document} | ({"q": self.q} if self.q.strip() else {})
-        return f"/document?{urlencode(asked)}"
+        """Return the address of a document, with the words of the query marked."""
+        params = {"id": document} | ({"q": self.q} if self.q.strip() else {})
+        return f"/document?{urlencode(params)}"
 
     def more_like(self, document: str) -> str:
-        """Return the address of the question moved towards a document."""
+        """Return the address of the query with a document to prefer."""
         return self.address(like=(*self.like, document), unlike=_less(self.unlike, document))
 
     def less_like(self, document: str) -> str:
-        """Return the address of the question moved away from a document."""
+        """Return the address of the query with a document to avoid."""
         return self.address(unlike=(*self.unlike, document), like=_less(self.like, document))
 
     def why(self, document: str) -> str:
-        """Return the address that says why a document was found."""
+        """Return the address of the explanation of a result."""
         return f"{self.address('/why')}{'&' if any(self.pairs()) else '?'}" + urlencode(
             {"id": document}
         )
@@ -315,16 +283,14 @@ _LEGS = {
 
 
 def why(request: Request) -> Response:
-    """Show why a document stands where it does in an answer."""
+    """Explain why a document ranks where it does."""
     shared, choices = state_of(request), Choices.of(request.query_params)
     name = request.query_params.get("id", "")
-    try:
-        reason = shared.library.reason(
-            choices.q, name, options=choices.options, like=choices.like, unlike=choices.unlike
-        )
-        title = shared.library.document(name).title or name
-    except LpiSearchError as error:
-        return apology(request, error)
+    reason = shared.library.reason(
+        choices.q, name, options=choices.options, like=choices.like, unlike=choices.unlike
+    )
+    title = shared.library.document(name).title or name
+    drawn = drawn_already(shared)
     template = "why_part.html" if is_part(request) else "why.html"
     return render(
         request,
@@ -334,7 +300,7 @@ def why(request: Request) -> Response:
         title=title,
         reason=reason,
         legs=_legs(reason.legs),
-        topic=_topic(shared, reason.id),
+        topic=None if drawn is None else drawn.topic_of(reason.id),
         **_cosine(reason.explanation),
     )
 
@@ -355,9 +321,3 @@ def _cosine(explanation: Explanation | None) -> dict[str, Any]:
         "words": list(zip(words, templates.shares([share for _, share in words]), strict=True)),
         "rest": rest,
     }
-
-
-def _topic(shared: WebState, document: str) -> Topic | None:
-    found = drawn_already(shared)
-    place = None if found is None else found.topic_of(document)
-    return None if found is None or place is None else found.map.report.topics[place]

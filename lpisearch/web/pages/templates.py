@@ -1,4 +1,4 @@
-"""Templates, forms, pieces, cached drawings."""
+"""Templates and their filters, parts of pages, and cached results that pages draw."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from starlette.templating import Jinja2Templates
 from lpisearch import __version__
 from lpisearch.errors import DocumentNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, counted, printable
+from lpisearch.model.answers import NO_TOPIC
 from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.problems import Refusal
 from lpisearch.web.security import csrf_token
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from lpisearch.model.answers import DocumentMap, FacetValue, Mark, TopicReport
+    from lpisearch.model.answers import DocumentMap, FacetValue, Mark, Topic, TopicReport
     from lpisearch.web.api.endpoint import Reply
     from lpisearch.web.state import WebState
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _ROOM = Path(__file__).parents[1]
+_LONGEST_NUMBER = 6
 _TEMPLATES, _STATIC = _ROOM / "templates", _ROOM / "static"
 
 
@@ -67,19 +69,19 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Take out of a text what a browser would obey: marks that turn the order of letters around."""
+    """Remove from a text the marks that change the order of its letters."""
     return printable(value, lines=True) if type(value) is str else value
 
 
 @cache
 def asset(name: str) -> str:
-    """Return the address of a file of the look, with a mark of its content: it may be kept."""
-    mark = blake2b((_STATIC / name).read_bytes(), digest_size=6).hexdigest()
-    return f"/static/{name}?{mark}"
+    """Return the address of a static file with a hash of its content, so that browsers cache it."""
+    digest = blake2b((_STATIC / name).read_bytes(), digest_size=6).hexdigest()
+    return f"/static/{name}?{digest}"
 
 
 def render(request: Request, template: str, /, *, status: int = 200, **context: Any) -> Response:
-    """Return a page; its template knows `csrf_token`, `read_only` and what is given here."""
+    """Return a page; besides `context`, its template has `csrf_token` and the names below."""
     shared = state_of(request)
     known = {
         "csrf_token": csrf_token(request),
@@ -93,18 +95,24 @@ def render(request: Request, template: str, /, *, status: int = 200, **context: 
     return response
 
 
+def read_number(text: str, most: int) -> int | None:
+    """Return a number of the address between 1 and `most`, if the text is one."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
+    return min(max(int(text), 1), most) if is_number else None
+
+
 def is_part(request: Request) -> bool:
-    """Tell whether a script asks for the part of a page that it will put in its place."""
+    """Tell whether a script requests a part of a page rather than the page."""
     headers = request.headers
     restores = headers.get("hx-history-restore-request") == "true"
     return headers.get("hx-request") == "true" and not restores
 
 
 def apology(request: Request, error: LpiSearchError) -> Response:
-    """Return a page that says what is the matter, and what to do about it."""
+    """Return a page about an error, with the next step."""
     missing = isinstance(error, DocumentNotFound | LibraryNotFound)
     template = "apology_part.html" if is_part(request) else "apology.html"
-    # To a script it is an answer as any other: htmx puts nothing in place that is an error.
+    # For htmx the status is 200: it does not insert responses of an error.
     status = 200 if is_part(request) else 404 if missing else 409
     return render(request, template, status=status, what=error.what, next_step=error.next_step)
 
@@ -120,31 +128,31 @@ PLAIN, WORD, NEAR = "", "word", "near"
 
 
 class Piece(NamedTuple):
-    """Part of a text: plain, a word of the question, or a word near to it."""
+    """Part of a text: plain, a word of the query, or a related word."""
 
     text: str
     kind: str = PLAIN
 
 
 def pieces(text: str, marks: Iterable[Mark], start: int = 0, end: int | None = None) -> list[Piece]:
-    """Part a text, or a stretch of it, at its marks."""
+    """Split a text, or a range of it, at its marks."""
     at, last = start, len(text) if end is None else end
-    found = []
+    parts = []
     for mark in marks:
         if mark.end <= at or mark.start >= last:
             continue
         first, until = max(mark.start, at), min(mark.end, last)
         if first > at:
-            found.append(Piece(text[at:first]))
-        found.append(Piece(text[first:until], NEAR if mark.near else WORD))
+            parts.append(Piece(text[at:first]))
+        parts.append(Piece(text[first:until], NEAR if mark.near else WORD))
         at = until
     if at < last:
-        found.append(Piece(text[at:last]))
-    return found
+        parts.append(Piece(text[at:last]))
+    return parts
 
 
 class Bar(NamedTuple):
-    """A bar of a histogram in percent of its box, and what it stands for."""
+    """A bar of a histogram in percent of its box, and its value."""
 
     left: float
     width: float
@@ -153,7 +161,7 @@ class Bar(NamedTuple):
 
 
 def histogram(values: Sequence[FacetValue]) -> list[Bar]:
-    """Return the bars of a facet by time; the largest fills the height."""
+    """Return the bars of a facet of dates; the largest fills the height."""
     most = max((value.count for value in values), default=0) or 1
     step = 100 / max(len(values), 1)
     return [
@@ -176,7 +184,7 @@ class Share(NamedTuple):
 
 
 def shares(values: Sequence[float]) -> list[Share]:
-    """Return bars of one scale; if any is below 0, all begin where 0 is."""
+    """Return bars of one scale, all from 0."""
     least, most = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     scale = 100 / ((most - least) or 1.0)
     return [
@@ -186,13 +194,13 @@ def shares(values: Sequence[float]) -> list[Share]:
 
 
 def folders(path: str, most: int = 3) -> str:
-    """Return the end of a path: its last folders and the file."""
+    """Return the last folders of a path and the file."""
     parts = path.replace("\\", "/").split("/")
     return "/".join(parts[-most:]) if len(parts) > most else path
 
 
 def pages(page: int, last: int) -> Iterator[int]:
-    """Yield the numbers of pages to choose from; 0 where some are left out."""
+    """Yield the numbers of pages for a pager; 0 stands for a gap."""
     shown = sorted({1, *range(page - 2, page + 3), last} & set(range(1, last + 1)))
     before = 0
     for number in shown:
@@ -203,7 +211,7 @@ def pages(page: int, last: int) -> Iterator[int]:
 
 
 def size(number: float) -> str:
-    """Return a number of bytes in words."""
+    """Return a number of bytes as text."""
     for unit in ("bytes", "kB", "MB"):
         if number < 1000:  # noqa: PLR2004
             return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
@@ -232,7 +240,7 @@ _FIELDS = {
 
 
 def render_message(text: Any) -> str:
-    """Return a text as the pages say it."""
+    """Return a text with calls and options as pages word them."""
     return text.render(_word) if isinstance(text, Message) else str(text)
 
 
@@ -249,61 +257,45 @@ PROJECTIONS = ("neighbours", "plane")
 
 @dataclass(frozen=True)
 class Drawn:
-    """A map, and what is looked up in it.
-
-    Attributes
-    ----------
-    map
-        As the library draws it.
-    """
+    """A map with lookups."""
 
     map: DocumentMap
 
     @cached_property
     def number_of(self) -> dict[str, int]:
-        """The number of each document on the map, by its id."""
+        """The number of each document by its id."""
         return {name: number for number, name in enumerate(self.map.ids)}
 
-    def topic_of(self, document: str) -> int | None:
-        """Return the place of a document's topic in the report, if it is on the map."""
+    def topic_of(self, document: str) -> Topic | None:
+        """Return the topic of a document, if it is on the map."""
         number = self.number_of.get(document)
-        return None if number is None else int(self.map.topics[number])
+        topic = NO_TOPIC if number is None else int(self.map.topics[number])
+        return None if topic == NO_TOPIC else self.map.report.topics[topic]
 
 
 def drawn(shared: WebState, projection: str = PROJECTIONS[0], number: int | None = None) -> Drawn:
-    """Return the map; the first who asks waits until it is drawn.
-
-    Raises
-    ------
-    LpiSearchError
-    """
+    """Return the map; the first request waits until it is computed."""
     library = shared.library
-
-    what, own = ("map", projection, number), kept(shared)
+    key, cache = ("map", projection, number), cache_of(shared)
 
     def draw() -> Drawn:
-        last: Drawn | None = own.before(what)
+        last: Drawn | None = cache.last(key)
         previous = None if last is None else last.map
         return Drawn(library.map(projection, number=number, previous=previous))
 
-    return own.get(what, library.state(), draw)
+    return cache.get(key, library.state(), draw)
 
 
 def drawn_already(shared: WebState) -> Drawn | None:
-    """Return the map as it is drawn at first, if somebody has looked at it."""
-    found: Drawn | None = kept(shared).peek(("map", PROJECTIONS[0], None), shared.library.state())
-    return found
+    """Return the default map, if it has been computed."""
+    key = ("map", PROJECTIONS[0], None)
+    return cast("Drawn | None", cache_of(shared).peek(key, shared.library.state()))
 
 
 def topics(shared: WebState, number: int | None = None) -> TopicReport:
-    """Return the topics.
-
-    Raises
-    ------
-    LpiSearchError
-    """
+    """Return the topics."""
     library = shared.library
-    return kept(shared).get(
+    return cache_of(shared).get(
         ("topics", number),
         library.state(),
         lambda: library.topics(number, terms=10, documents=5),
@@ -311,93 +303,80 @@ def topics(shared: WebState, number: int | None = None) -> TopicReport:
 
 
 def colours(shared: WebState) -> dict[str, int]:
-    """Return the colour of each label: the most frequent ones have one of their own."""
+    """Return the colour of each label; the most frequent ones differ."""
     library = shared.library
 
     def count() -> dict[str, int]:
         facets = library.facets()
-        names = [each.value for each in (*facets.labels, *facets.predicted)]
+        names = [facet.value for facet in (*facets.labels, *facets.predicted)]
         return {name: at % COLOURS for at, name in enumerate(dict.fromkeys(names))}
 
-    return kept(shared).get("colours", library.state(), count)
+    return cache_of(shared).get("colours", library.state(), count)
 
 
 _MOST = 12
 
 
-class Kept:
-    """Results by what they are of; those of an earlier state of the library are made anew.
-
-    Each is made once, whoever asks meanwhile: the others wait.
-    """
+class StateCache:
+    """Results by key and state of the library; concurrent requests wait for one computation."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._made: OrderedDict[Hashable, tuple[str, Any]] = OrderedDict()
         self._making: dict[Hashable, Lock] = {}
 
-    def get(self, what: Hashable, state: str, make: Callable[[], T]) -> T:
-        """Return a result of this state of the library; `make` may ask `before` for the last."""
+    def get(self, key: Hashable, state: str, make: Callable[[], T]) -> T:
+        """Return a result for this state; `make` may start from the `last` one."""
         with self._lock:
-            lock = self._making.setdefault(what, Lock())
+            lock = self._making.setdefault(key, Lock())
         with lock:
-            found = self.peek(what, state)
-            if found is None:
-                found = make()
+            result = self.peek(key, state)
+            if result is None:
+                result = make()
                 with self._lock:
-                    self._made[what] = state, found
-                    self._made.move_to_end(what)
+                    self._made[key] = state, result
+                    self._made.move_to_end(key)
                     while len(self._made) > _MOST:
                         self._making.pop(self._made.popitem(last=False)[0], None)
-            return cast("T", found)
+            return cast("T", result)
 
-    def before(self, what: Hashable) -> Any:
-        """Return the last result, of whatever state; None if there is none."""
+    def last(self, key: Hashable) -> Any:
+        """Return the last result for any state, if there is one."""
         with self._lock:
-            return self._made.get(what, ("", None))[1]
+            return self._made.get(key, ("", None))[1]
 
-    def peek(self, what: Hashable, state: str) -> Any:
-        """Return a result if it is there already, else None."""
+    def peek(self, key: Hashable, state: str) -> Any:
+        """Return a result if it is cached, else None."""
         with self._lock:
-            made_of, made = self._made.get(what, ("", None))
+            made_of, made = self._made.get(key, ("", None))
         return made if made_of == state else None
 
 
-_KEPT: WeakKeyDictionary[WebState, Kept] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[WebState, StateCache] = WeakKeyDictionary()
 _LOCK = Lock()
 
 
-def kept(shared: WebState) -> Kept:
-    """Return what is kept of a library that is served."""
+def cache_of(shared: WebState) -> StateCache:
+    """Return the cache of a served library."""
     with _LOCK:
-        return _KEPT.setdefault(shared, Kept())
+        return _CACHES.setdefault(shared, StateCache())
 
 
 _READ_ONLY = "This library is read-only."
 
 
 def refuse_read_only(request: Request) -> None:
-    """Refuse a write where nothing may be changed.
-
-    Raises
-    ------
-    Refusal
-    """
+    """Refuse a write if the server is read-only."""
     if state_of(request).read_only:
         raise Refusal(403, _READ_ONLY)
 
 
 def begin(request: Request, call: Callable[[ApiRequest], Reply], body: Any) -> str:
-    """Begin a job as the API would, from the same checks; return its id.
-
-    Raises
-    ------
-    Refusal, LpiSearchError
-    """
+    """Start a job as the API does, with the same checks; return its id."""
     reply = call(ApiRequest(state_of(request), {}, body))
     return str(reply.value["id"])
 
 
 def back_to(address: str) -> Response:
-    """Show a page again, so that a reload of it does nothing twice."""
+    """Redirect to a page, so that reloading it repeats nothing."""
     return RedirectResponse(address, status_code=303)

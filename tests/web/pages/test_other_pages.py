@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpisearch.web.pages.templates import Kept
+from lpisearch.web.pages.templates import StateCache
 from tests.web.pages.conftest import token_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_a_folder_elsewhere_is_refused(own_page: Callable[..., TestClient], tmp_
 
 def test_what_is_kept_is_made_once() -> None:
     """A result is made anew only for another state of the library."""
-    kept, numbers = Kept(), count()
+    kept, numbers = StateCache(), count()
     made = [kept.get("map", state, lambda: next(numbers)) for state in ("a", "a", "b", "b")]
     assert made == [0, 0, 1, 1]
     assert kept.peek("map", "a") is None
