@@ -1,9 +1,7 @@
-"""Where index folders are.
+"""Where the folders of indexes are: next to a file, in a shared folder, or in the database.
 
-Those of a library in a file lie beside it. Those of a database lie in a folder that its users
-share, or in the database itself: each machine then fetches an index once, compares it with its
-checksums, and keeps it in a cache. The name of a folder holds a digest of all that is in it, so one
-that is there is the one that is meant.
+Each machine fetches an index from the database once, verifies it, and keeps it in a cache. The name
+of a folder contains a digest of its contents, so a folder that exists is the right one.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 
 IN_DATABASE = "db"
-"""What is said for the database itself, in place of a folder."""
+"""Stands for the database itself, in place of a folder."""
 INDEX_STORE = "index_store"
 _VARIABLE = "LPISEARCH_INDEX_STORE"
 _PARTIAL = ".partial-"
@@ -47,16 +45,8 @@ _PIECE = 1 << 20
 class IndexLocation:
     """Where the indexes of a library are on this machine.
 
-    Attributes
-    ----------
-    folder
-        That holds all of them.
-    is_cache
-        Whether they are in the database, and the folder has those that were fetched.
-    mode
-        Of new files.
-    is_of_server
-        Whether other machines put indexes in use.
+    With `is_cache` they are in the database, and the folder has those that were fetched; with
+    `is_of_server` other machines publish indexes, too. `mode` is that of new files.
     """
 
     folder: Path
@@ -66,7 +56,7 @@ class IndexLocation:
 
     @classmethod
     def of(cls, library: Location, snapshot: ReadTransaction) -> IndexLocation:
-        """Return the place that was chosen for a library; in the database, if none was."""
+        """Return the location that was chosen for a library; by default the database."""
         if not isinstance(library, Address):
             beside = index_folder(library)
             return cls(beside, is_cache=False, mode=mode_of(library), is_of_server=False)
@@ -74,7 +64,7 @@ class IndexLocation:
 
     @classmethod
     def chosen(cls, library: Address, choice: Mapping[str, Any]) -> IndexLocation:
-        """Return the place that a choice means on this machine."""
+        """Return the location that a setting stands for on this machine."""
         name = str(choice.get("name") or library.key)
         if shared := str(choice.get("folder") or ""):
             shared = os.environ.get(_VARIABLE) or shared  # under which it is seen here
@@ -89,16 +79,11 @@ class IndexLocation:
         return self.folder / entry.folder
 
     def is_away(self, entry: IndexEntry) -> bool:
-        """Tell whether another machine has put an index in use that is not here yet."""
+        """Tell whether another machine has published an index that is not here yet."""
         return self.is_of_server and not self.local(entry).is_dir()
 
     def fetched(self, snapshot: ReadTransaction, entry: IndexEntry) -> Path:
-        """Return the folder of an index, brought here first if it is in the database.
-
-        Raises
-        ------
-        IndexUnwritable, IndexDamaged
-        """
+        """Return the folder of an index, fetched first if it is in the database."""
         target = self.local(entry)
         if self.is_cache and not target.is_dir():
             try:
@@ -108,7 +93,7 @@ class IndexLocation:
         return target
 
     def keep(self, transaction: Transaction, folder: Path, used: set[str]) -> None:
-        """Put a folder, just written here, into the database, if that is the place."""
+        """Store a folder that was just written in the database, if indexes are there."""
         files = transaction.index_files
         if files is not None:
             if self.is_cache:
@@ -116,12 +101,7 @@ class IndexLocation:
             files.sweep(used if self.is_cache else ())
 
     def take(self, folder: Path) -> Path:
-        """Bring a folder here from another place; return where it is now.
-
-        Raises
-        ------
-        IndexUnwritable, SubspaceError
-        """
+        """Copy a folder from another location; return where it is now."""
         target = self.folder / folder.name
         if not target.is_dir():
             contents = ((path.name, _pieces(path)) for path in _files_of(folder))
@@ -139,7 +119,7 @@ class IndexLocation:
         self._bring(target, ((Path(name).name, files.read(entry.folder, name)) for name in names))
 
     def _bring(self, target: Path, contents: Iterable[tuple[str, Iterable[bytes]]]) -> None:
-        """Write files into a folder that appears when all are as they should be."""
+        """Write files into a folder that appears when all of them are verified."""
         from lpisearch.index.format import note_written, open_folder
 
         self.folder.mkdir(folder_mode(self.mode), parents=True, exist_ok=True)
@@ -171,16 +151,9 @@ def entry_named(transaction: ReadTransaction, name: str) -> IndexEntry | None:
 
 
 def choose_location(library: Location, store: Store, choice: str) -> None:
-    """Choose where the indexes of a library are: a folder, or "db"; those there are move there.
+    """Move the indexes of a library in a database to a folder, or into the database ("db").
 
-    Whoever asks meanwhile finds them where they were. The caller has the right to write.
-
-    Raises
-    ------
-    BadOption
-        The library is a file, beside which they are.
-    IndexUnwritable
-        Nothing can be written there; all is as it was.
+    Readers find them where they were until then. The caller holds the writer lock.
     """
     if not isinstance(library, Address):
         raise BadOption("index_store", "a library in a file keeps its indexes next to it")
@@ -193,7 +166,7 @@ def choose_location(library: Location, store: Store, choice: str) -> None:
         transaction.settings.set(INDEX_STORE, noted)
         for folder in moved:
             place.keep(transaction, folder, {each.name for each in moved})
-    for folder in moved:  # where somebody has one open, it stays until it is closed
+    for folder in moved:  # an open one stays until it is closed
         shutil.rmtree(before.folder / folder.name, ignore_errors=True)
     with suppress(OSError):
         before.folder.rmdir()
@@ -219,17 +192,17 @@ def _moved(snapshot: ReadTransaction, before: IndexLocation, place: IndexLocatio
     for entry in snapshot.indexes.entries():
         try:
             folder = before.fetched(snapshot, entry)
-            if folder.is_dir():  # else it is lost, as where its folder is not mounted
+            if folder.is_dir():  # else it is lost, as if its folder is not mounted
                 moved.append(place.take(folder))
         except IndexUnwritable:
             raise
-        except SubspaceError:  # it is damaged there, and no better here
+        except SubspaceError:  # it is damaged there, and would be here
             continue
     return moved
 
 
 def _files_of(folder: Path) -> list[Path]:
-    """Return the files of an index, without the note that is true of one machine alone."""
+    """Return the files of an index, without the note that applies to one machine alone."""
     from lpisearch.index.format import VERIFICATION_FILE as VERIFIED
 
     return sorted(path for path in folder.iterdir() if path.name != VERIFIED)

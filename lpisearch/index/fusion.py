@@ -1,23 +1,24 @@
-"""Standardised scores, moments of cosines.
+"""Fusion: standardised scores, and moments of cosines.
 
     score = z(BM25) + w · c · r · b₄(z(cosine)) + ½ · c · b₈(z(feedback))
 
-- z: a score less its mean over all documents, by its standard deviation, so that a point of one
-  leg is worth a point of another.
-- b: bounded, b₄(z) = 4 tanh(z / 4). A place tells what a document is about, not that it is the
-  one: near documents have cosines ten deviations above the mean, and unbounded they would stand
-  before the document that has the words.
-- w: the weight of the subspace, from the library's own documents (calibration.py).
-- c: what the map knows of the query, as the cosine between its terms and those with a column.
-- r = t / (t + 7): how sure the place of a document of t distinct terms is. A bare title has none.
+- z: a score minus its mean over all documents, divided by its standard deviation, so that a point
+  of one leg is worth a point of another.
+- b: bounded, b₄(z) = 4 tanh(z / 4). A vector says what a document is about, not that it is the
+  right one: similar documents have cosines ten deviations above the mean, and unbounded they would
+  come before the document that has the words.
+- w: the weight of the subspace, learned from the library's own documents (calibration.py).
+- c: how much of the query the subspace covers: the cosine between its terms and those that have a
+  column.
+- r = t / (t + 7): how certain the vector of a document of t distinct terms is.
 - feedback: BM25 of the most telling words of the documents that come first by the rest.
 
-A leg whose scores are all equal says nothing and adds nothing: one without a hit, a corpus of one
-document, or of equal ones. So the score is never NaN. docs/ranking.md has what was measured.
+A leg whose scores are all equal adds nothing: one without a hit, a corpus of one document, or of
+equal ones. So the score is never NaN. docs/ranking.md has the measurements.
 
-The cosines with a place q have the mean μ · q and the variance qᵀ C q. So a score can be
-standardised over all documents without a look at all of them. They are taken from every so
-many-th document, 65,536 of them at most: that gives a deviation to 0.3 % or so.
+The cosines with a vector q have the mean μ · q and the variance qᵀ C q, so scores are standardised
+over all documents without computing all of them. μ and C are those of every n-th document, 65,536
+at most, which gives a deviation to about 0.3 %.
 """
 
 from __future__ import annotations
@@ -43,16 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How much the subspace counts beside the words.
+    """The weight of the subspace, by the number of words in the query (interpolated in between).
 
-    Attributes
-    ----------
-    weights
-        By the number of words in the query; between two lengths it is interpolated.
-    windows
-        From how many each was learned.
-    documents
-        From how many documents the windows were cut.
+    It was learned from windows of text, counted by number of words, of so many documents.
     """
 
     weights: Mapping[int, float]
@@ -61,12 +55,12 @@ class Calibration:
 
     @classmethod
     def safe(cls) -> Self:
-        """Return the weight where there is too little to learn from."""
+        """Return the weight that is safe where there is too little to learn from."""
         return cls({LENGTHS[0]: SAFE_WEIGHT}, {}, 0)
 
     @classmethod
     def of_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """Read what `facts` gave; an index of an earlier program has nothing."""
+        """Read the values of `facts`; an index of an earlier program has none."""
         if not values:
             return cls.safe()
         weights = {int(length): weight for length, weight in values["weights"].items()}
@@ -74,7 +68,7 @@ class Calibration:
         return cls(weights, windows, values["documents"])
 
     def facts(self) -> dict[str, Any]:
-        """Return it as JSON has it, and whether it is the safe value."""
+        """Return it as a JSON value, and whether it is the safe weight."""
         values = asdict(self)
         for name in ("weights", "windows"):
             values[name] = {str(length): value for length, value in values[name].items()}
@@ -86,7 +80,7 @@ class Calibration:
         return not self.windows
 
     def weight(self, length: int) -> float:
-        """Return the weight for a query of so many words."""
+        """Return the weight for a query of n words."""
         lengths = sorted(self.weights)
         at = log2(max(length, 1))
         for low, high in pairwise(lengths):
@@ -105,19 +99,16 @@ PLACE_BOUND = 4.0
 FEEDBACK_BOUND = 8.0
 FEEDBACK_WEIGHT = 0.5
 HALF_SURE_TERMS = 7.0
-# A cosine is special if it lies so many deviations above the mean of the query's cosines.
+# A cosine is special from this many deviations above the mean of the query's cosines.
 SPECIAL = 1.0
 # Scores that differ by less than this share of the largest differ by rounding.
 _ROUNDING = 1e-6
-# What is smaller has too few digits left.
+# Smaller scores have too few digits left.
 _LEAST = float(np.finfo(np.float32).tiny) / _ROUNDING
 
 
 class Standard(NamedTuple):
-    """How scores are standardised: what is their mean, and 1 by their deviation.
-
-    It is 0 where all scores are equal, so that they become zeros.
-    """
+    """The mean of scores, and 1 / their deviation; 0 if all are equal, so that they become 0."""
 
     mean: np.float32
     inverse: np.float32
@@ -128,7 +119,7 @@ class Standard(NamedTuple):
 
 
 def standard_of(scores: Scores, documents: int | None = None) -> Standard:
-    """Return how one row of scores is standardised; `documents` as `standardised` has it."""
+    """Return how one row of scores is standardised; `documents` as in `standardised`."""
     known = scores[:documents]
     if not known.size:
         return Standard(np.float32(0), np.float32(0))
@@ -136,7 +127,7 @@ def standard_of(scores: Scores, documents: int | None = None) -> Standard:
     counts, means, squares, most = (np.array(each) for each in zip(*spread, strict=True))
     total = int(counts.sum())
     mean = means[0] if len(spread) == 1 else float(counts @ means / total)
-    # The squares of a stretch are about its own mean (Chan, Golub and LeVeque 1983).
+    # The squares of a chunk are about its own mean (Chan, Golub and LeVeque 1983).
     variance = float(squares.sum() + counts @ np.square(means - mean)) / total
     deviation, largest = np.sqrt(variance), float(most.max())
     says_something = deviation > _ROUNDING * largest and largest >= _LEAST
@@ -144,32 +135,25 @@ def standard_of(scores: Scores, documents: int | None = None) -> Standard:
 
 
 def _spread(scores: Scores) -> tuple[int, float, float, float]:
-    """Return how many scores there are, their mean, the squares about it, the largest size."""
+    """Return the number of scores, their mean, the squares about it, and the largest magnitude."""
     wide = scores.astype(np.float64)
     mean = float(wide.mean())
     wide -= mean
     most = max(abs(float(scores.max())), abs(float(scores.min())))
-    wide *= wide  # no product: BLAS would share it out to threads of its own
+    wide *= wide  # not a product, which BLAS would split among threads of its own
     return len(scores), mean, float(wide.sum()), most
 
 
 def place_scores(cosines: Scores, certainty: Scores, documents: int | None = None) -> Scores:
-    """Return what the places of documents add to the score, before it is weighted.
+    """Return what the vectors of documents add to the score, before the weight.
 
-    Parameters
-    ----------
-    cosines
-        Of the documents, or a row of them for each of several queries.
-    certainty
-        Of each document, from `place_certainty`.
-    documents
-        As `standardised` has it.
+    `certainty` is that of `place_certainty`; `documents` as in `standardised`.
     """
     return certainty * bounded(standardised(cosines, documents), PLACE_BOUND)
 
 
 def place_certainty(distinct_terms: NDArray[np.integer]) -> Scores:
-    """Return how sure the places of documents of so many distinct terms are, from 0 to 1."""
+    """Return how certain the vectors of documents are, from 0 to 1, by their distinct terms."""
     return (distinct_terms / (distinct_terms + HALF_SURE_TERMS)).astype(np.float32)
 
 
@@ -179,16 +163,10 @@ def known_part(
     has_column: NDArray[np.bool_],
     n_documents: int,
 ) -> float:
-    """Return the cosine between a query and the part of it that the map knows.
+    """Return the cosine between a query and the part of it that the subspace covers.
 
-    Parameters
-    ----------
-    counts
-        How often each distinct term is in the query.
-    frequencies
-        In how many of the n documents it is; a term in none is as telling as one in one.
-    has_column
-        Whether it is a term of the subspace.
+    For each distinct term: its count, in how many of the n documents it is, and whether it has a
+    column. A term in no document is as telling as one in one.
     """
     idf = np.log((n_documents + 1) / np.maximum(frequencies, 1))
     squares = np.square(np.log1p(counts) * idf)
@@ -199,8 +177,8 @@ def known_part(
 def standardised(scores: Scores, documents: int | None = None) -> Scores:
     """Return scores with mean 0 and deviation 1 over all documents; zeros if all are equal.
 
-    Of a matrix each row is standardised by itself. With `documents`, so many scores are those of
-    documents, and passages follow, which have no say in mean and deviation.
+    The rows of a matrix are standardised separately. Scores after the first `documents` are those
+    of passages, which do not count for mean and deviation.
     """
     if not scores.size:
         return scores
@@ -216,16 +194,16 @@ def standardised(scores: Scores, documents: int | None = None) -> Scores:
 
 
 def bounded(scores: Scores, bound: float) -> Scores:
-    """Return standardised scores that do not go beyond a bound, smoothly: small ones stay."""
+    """Bound standardised scores smoothly: small ones hardly change."""
     return np.asarray(np.float32(bound) * np.tanh(scores / np.float32(bound)))
 
 
 def above_all(cosines: Scores, standard: Standard, documents: int) -> NDArray[np.bool_]:
-    """Tell which of some cosines stand out among those of so many documents.
+    """Tell which of some cosines stand out among those of n documents.
 
-    They are a deviation above the mean, as one in six would be by chance: below that, documents
-    without a word are relevant no more often than any (docs/ranking.md). Few documents cannot
-    differ that much: of n, one can lie √(n - 1) above at most, and half of that will do.
+    They are a deviation above the mean, as one in six is by chance: below that, documents without a
+    word are relevant no more often than any (docs/ranking.md). Few documents cannot differ that
+    much: of n, one can lie √(n - 1) above at most, and half of that is enough.
     """
     least = min(SPECIAL, np.sqrt(max(documents - 1, 0)) / 2)
     return np.asarray((standard.of(cosines) >= least) & (cosines > 0))
@@ -237,22 +215,14 @@ _BLOCK = 4096
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Moments:
-    """Of the places of documents.
-
-    Attributes
-    ----------
-    mean
-        The mean place.
-    covariance
-        Dimensions x dimensions.
-    """
+    """Mean and covariance (dimensions x dimensions) of the vectors of documents."""
 
     mean: NDArray[np.float32]
     covariance: NDArray[np.float32]
 
     @classmethod
     def of_rows(cls, rows: PackedRows) -> Self:
-        """Take them from documents."""
+        """Compute them from documents."""
         numbers = np.arange(0, len(rows), max(1, -(-len(rows) // SAMPLE)))
         total = np.zeros(rows.shape[1])
         products = np.zeros((rows.shape[1], rows.shape[1]))
@@ -266,15 +236,15 @@ class Moments:
 
     @classmethod
     def of_array(cls, array: NDArray[np.float32]) -> Self:
-        """Take what `as_array` gave."""
+        """Read the array of `as_array`."""
         return cls(array[0], array[1:])
 
     def as_array(self) -> NDArray[np.float32]:
-        """Return them as one array, to be stored."""
+        """Return them as one array."""
         return np.concatenate([self.mean[np.newaxis], self.covariance])
 
     def standard(self, place: NDArray[np.float32]) -> Standard:
-        """Return how the cosines of all documents with a place are standardised."""
+        """Return how the cosines of all documents with a vector are standardised."""
         variance = float(place @ self.covariance @ place)
         inverse = 1 / np.sqrt(variance) if variance > np.finfo(np.float32).tiny else 0.0
         return Standard(np.float32(self.mean @ place), np.float32(inverse))

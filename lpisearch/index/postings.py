@@ -1,18 +1,18 @@
-"""Postings, BM25, strongest terms.
+"""Postings, BM25, and the strongest terms of documents.
 
-All terms are here, also those too rare for a column of the subspace, and those that later
-documents brought. Terms are sorted, so that one is found by bisection in the mapped file; a
-term's documents are ascending places (rows of the index's `vectors`).
+All terms have postings, also those too rare for a column of the subspace, and those of documents
+added later. Terms are sorted, so that one is found by bisection in the mapped file; the documents
+of a term are ascending numbers of rows (of the index's `vectors`).
 
 With f the count of a term in a document, n the number of documents and d of those that have it:
 
     f (k1 + 1) / (f + k1 (1 - b + b · length / mean length)) · log(1 + (n - d + ½) / (d + ½))
 
 summed over the words of the query. The logarithm is never below zero, unlike that of FTS5, so a
-word that is in most documents cannot count against them. k1 and b are what FTS5 has, too.
+word that is in most documents cannot count against them. k1 and b are those of FTS5.
 
-Feedback needs the telling terms of the documents that come first, and the score of a place needs
-to know from how many terms it was made. Twenty terms a document are kept: 120 bytes.
+Feedback needs the telling terms of the first documents, and the certainty of a vector the number of
+terms it was made from. Twenty terms per document are stored: 120 bytes.
 """
 
 from __future__ import annotations
@@ -36,25 +36,16 @@ if TYPE_CHECKING:
 MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
 LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
-NEW = -1  # the place of a document that the postings do not have yet
+NEW = -1  # a document that the postings do not have yet
 
 
 @dataclass(frozen=True, eq=False)
 class Postings:
     """The documents of each term.
 
-    Attributes
-    ----------
-    lexicon, lexicon_starts
-        The terms in UTF-8, sorted, a line each; where each begins, and where all end.
-    lexicon_columns
-        The column of each term in the subspace, or -1.
-    posting_starts
-        Where each term's entries begin in the next two, and where all end.
-    posting_places, posting_counts
-        A document, and how often the term is in it (65,535 at most).
-    document_lengths
-        The number of tokens of each document.
+    The lexicon has the sorted terms in UTF-8, a line each, where each begins and where all end, and
+    the column of each in the subspace (or -1). The entries of each term begin at `posting_starts`:
+    a document, and how often the term is in it (65,535 at most). Lengths are numbers of tokens.
     """
 
     lexicon: NDArray[np.uint8]
@@ -67,7 +58,7 @@ class Postings:
 
     @classmethod
     def array_names(cls) -> tuple[str, ...]:
-        """Return the names of its arrays in an index."""
+        """Return the names of the arrays in an index."""
         return tuple(each.name for each in fields(cls))
 
     @classmethod
@@ -79,16 +70,16 @@ class Postings:
 
     @property
     def n_documents(self) -> int:
-        """Of how many documents the frequencies are."""
+        """The number of documents."""
         return len(self.document_lengths)
 
     @property
     def mean_length(self) -> float:
-        """How many tokens a document usually has."""
+        """The mean number of tokens of a document."""
         return float(self.document_lengths.mean()) if len(self.document_lengths) else 0.0
 
     def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
-        """Return in how many documents terms are, given by their numbers; all if none are given."""
+        """Return the document frequencies of terms by their numbers, or of all terms."""
         starts = self.posting_starts
         return np.asarray(np.diff(starts) if words is None else starts[words + 1] - starts[words])
 
@@ -100,18 +91,9 @@ class Postings:
         lengths: NDArray[np.int32],
         columns: Mapping[str, int],
     ) -> Postings:
-        """Turn counts around.
+        """Invert counts: documents as rows (columns in the papers), terms in any order.
 
-        Parameters
-        ----------
-        terms
-            Of the columns of `counts`, in any order; those in no document are left out.
-        counts
-            Documents as rows (the papers write them as columns).
-        lengths
-            The number of tokens of each document.
-        columns
-            Term → column in the subspace.
+        Terms in no document are left out; `columns` gives the column of a term in the subspace.
         """
         by_term = counts.tocsc()
         present = np.flatnonzero(np.diff(by_term.indptr)).tolist()
@@ -122,23 +104,15 @@ class Postings:
         return cls(**own)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is to be stored, by name."""
+        """Return the arrays to store, by name."""
         return {name: getattr(self, name) for name in self.array_names()}
 
     def with_rows(self, counts: csr_array, lengths: NDArray[np.int32]) -> Postings:
-        """Return the postings of something else by the same terms, such as parts of documents.
-
-        Parameters
-        ----------
-        counts
-            Its rows; the columns are the terms in their order.
-        lengths
-            The number of tokens of each row.
-        """
+        """Return the postings of other rows, such as passages, by the same terms in order."""
         return replace(self, **_entries(counts.tocsc(), lengths))
 
     def counts(self) -> csr_array:
-        """Return how often each term is in each document: documents as rows, terms as columns."""
+        """Return the count of each term (column) in each document (row)."""
         from scipy.sparse import csc_array, csr_array
 
         shape = (len(self.document_lengths), len(self))
@@ -149,7 +123,7 @@ class Postings:
         return counts
 
     def numbers(self, terms: Iterable[str]) -> NDArray[np.int64]:
-        """Return the numbers of terms, -1 for those that are not here."""
+        """Return the numbers of terms, or -1."""
         number = {term: at for at, term in enumerate(self.terms())}
         return np.array([number.get(term, -1) for term in terms], np.int64)
 
@@ -184,7 +158,7 @@ class Postings:
 
 
 def lexicon_arrays(names: Sequence[str], columns: Mapping[str, int]) -> dict[str, NDArray[Any]]:
-    """Return what is stored of the terms themselves, which are sorted."""
+    """Return the arrays of sorted terms."""
     lines = [f"{name}\n".encode() for name in names]
     return {
         "lexicon": np.frombuffer(b"".join(lines), np.uint8),
@@ -222,25 +196,16 @@ class WeightedWords(Protocol):
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """How often each is asked for."""
+        """The weight of each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bm25:
     """BM25 over postings.
 
-    Attributes
-    ----------
-    postings
-        Of an index.
-    k1, b
-        How soon a repeated word saturates, and how much a document's length counts.
-    weights
-        Of every entry, without idf; worked out for each query if not given.
-    among
-        The documents that say how rare a word is and how long a text usually is: those of the
-        postings if not given. The passages of documents are scored among whole documents, as
-        short ones would be.
+    `weights` are those of every entry without idf, computed for each query if not given. `among`
+    are the documents that determine idf and mean length, if not those of the postings: passages are
+    scored among whole documents, as short documents would be.
     """
 
     postings: Postings
@@ -250,7 +215,7 @@ class Bm25:
     among: Postings | None = None
 
     def scores(self, question: WeightedWords) -> NDArray[np.float32]:
-        """Return the score of each document; 0 where no word of the query is."""
+        """Return the score of each document; 0 if it has no word of the query."""
         scores = np.zeros(len(self._half), np.float32)
         factors = question.weights * self.idf(question.words)
         bounds = self._bounds(question.words)
@@ -261,12 +226,12 @@ class Bm25:
                 places = self.postings.posting_places[start:end]
                 scores[places] += factor * self._saturated(start, end, places)
 
-        # A stretch of the scores stays in the cache while the entries of all words are added.
+        # A chunk of the scores stays in the cache while the entries of all words are added.
         map_chunks(len(scores), lambda part: add(part.start // CHUNK))
         return scores
 
     def _bounds(self, words: NDArray[np.int64]) -> list[list[int]]:
-        """Return for each word where its entries begin in each stretch of the documents."""
+        """Return for each word where its entries begin in each chunk of the documents."""
         inner = [part.start for part in chunks(len(self._half))][1:]
         bounds = []
         for number in words.tolist():
@@ -277,7 +242,7 @@ class Bm25:
         return bounds
 
     def weighed(self) -> Bm25:
-        """Return the same with the weight of every entry worked out, for many queries."""
+        """Return the same with the weights of all entries computed, for many queries."""
         return replace(self, weights=self.worth())
 
     def worth(self) -> NDArray[np.float32]:
@@ -285,14 +250,14 @@ class Bm25:
         return self.saturated(self.postings.posting_counts, self.postings.posting_places)
 
     def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return how rare words are."""
+        """Return the idf of words."""
         among = self.among or self.postings
         return inverse_frequency(among.frequencies(words), among.n_documents)
 
     def saturated(
         self, counts: NDArray[np.integer], documents: NDArray[np.integer]
     ) -> NDArray[np.float32]:
-        """Return what counts of a word in documents are worth, without idf."""
+        """Return the BM25 of counts of a word in documents, without idf."""
         return saturation(counts, self._half[documents], self.k1)
 
     def _saturated(self, start: int, end: int, places: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -307,7 +272,7 @@ class Bm25:
 
 
 def inverse_frequency(frequencies: NDArray[np.integer], n_documents: int) -> NDArray[np.float32]:
-    """Return the idf of words that are in so many of n documents."""
+    """Return the idf of words by their document frequencies."""
     others = n_documents - frequencies
     return np.log1p((others + 0.5) / (frequencies + 0.5)).astype(np.float32)
 
@@ -319,7 +284,7 @@ def half_saturation(
     k1: float = K1,
     b: float = B,
 ) -> NDArray[np.float32]:
-    """Return for documents of these lengths the count at which a word has half its full weight."""
+    """Return for documents by their lengths the count at which a word has half its full weight."""
     if mean_length is None:
         mean_length = float(lengths.mean()) if len(lengths) else 0.0
     return (k1 * (1 - b + b * (lengths / (mean_length or 1.0)))).astype(np.float32)
@@ -328,7 +293,7 @@ def half_saturation(
 def saturation(
     counts: NDArray[np.generic], half: NDArray[np.float32], k1: float = K1
 ) -> NDArray[np.float32]:
-    """Return what counts are worth: less and less for each further one, k1 + 1 at most."""
+    """Return the saturated counts: each further one adds less, and all at most k1 + 1."""
     values = counts.astype(np.float32)
     return np.asarray(values * np.float32(k1 + 1) / (values + half), np.float32)
 
@@ -341,15 +306,10 @@ _MANY = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DocumentTerms:
-    """The terms of documents.
+    """The strongest terms of documents.
 
-    Attributes
-    ----------
-    distinct_terms
-        Of how many terms of the subspace each document's place was made.
-    strongest_terms, strongest_counts
-        For each document the numbers (in the postings) of the terms with the largest BM25, in
-        falling order, and how often each is in it; `NO_TERM` where it has fewer.
+    For each document: the number of its terms that have a column; the numbers (in the postings) of
+    the terms with the largest BM25, in falling order and padded with `NO_TERM`; and their counts.
     """
 
     distinct_terms: NDArray[np.int32]
@@ -360,7 +320,7 @@ class DocumentTerms:
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_documents: int) -> DocumentTerms:
         """Take the arrays of an index that are named after the attributes.
 
-        An index of an earlier program has none: every place is sure, and no term is strong.
+        An index of an earlier program has none: every vector is certain, and no term is strong.
         """
         names = [each.name for each in fields(cls)]
         if all(name in arrays for name in names):
@@ -370,7 +330,7 @@ class DocumentTerms:
 
     @classmethod
     def of_postings(cls, postings: Postings) -> DocumentTerms:
-        """Turn postings around."""
+        """Compute them from postings."""
         counts = postings.counts()
         n = counts.shape[0]
         half = half_saturation(postings.document_lengths, postings.mean_length)
@@ -388,18 +348,10 @@ class DocumentTerms:
     def with_documents(
         self, places: NDArray[np.int64], numbers: NDArray[np.int64], fresh: csr_array, now: Postings
     ) -> DocumentTerms:
-        """Return those of other documents. Of documents that stay the strongest terms stay, too.
+        """Return the terms of changed documents; those that stay have the same strongest terms.
 
-        Parameters
-        ----------
-        places
-            For each document in its new order its place before, below zero for a new one.
-        numbers
-            The number that each term has now, by the one that it had.
-        fresh
-            How often each term, by its number now, is in each new document.
-        now
-            The postings of all documents as they are now.
+        `places` has for each document its old row, below zero for a new one; `numbers` the new
+        number of each old term; `fresh` the counts of the new documents; `now` all postings.
         """
         is_new, stays = places < 0, places[places >= 0]
         n, width = len(places), self.strongest_terms.shape[1]
@@ -423,23 +375,16 @@ class DocumentTerms:
         return DocumentTerms(distinct, terms, times)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is to be stored, by name."""
+        """Return the arrays to store, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def strongest_of_rows(
     counts: csr_array, half: NDArray[np.float32], idf: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-    """Return the terms with the largest BM25 of each row, in falling order, and their counts.
+    """Return the terms with the largest BM25 of each row of counts, and their counts.
 
-    Parameters
-    ----------
-    counts
-        Documents as rows, terms by their numbers in the postings, ascending in each row.
-    half
-        Of each row: see `half_saturation`.
-    idf
-        Of each term.
+    `half` is the `half_saturation` of each row. Columns ascend in each row.
     """
     terms = np.full((counts.shape[0], STRONGEST), NO_TERM, np.int32)
     times = np.zeros((counts.shape[0], STRONGEST), np.uint16)

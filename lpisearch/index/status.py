@@ -1,4 +1,4 @@
-"""State, due rebuild."""
+"""The state of each index, and whether a rebuild is due."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def index_summaries(library: Location, snapshot: ReadTransaction) -> list[dict[str, Any]]:
-    """Return what is to be said of each index: its size, its state, whether a rebuild is due."""
+    """Return the size and state of each index, and whether a rebuild is due."""
     return [_summary(library, snapshot, entry) for entry in snapshot.indexes.entries()]
 
 
 def index_findings(library: Location, snapshot: ReadTransaction) -> list[Finding]:
-    """Check that the arrays of each index are as they were written."""
+    """Verify the arrays of each index."""
     from lpisearch.index.format import open_folder
 
     findings = []
@@ -38,7 +38,7 @@ def index_findings(library: Location, snapshot: ReadTransaction) -> list[Finding
             folder = IndexLocation.of(library, snapshot).fetched(snapshot, entry)
             manifest, _ = open_folder(folder)
         except SubspaceError as error:
-            # What the system does not let us read may be whole: to build it anew is no help.
+            # A file that the system refuses to read may be intact: a rebuild would not help.
             refused = isinstance(error, IndexUnreadable)
             step = error.next_step if refused else rebuild_command(entry.spec)
             findings.append(Finding(check, ok=False, detail=error.what, next_step=step))
@@ -65,8 +65,8 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
         "rebuild_command": rebuild_command(entry.spec),
     }
     if place.is_cache and not folder.is_dir():
-        said = f"“{entry.name}” is in the database; the first search downloads it"
-        return summary | {"state": "not here yet", "rebuild": "", "note": said}
+        note = f"“{entry.name}” is in the database; the first search downloads it"
+        return summary | {"state": "not here yet", "rebuild": "", "note": note}
     try:
         manifest = Manifest.read(folder)
         check_sizes(folder, manifest)  # `doctor` compares every byte
@@ -90,17 +90,17 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
 
 
 def _state(entry: IndexEntry, due: str, *, is_current: bool) -> tuple[str, str]:
-    """Return a word for the state of an index, and what to do about it."""
+    """Return the state of an index, and what to do about it."""
     if due:
         return "rebuild due", rebuild_note(entry.name, due, rebuild_command(entry.spec))
     if is_current:
         return "ready", ""
-    said = f"“{entry.name}” is out of date; the next ingest updates it: "
-    return "behind", Message(said, call("ingest", "PATH"))
+    note = f"“{entry.name}” is out of date; the next ingest updates it: "
+    return "behind", Message(note, call("ingest", "PATH"))
 
 
 def _why_passages(manifest: Manifest, folder: Path) -> str:
-    """Say what a rebuild brings to an index of an earlier program, or ""."""
+    """Say what an index of an earlier program gains by a rebuild, or ""."""
     if manifest.passages is not None:
         return ""
     import numpy as np
@@ -110,7 +110,7 @@ def _why_passages(manifest: Manifest, folder: Path) -> str:
     try:
         lengths = np.load(folder / "document_lengths.npy", mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
-        return ""  # of a program so old that it cannot be opened anyway
+        return ""  # of a version too old to be opened anyway
     long = int(np.count_nonzero(lengths >= LONG_DOCUMENT))
     if not long:
         return ""
@@ -118,26 +118,18 @@ def _why_passages(manifest: Manifest, folder: Path) -> str:
 
 
 def _is_current(snapshot: ReadTransaction, entry: IndexEntry) -> bool:
-    """Whether the index covers the documents exactly as they are."""
+    """Tell whether the index covers the documents exactly as they are."""
     return snapshot.corpus.fingerprint(entry.spec.where) == entry.fingerprint
 
 
-# A rebuild is due when a fifth of the documents, or a tenth more of the words, are new to the map.
+# A rebuild is due when a fifth of the documents, or a tenth more of the words, are new to it.
 _DUE_SHARE = 0.2
 _DUE_UNKNOWN = 0.1
 _DUE_DOCUMENTS = 20
 
 
 def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
-    """Say why an index should be built anew, or "".
-
-    Parameters
-    ----------
-    manifest
-        Of the index.
-    tokeniser
-        Which now makes the tokens of the library.
-    """
+    """Say why an index should be rebuilt, or ""; `tokeniser` has the library's settings now."""
     if not same_tokens(manifest, tokeniser):
         return (
             "it was built with different word rules or another language than the library uses now"
@@ -156,26 +148,23 @@ def due_for_rebuild(manifest: Manifest, tokeniser: Mapping[str, Any]) -> str:
 
 
 def rebuild_note(name: str, reason: str, command: Message) -> Message:
-    """Return what an ingest and a look at the library say of an index that is due."""
+    """Return the note on an index that should be rebuilt."""
     return Message(
         f"The index “{name}” should be rebuilt: {reason.removesuffix('.')}. Next: ", command
     )
 
 
 def same_tokens(manifest: Manifest, tokeniser: Mapping[str, Any]) -> bool:
-    """Tell whether the tokens of the library are still made as when an index was built."""
+    """Tell whether the library is still tokenised as when an index was built."""
     return manifest.tokeniser == dict(tokeniser)
 
 
 def rebuild_command(spec: IndexSpec) -> Message:
-    """Return the call that builds an index as it was asked for.
-
-    What is as it is without being asked for is left out.
-    """
-    usual = IndexSpec()
+    """Return the call that rebuilds an index, without options that have their defaults."""
+    defaults = IndexSpec()
     names = [one.name for one in fields(IndexSpec) if one.name != "where"]
     chosen = {name: getattr(spec, name) for name in (*names, "where")}
-    asked = {name: value for name, value in chosen.items() if value != getattr(usual, name)}
-    if "pairs" in asked:
-        asked["pairs"] = "FILE"
-    return call("index", **asked)
+    changed = {name: value for name, value in chosen.items() if value != getattr(defaults, name)}
+    if "pairs" in changed:
+        changed["pairs"] = "FILE"
+    return call("index", **changed)

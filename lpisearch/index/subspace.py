@@ -1,13 +1,11 @@
-"""SubspaceIndex, passages.
+"""SubspaceIndex, and the passages of long documents.
 
 Rows of `vectors` are documents, at unit length with each dimension scaled, so that the inner
-product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the
-transpose of a projection's `components_`, so that a query reads only the rows of its words.
-A method without a linear map has no loadings: the manifest names the rule that places documents,
-and what the rule needs is kept in arrays of its own.
-
-They are placed by the map that was learned from whole documents, and their postings have the terms
-of the documents' postings. A library without a long document has none, and pays nothing for them.
+product of two rows is their cosine. Rows of `loadings` are terms: the papers' A, and the transpose
+of a projection's `components_`, so that a query reads only the rows of its words. A method without
+a linear map has no loadings: the manifest names the rule that places documents, and the rule has
+arrays of its own. Passages are placed by the map that was learned from whole documents, and their
+postings have the same terms.
 """
 
 from __future__ import annotations
@@ -49,8 +47,8 @@ if TYPE_CHECKING:
 
 HASH_BYTES = 16
 PACKED_FROM = 50_000
-"""From so many documents on a place has two bytes a number: docs/scale.md says why not one."""
-# Of a document that came after the build: 1, its tokens, and how many of them are unknown.
+"""The number of documents from which a vector has two bytes per number (see docs/scale.md)."""
+# Of a document added after the build: 1, its tokens, and how many of them are unknown.
 TAKEN_IN = ("documents", "words", "unknown")
 _DOCUMENT_ARRAYS = ("vectors", "document_rows", "content_hashes", "taken_in")
 _ARRAYS = ("terms", "document_frequencies", "idf", "scales", *_DOCUMENT_ARRAYS)
@@ -60,24 +58,18 @@ _ARRAYS = ("terms", "document_frequencies", "idf", "scales", *_DOCUMENT_ARRAYS)
 class SubspaceIndex:
     """An index that is built or opened.
 
-    Attributes
-    ----------
-    manifest
-        Everything but the arrays.
-    arrays
-        By name: terms (UTF-8, one a line), document_frequencies, idf, loadings (terms x dims)
-        or those of a placement, eigenvalues (where the method has any), scales, vectors
-        (documents x dims; with vector_steps, vector_scales and vector_moments if packed, as
-        `lpisearch.numeric.packed_rows` has it), document_rows, content_hashes, and taken_in
-        (documents x `TAKEN_IN`; zeros for the documents of the build). Those of `passages` if a
-        document is long.
+    The arrays by name: terms (UTF-8, one per line), document_frequencies, idf, loadings (terms x
+    dims) or those of a placement, eigenvalues (if the method has any), scales, vectors (documents x
+    dims; with vector_steps, vector_scales and vector_moments if packed), document_rows,
+    content_hashes, taken_in (documents x `TAKEN_IN`; zeros for documents of the build), those of
+    the postings, and those of passages if a document is long. They may be memory-mapped.
     """
 
     manifest: Manifest
     arrays: dict[str, NDArray[Any]]
 
     def missing(self) -> list[str]:
-        """Return the names of arrays that it should have, but has not."""
+        """Return the names of arrays that are missing."""
         needed = {*_ARRAYS, *Postings.array_names()}
         if self.is_linear:
             needed.add("loadings")
@@ -94,18 +86,18 @@ class SubspaceIndex:
 
     @cached_property
     def weighting(self) -> Weighting:
-        """How counts become weights."""
+        """The weighting of counts."""
         return Weighting(idf=self.arrays["idf"], **self.manifest.weighting)
 
     @property
     def term_factors(self) -> NDArray[np.float32]:
-        """What the weight of each term was multiplied by: below 1 for boilerplate."""
+        """The factor of the weight of each term: below 1 for boilerplate."""
         every = self.arrays.get("term_factors")
         return np.ones(self.n_terms, np.float32) if every is None else every
 
     @property
     def n_terms(self) -> int:
-        """How many terms have a column in the subspace."""
+        """The number of terms with a column in the subspace."""
         return len(self.arrays["idf"])
 
     @cached_property
@@ -117,18 +109,18 @@ class SubspaceIndex:
 
     @property
     def vectors(self) -> NDArray[np.float32]:
-        """Documents as rows at unit length; of a large library all are unpacked."""
+        """Documents as rows at unit length, all unpacked."""
         return self.places.at(slice(None))
 
     @cached_property
     def moments(self) -> Moments | None:
-        """Mean and covariance of the documents' places; None in a library that is not large."""
+        """Mean and covariance of the vectors; None in a library that is not large."""
         stored = "vector_moments"
         return Moments.of_array(self._plain(stored)) if stored in self.arrays else None
 
     @property
     def long_documents(self) -> NDArray[np.int64]:
-        """The places of documents that are long enough to have passages."""
+        """The rows of documents that are long enough to have passages."""
         return np.flatnonzero(self.postings.document_lengths >= LONG_DOCUMENT)
 
     @property
@@ -143,32 +135,32 @@ class SubspaceIndex:
 
     @property
     def taken_in(self) -> NDArray[np.int32]:
-        """What each document brought after the build (documents x `TAKEN_IN`)."""
+        """What each document added after the build (documents x `TAKEN_IN`)."""
         return self._plain("taken_in")
 
     @property
     def loadings(self) -> NDArray[np.float32]:
-        """The linear map (terms x dims); only where `is_linear`."""
+        """The linear map (terms x dims), if `is_linear`."""
         return self._plain("loadings")
 
     @property
     def scales(self) -> NDArray[np.float32]:
-        """How much each dimension counts."""
+        """The scale of each dimension."""
         return self._plain("scales")
 
     @property
     def eigenvalues(self) -> NDArray[np.floating[Any]] | None:
-        """The spectrum, of a method that has one."""
+        """The spectrum, if the method has one."""
         return self._plain("eigenvalues") if "eigenvalues" in self.arrays else None
 
     @cached_property
     def postings(self) -> Postings:
-        """The documents of every term, rare ones too."""
+        """The documents of every term, including rare ones."""
         return Postings.of_arrays(self.arrays)
 
     @cached_property
     def document_terms(self) -> DocumentTerms:
-        """The telling terms of every document; none in an index of an earlier program."""
+        """The strongest terms of every document; none in an index of an earlier program."""
         return DocumentTerms.of_arrays(self.arrays, len(self.document_rows))
 
     @cached_property
@@ -186,11 +178,11 @@ class SubspaceIndex:
 
     @property
     def is_linear(self) -> bool:
-        """Whether a place is a product with the loadings."""
+        """Whether a vector is a product with the loadings."""
         return not self.manifest.placement
 
     def by_column(self, counts: csr_array) -> csr_array:
-        """Turn counts of the terms of the postings into those of the terms with a column."""
+        """Return counts of the terms with a column, from those of the terms of the postings."""
         from scipy.sparse import csr_array
 
         columns = self.postings.lexicon_columns
@@ -201,14 +193,14 @@ class SubspaceIndex:
         return narrowed
 
     def project(self, counts: csr_array) -> NDArray[np.float32]:
-        """Turn counts of documents (rows) into vectors, as those of the corpus were made."""
+        """Return the vectors of counts of documents (rows), made as those of the corpus were."""
         weights = self.weighting.apply(counts)
         if not self.is_linear:
             return self.place(SparseRows.of_matrix(weights).unit())
         return scaled_rows(weights @ self.loadings, self.scales)
 
     def place(self, rows: SparseRows) -> NDArray[np.float32]:
-        """Turn weights of terms, of unit length, into vectors; needs NumPy alone."""
+        """Return the vectors of weights of terms of unit length; needs NumPy alone."""
         if self.is_linear:
             coordinates = rows.product(self.loadings)
         else:
@@ -257,7 +249,7 @@ def scaled_rows(
 
 
 def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
-    """Return the arrays of documents' places."""
+    """Return the arrays of the vectors of documents."""
     if places.steps is None:
         return {"vectors": places.codes}
     return {
@@ -270,27 +262,16 @@ def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
 
 _PREFIX = "passage_"
 _OWN = ("owners", "spans", "vectors")
-_AT_ONCE = 50  # long documents, whose texts are held together
+_AT_ONCE = 50  # long documents, whose texts are in memory together
 _COUNTED_AT_ONCE = 1000
 _PLACED_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Passages:
-    """The passages of an index.
+    """The passages of an index: rows of their documents (ascending), spans in the texts, vectors.
 
-    Attributes
-    ----------
-    owners
-        The place of the document of each passage, ascending.
-    spans
-        Where each begins and ends in the text of its document (passages x 2).
-    vectors
-        Passages as rows, scaled and at unit length, as those of documents.
-    postings
-        The passages of every term of the lexicon of the documents.
-    terms
-        The telling terms of every passage.
+    The postings have the terms of the documents' postings.
     """
 
     owners: NDArray[np.int32]
@@ -321,7 +302,7 @@ class Passages:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is to be stored, by name; nothing if there is no passage."""
+        """Return the arrays to store, by name; none if there is no passage."""
         if not len(self):
             return {}
         words = {name: a for name, a in self.postings.arrays().items() if name not in LEXICON}
@@ -329,13 +310,13 @@ class Passages:
         return {f"{_PREFIX}{name}": array for name, array in own.items()}
 
     def of_document(self, place: int) -> slice:
-        """Return which passages a document has."""
+        """Return the passages of a document."""
         start, end = np.searchsorted(self.owners, [place, place + 1]).tolist()
         return slice(start, end)
 
 
 def passage_arrays(names: Iterable[str]) -> set[str]:
-    """Return the names of arrays that are of passages."""
+    """Return the names of the arrays of passages."""
     return {name for name in names if name.startswith(_PREFIX)}
 
 
@@ -345,20 +326,9 @@ def cut_documents(
     places: Mapping[int, int],
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Iterator[tuple[int, Span]]:
-    """Yield the passages of long documents, each with the document's place.
+    """Yield the passages of long documents, given by key and row, each with the document's row.
 
-    The words of the title are said once in each passage: what stands on a page is about it.
-
-    Parameters
-    ----------
-    snapshot
-        To the texts.
-    tokeniser
-        Which made the tokens of the index.
-    places
-        The places of the documents, by key.
-    on_step
-        Called with how many documents are cut, and of how many.
+    The words of the title are added once to each passage: each page is about them.
     """
     from lpisearch.text.spans import cut_passages
 
@@ -378,17 +348,7 @@ def cut_documents(
 def place_passages(
     index: SubspaceIndex, found: Iterable[tuple[int, Span]], kept: Passages | None = None
 ) -> Passages:
-    """Place passages by the map of an index.
-
-    Parameters
-    ----------
-    index
-        With the documents, whose terms are those of the passages.
-    found
-        New passages, each with its document's place.
-    kept
-        Those that stay as they are, from `staying`.
-    """
+    """Place new passages, given with the rows of their documents, next to those of `staying`."""
     from scipy.sparse import vstack
 
     owners, spans, counts, lengths = _count(index.postings, found)
@@ -407,16 +367,9 @@ def place_passages(
 
 
 def staying(passages: Passages, places: NDArray[np.integer], postings: Postings) -> Passages:
-    """Return the passages of documents that stay, in the numbers of other postings.
+    """Return the passages of documents that stay, by the terms of new postings.
 
-    Parameters
-    ----------
-    passages
-        Of an index before documents came or went.
-    places
-        The new place of each document, below zero where it is gone or has changed.
-    postings
-        Of the documents as they are now.
+    `places` has the new row of each document, below zero if it is gone or has changed.
     """
     from scipy.sparse import csr_array
 
@@ -441,7 +394,7 @@ def staying(passages: Passages, places: NDArray[np.integer], postings: Postings)
 def _count(
     postings: Postings, found: Iterable[tuple[int, Span]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], csr_array, NDArray[np.int32]]:
-    """Return owners, spans and counts of passages, and the number of tokens of each."""
+    """Return owners, spans, counts and lengths of passages."""
     from lpisearch.text.vocabulary import count_all_terms
 
     owners: array[int] = array("i")
@@ -456,13 +409,13 @@ def _count(
 
     terms = postings.terms()
     _, every = count_all_terms(shards(), terms)
-    counts = every.matrix[:, : len(terms)]  # a term that no whole document has is none
+    counts = every.matrix[:, : len(terms)]  # a term that no whole document has is dropped
     bounds = np.frombuffer(spans, np.int32).reshape(-1, 2)
     return np.frombuffer(owners, np.int32), bounds, counts, every.lengths
 
 
 def _vectors(index: SubspaceIndex, counts: csr_array) -> NDArray[np.float32]:
-    """Place passages some at a time, as documents that came later are placed."""
+    """Place passages in blocks, as documents added later are placed."""
     vectors = np.empty((counts.shape[0], len(index.scales)), np.float32)
     for start in range(0, len(vectors), _PLACED_AT_ONCE):
         some = slice(start, start + _PLACED_AT_ONCE)

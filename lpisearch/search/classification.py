@@ -1,4 +1,4 @@
-"""Labels for texts and documents."""
+"""Classification: labels predicted for texts and documents."""
 
 from __future__ import annotations
 
@@ -33,26 +33,14 @@ if TYPE_CHECKING:
 
 NONE = "none"
 AT_ONCE = 64
-"""Documents that are judged together; they are held in memory."""
+"""The number of documents that are classified together, in memory."""
 _DEFAULTS = ClassifyOptions()
 
 
 class TextClassifier:
-    """Judges texts and files by the labels of a library.
+    """Predicts labels by what an index has learned.
 
-    Parameters
-    ----------
-    session
-        The library.
-    options
-        By which classifier, and how many labels.
-
-    Attributes
-    ----------
-    classifier
-        The name of the one that judges.
-    tokeniser
-        The settings of what made the words of the index.
+    `classifier` is the name of the one in use, `tokeniser` the settings of the index's tokeniser.
     """
 
     def __init__(self, session: Session, options: ClassifyOptions = _DEFAULTS) -> None:
@@ -67,13 +55,7 @@ class TextClassifier:
         self._further = self._classifier.further.get(self.classifier, NO_FURTHER)
 
     def each(self, read: Iterable[tuple[str, Document | None, str]]) -> Iterator[Classification]:
-        """Judge documents that were read from somewhere, some at a time.
-
-        Parameters
-        ----------
-        read
-            The name of each, the document, and why there is none where it could not be read.
-        """
+        """Classify documents, given by name, with the reason if one could not be read."""
         remaining = iter(read)
         while some := list(islice(remaining, AT_ONCE)):
             tokens = [
@@ -81,25 +63,25 @@ class TextClassifier:
                 for name, document, _ in some
                 if document is not None
             ]
-            judged = iter(self._judge(tokens))
+            results = iter(self._classify(tokens))
             for name, document, reason in some:
                 failed = Classification(name, note=reason, failed=True)
-                yield failed if document is None else next(judged)
+                yield failed if document is None else next(results)
 
     def text(self, text: str) -> Classification:
-        """Judge one text."""
-        return self._judge([(text, self._tokeniser.tokens(text))])[0]
+        """Classify one text."""
+        return self._classify([(text, self._tokeniser.tokens(text))])[0]
 
     def document(self, name: str, document: Document) -> Classification:
-        """Judge a document that was read from somewhere."""
-        return self._judge([(name, document_tokens(self._tokeniser, document).split())])[0]
+        """Classify a document that is not in the library."""
+        return self._classify([(name, document_tokens(self._tokeniser, document).split())])[0]
 
     def stored(self, tokens: Sequence[str]) -> list[Classification]:
-        """Judge documents by their tokens, which the tokeniser of the index made."""
-        return self._judge([("", each.split()) for each in tokens])
+        """Classify documents by their tokens, which the tokeniser of the index made."""
+        return self._classify([("", text.split()) for text in tokens])
 
-    def _judge(self, texts: Sequence[tuple[str, list[str]]]) -> list[Classification]:
-        """Judge texts by their tokens, each given with its name."""
+    def _classify(self, texts: Sequence[tuple[str, list[str]]]) -> list[Classification]:
+        """Classify texts by their tokens, each given with its name."""
         counted = [self._index.vocabulary.count(tokens) for _, tokens in texts]
         known = [at for at, counts in enumerate(counted) if len(counts.indices)]
         rows = [
@@ -109,11 +91,13 @@ class TextClassifier:
         by = self._options.classifier
         shares = dict(zip(known, self._classifier.shares(rows, by) if rows else (), strict=True))
         return [
-            self._said(name, shares.get(at), _why_not(tokens, is_known=at in shares))
+            self._result(name, shares.get(at), _why_not(tokens, is_known=at in shares))
             for at, (name, tokens) in enumerate(texts)
         ]
 
-    def _said(self, name: str, shares: NDArray[np.float64] | None, why_not: str) -> Classification:
+    def _result(
+        self, name: str, shares: NDArray[np.float64] | None, why_not: str
+    ) -> Classification:
         if shares is None:
             return Classification(name, note=why_not)
         order = (-shares).argsort(kind="stable")
@@ -123,9 +107,9 @@ class TextClassifier:
         best = order[: max(self._options.k, len(sure))]
         return Classification(
             name,
-            tuple(LabelShare(labels[each], float(shares[each])) for each in best),
+            tuple(LabelShare(labels[one], float(shares[one])) for one in best),
             none_of_these=unsure,
-            decided=() if unsure else tuple(labels[each] for each in sure),
+            decided=() if unsure else tuple(labels[one] for one in sure),
         )
 
 
@@ -149,7 +133,7 @@ def _check(options: ClassifyOptions) -> None:
 
 
 def _classifier(index: SubspaceIndex, by: str) -> Classifier:
-    """Take the classifier out of an index, or say why it has none."""
+    """Return the classifier of an index, or raise why it has none."""
     manifest = index.manifest
     name = manifest.name
     rebuild = rebuild_command(replace(manifest.spec, train=IndexSpec().train))

@@ -1,10 +1,9 @@
-"""Documents as points in a plane.
+"""Document map: documents as points in a plane.
 
-Two projections, both linear in the number of documents. "plane" is the plane in the subspace in
-which the centres of the topics lie farthest apart: their two principal directions. It is a plain
-linear picture, in which much overlaps. "neighbours" keeps neighbours together: up to 1,500
-documents are laid out by t-SNE of their cosines, and every other goes between the three of them
-that it is nearest to.
+Both projections take time linear in the number of documents. "plane" is the plane in the subspace
+in which the centres of the topics are farthest apart: their two principal directions, where much
+overlaps. "neighbours" keeps neighbours together: up to 1,500 documents are laid out by t-SNE of
+their cosines, and every other one is placed between the three of them that it is nearest to.
 """
 
 from __future__ import annotations
@@ -56,11 +55,7 @@ def map_documents(
 ) -> DocumentMap:
     """Place all documents of an index in a plane, with their topics and labels.
 
-    Where an earlier map was made from the same vectors, its places are taken.
-
-    Raises
-    ------
-    BadOption, IndexNotFound, IndexDamaged, SubspaceError, LibraryError
+    The positions of a previous map of the same vectors are reused.
     """
     if projection not in PROJECTIONS:
         raise BadOption("projection", f"unknown map layout “{projection}”", PROJECTIONS)
@@ -71,9 +66,9 @@ def map_documents(
     with session.store.reading() as snapshot:
         names = snapshot.documents.ids()
         titles = _titles(snapshot, rows)
-        given = snapshot.labels.by_key(Filter())
-    there = [row in names for row in rows]
-    shown = np.flatnonzero((clustering.assignments != NO_TOPIC) & np.array(there, np.bool_))
+        labels_of = snapshot.labels.by_key(Filter())
+    stored = np.array([row in names for row in rows], np.bool_)
+    shown = np.flatnonzero((clustering.assignments != NO_TOPIC) & stored)
     vectors = index.vectors
     topics = clustering.assignments[shown]
     fingerprint = _fingerprint(projection, options.seed, vectors[shown], topics)
@@ -82,7 +77,7 @@ def map_documents(
     else:
         lay_out = _neighbours if projection == "neighbours" else _plane
         places = _centred(lay_out(vectors[shown], topics, options.seed))
-    label_names, labels = _first_labels([given.get(rows[at], []) for at in shown.tolist()])
+    label_names, labels = _first_labels([labels_of.get(rows[at], []) for at in shown.tolist()])
     return DocumentMap(
         ids=tuple(names[rows[at]] for at in shown.tolist()),
         titles=tuple(titles.get(rows[at], "") for at in shown.tolist()),
@@ -106,11 +101,11 @@ def _fingerprint(projection: str, seed: int, vectors: Floats, topics: NDArray[np
 
 
 def _titles(snapshot: ReadTransaction, rows: list[int]) -> dict[int, str]:
-    found: dict[int, str] = {}
+    titles: dict[int, str] = {}
     for start in range(0, len(rows), _BLOCK):
         details = snapshot.documents.details(rows[start : start + _BLOCK], 0)
-        found |= {row: each.title for row, each in details.items()}
-    return found
+        titles |= {row: one.title for row, one in details.items()}
+    return titles
 
 
 def _unplaced(clustering: Clusters) -> int:
@@ -133,7 +128,7 @@ def _plane(vectors: Floats, topics: NDArray[np.integer], _seed: int) -> Floats:
 
 
 def _neighbours(vectors: Floats, topics: NDArray[np.integer], seed: int) -> Floats:
-    """Lay out some documents by their neighbours, and place the others between them."""
+    """Lay some documents out by t-SNE, and place the others between them."""
     if len(vectors) < _FEWEST:
         return _plane(vectors, topics, seed)
     chosen = np.arange(len(vectors))
@@ -156,7 +151,7 @@ def _neighbours(vectors: Floats, topics: NDArray[np.integer], seed: int) -> Floa
 
 
 def _lying(places: Floats) -> Floats:
-    """Turn a picture whose directions mean nothing so that it is wider than high."""
+    """Rotate a picture whose directions mean nothing so that it is wider than high."""
     apart = places - places.mean(axis=0)
     _, axes = np.linalg.eigh(apart.T.astype(np.float64) @ apart)
     axes = axes[:, ::-1]
@@ -178,14 +173,14 @@ def _tsne(vectors: Floats, beginning: Floats, seed: int) -> Floats:
         random_state=seed,
         n_jobs=1,
     )
-    # Of unit vectors, the squared distance is twice what the cosine lacks to 1. One thread: it
-    # waits for the others at every step, which on a busy machine takes longer than the work.
+    # The squared distance of unit vectors is 2 - 2 cos. One thread: several would wait for each
+    # other at every step, which on a busy machine takes longer than the work.
     with threadpool_limits(limits=1):
         return np.asarray(layout.fit_transform(vectors), np.float32)
 
 
 def _centred(places: Floats) -> NDArray[np.float32]:
-    """Move the middle to 0 and the farthest to 1, without a change of shape."""
+    """Move the middle to 0 and scale the farthest to 1."""
     if not len(places):
         return np.zeros((0, 2), np.float32)
     least, most = places.min(axis=0), places.max(axis=0)
@@ -193,9 +188,9 @@ def _centred(places: Floats) -> NDArray[np.float32]:
     return np.asarray((places - (least + most) / 2) / half, np.float32)
 
 
-def _first_labels(given: list[list[str]]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    counts = Counter(own[0] for own in given if own)
+def _first_labels(labels: list[list[str]]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    counts = Counter(own[0] for own in labels if own)
     names = tuple(sorted(counts, key=lambda name: (-counts[name], name)))
     numbers = {name: number for number, name in enumerate(names)}
-    firsts = [numbers[own[0]] if own else NO_LABEL for own in given]
+    firsts = [numbers[own[0]] if own else NO_LABEL for own in labels]
     return names, np.array(firsts, np.int32)

@@ -1,4 +1,4 @@
-"""Cosine and score as exact sums.
+"""Explanation: cosines and scores as exact sums.
 
 The map into the subspace is linear: the vector of a text is the sum over its terms of weight times
 loading, each dimension scaled (texts are ROWS here; the papers write them as columns). So with the
@@ -6,11 +6,11 @@ query's terms s and the document's terms t,
 
     cosine(q, d) = Σₛ Σₜ w_q(s) · w_d(t) · ⟨a(s), a(t)⟩ / (|q| |d|),  a(t) = loadings[t] · scales,
 
-and by dimensions j it is the sum of q(j) d(j) / (|q| |d|). Nothing is approximated. In go counts of
-terms, so that a document folded in later, or one that is in no library, is explained the same way.
+and by dimensions j it is the sum of q(j) d(j) / (|q| |d|). Nothing is approximated. Counts of terms
+are enough, so a document added later, or one in no library, is explained the same way.
 
-The formula is that of fusion.py. A long document has the score of its best passage, and a tenth of
-its own (units.py): the last leg.
+The formula of a score is that of fusion.py. A long document has the score of its best passage, and
+a tenth of its own: the last leg.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-# Contributions are held for so many terms of the one and the other side at a time: 8 MB.
+# The number of terms of either side whose contributions are in memory at a time: 8 MB.
 _BLOCK = 1024
 
 
@@ -56,21 +56,9 @@ def explain(
     pairs: int = 10,
     topics: int = 3,
 ) -> Explanation:
-    """Take the cosine of a query and a document apart.
+    """Break the cosine of a query and a document down by pairs of terms, and by dimensions.
 
-    Parameters
-    ----------
-    index
-        The subspace.
-    query_counts, document_counts
-        As `index.vocabulary.count` gives them for the tokens of each.
-    pairs, topics
-        How many to name. All are in the sum.
-
-    Raises
-    ------
-    SubspaceError
-        The map is not linear, so that there is no such sum.
+    `pairs` and `topics` limit those that are named: all are in the sum.
     """
     check_linear(index)
     query, document = _Side(index, query_counts), _Side(index, document_counts)
@@ -85,8 +73,8 @@ def explain(
         total=total,
         pairs=tuple(Pair(terms[s], terms[t], share) for share, s, t in strongest),
         by_query_term=tuple(
-            (terms[query.columns[place]], float(by_term[place]))
-            for place in np.argsort(-by_term, kind="stable")
+            (terms[query.columns[at]], float(by_term[at]))
+            for at in np.argsort(-by_term, kind="stable")
         ),
         topics=tuple(
             SharedTopic(
@@ -130,12 +118,7 @@ class HitExplainer:
 
 
 def check_linear(index: SubspaceIndex) -> None:
-    """Refuse an index whose cosines are no sums over terms.
-
-    Raises
-    ------
-    SubspaceError
-    """
+    """Refuse an index whose cosines are not sums over terms: `SubspaceError`."""
     if not index.is_linear:
         raise SubspaceError(
             f"{index.manifest.method} is not linear, so its cosines cannot be broken down by word.",
@@ -148,20 +131,9 @@ def dimension_terms(
 ) -> tuple[str, ...]:
     """Return the terms that characterise a dimension, or the positive or negative side of it.
 
-    They are those that move the documents most: |loading| · idf · √(documents with the term),
-    the root of what the term by itself adds to the sum of squared coordinates over the corpus.
-    By the loading alone, words of a single document would come first.
-
-    Parameters
-    ----------
-    index
-        The subspace.
-    dimension
-        From 0.
-    n
-        How many; fewer, where no more terms have a loading of that sign.
-    side
-        Above 0, below 0, or 0 for both.
+    They are those that move documents most: |loading| · idf · √(documents with the term), the root
+    of what the term alone adds to the sum of squared coordinates over the corpus. By the loading
+    alone, words of a single document would come first. `side` is positive, negative, or 0 for both.
     """
     loadings = np.asarray(index.loadings[:, dimension], np.float64)
     towards = np.abs(loadings) if side == 0 else loadings * np.sign(side)
@@ -174,7 +146,7 @@ def dimension_terms(
 
 
 class _Side:
-    """The query or the document: its weighted terms and where they lead."""
+    """The query or the document: its weighted terms and its vector."""
 
     def __init__(self, index: SubspaceIndex, counts: TermCounts) -> None:
         self.columns = counts.indices
@@ -188,7 +160,7 @@ class _Side:
         self.unit: Floats = vector / (self.length or 1.0)
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int32], Floats]]:
-        """Yield some columns, and the vector that each adds to the text's."""
+        """Yield columns in blocks, and the vector that each adds to that of the text."""
         for start in range(0, len(self.columns), _BLOCK):
             columns = self.columns[start : start + _BLOCK]
             weights = self._weights[start : start + _BLOCK, np.newaxis]

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 MOST_VALUES = 100
-"""Of the values of a facet, so many are given: the most frequent."""
+"""The number of values of a facet that are returned: the most frequent."""
 _DAY = len("2024-05-31")
 _TRAITS = 5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Coded:
-    """Values as numbers: one for each entry, of the document in the same place of `places`."""
+    """Values as numbers: the code of each entry, and the position of its document."""
 
     names: list[str]
     codes: NDArray[np.int64]
@@ -41,7 +41,7 @@ class _Coded:
 
     @classmethod
     def of(cls, values: Sequence[str], places: NDArray[np.int64]) -> _Coded:
-        """Give values numbers; an empty one is none."""
+        """Give values numbers; an empty one does not count."""
         numbers = {name: number for number, name in enumerate(dict.fromkeys(values))}
         codes = np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
         if "" in numbers:
@@ -69,7 +69,7 @@ class FacetColumns:
 
     @classmethod
     def of(cls, transaction: ReadTransaction) -> FacetColumns:
-        """Read them."""
+        """Read the facets of all documents."""
         traits = transaction.documents.traits()
         numbers, splits, dates, paths, formats = (
             list(map(itemgetter(at), traits)) for at in range(_TRAITS)
@@ -78,8 +78,8 @@ class FacetColumns:
         every = np.arange(len(keys))
         predicted: list[tuple[int, str]] = []
         if transaction.labels.predicted_counts():
-            said = transaction.labels.predicted(keys.tolist())
-            predicted = [(key, each.label) for key, names in said.items() for each in names]
+            labels = transaction.labels.predicted(keys.tolist())
+            predicted = [(key, one.label) for key, own in labels.items() for one in own]
         return cls(
             keys,
             _labelled(keys, transaction.labels.pairs()),
@@ -91,7 +91,7 @@ class FacetColumns:
         )
 
     def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
-        """Count documents, given by their keys; all if none are given."""
+        """Count the documents with these keys, or all."""
         chosen = self._chosen(keys)
         total, days = int(np.count_nonzero(chosen)), self.dates.counts(chosen)
         period, dates = by_period(days)
@@ -118,9 +118,9 @@ def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Co
 
 
 def _folders(paths: Mapping[str, int]) -> tuple[FacetValue, ...]:
-    """Count what lies next below the deepest folder in which all of the paths lie.
+    """Count what is directly below the deepest common folder of all paths.
 
-    A file is a folder where it holds many documents.
+    A file with several documents counts as a folder.
     """
     common = _common_folder(paths) if paths else ""
     totals: Counter[str] = Counter()
@@ -139,13 +139,13 @@ def _most_frequent(counts: Mapping[str, int]) -> tuple[FacetValue, ...]:
 
 
 def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return names and counts, the most frequent first, as many as are given."""
+    """Return names and counts, the most frequent first, `MOST_VALUES` at most."""
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_VALUES]
 
 
 def _common_folder(paths: Collection[str]) -> str:
     """Return the deepest folder of all paths, with a separator at its end; "" if there is none."""
-    first, last = min(paths), max(paths)  # what these have in common, all between them have
+    first, last = min(paths), max(paths)  # what these share, all between them share
     same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
     common = first[: min(len(first), len(last))] if same is None else first[:same]
     return common[: common.rfind(os.sep) + 1]
@@ -158,14 +158,10 @@ _MONTHS, _DAYS = 12, 31
 
 
 def by_period(counts: Mapping[str, int]) -> tuple[str, tuple[FacetValue, ...]]:
-    """Gather dates, such as "2024-05-31" or "2024", into bars.
+    """Count dates, such as "2024-05-31" or "2024", by "day", "month" or "year".
 
-    Returns
-    -------
-    tuple
-        "day", "month" or "year", the finest by which there are at most `MOST_BARS` bars from the
-        first date to the last and every date is as fine; and the bars, those without a document
-        too. Where the years alone are more, those without a document are left out.
+    It is the finest period that all dates state with at most `MOST_BARS` bars, empty ones included.
+    If the years alone are more, empty ones are left out.
     """
     known = {date: count for date, count in counts.items() if _DATE.fullmatch(date)}
     if not known:
@@ -181,11 +177,11 @@ def by_period(counts: Mapping[str, int]) -> tuple[str, tuple[FacetValue, ...]]:
                 bars[date[:length]] = bars.get(date[:length], 0) + count
             shown = {name: n for name, n in bars.items() if n or len(bars) <= MOST_BARS}
             return period, tuple(FacetValue(name, name, n) for name, n in sorted(shown.items()))
-    return "", ()  # pragma: no cover (years are always as fine)
+    return "", ()  # pragma: no cover (all dates state a year)
 
 
 def _between(first: str, last: str) -> Iterator[str]:
-    """Yield the periods from one to another, up to one more than can be shown."""
+    """Yield the periods from one to another, at most one more than can be shown."""
     at = first
     for _ in range(MOST_BARS + 1):
         yield at
@@ -195,7 +191,7 @@ def _between(first: str, last: str) -> Iterator[str]:
 
 
 def _next(period: str) -> str:
-    """Return the year, month or day after one; what is no day of the calendar is passed over."""
+    """Return the next year, month or day; a date that is not in the calendar counts on."""
     from datetime import date, timedelta
 
     year, *rest = map(int, period.split("-"))

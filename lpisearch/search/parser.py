@@ -1,22 +1,21 @@
-"""Typed text to words, phrases, exclusions.
+"""Parser: the syntax of a query.
 
-1. A "quoted phrase" must occur as it is written, and its words rank too. “Curly”, „low“ and
-   «angle» quotes do the same. A quote that is not closed is an ordinary sign, and so is a straight
-   one that directly follows a digit (5" is a length).
-2. "A quoted phrase"~ is compared by its stems, without stop words: "baking bread"~ is found in
-   "baked the bread".
-3. A -word must not occur in any form, nor a -"quoted phrase" exactly as typed, nor a word
-   that begins like a -prefix*. The minus stands at the beginning or after white space, and
-   directly before a letter, a digit or a quote; the word goes on to the next white space or quote.
-   So multi-agent, "a - b" and --force exclude nothing.
-4. A prefix* of two letters or more, the star directly behind it, stands for all words that begin
-   so. A star elsewhere is an ordinary sign.
-5. title:word, title:"a phrase" and title:begin* must occur in the title; or, with a minus, must
-   not.
-6. Of what stands on both sides of OR one must occur, in any form: bread OR "rye loaf". Within
-   parentheses that have an OR, what stands between two ORs belongs together: (rye bread OR leaven).
-   A minus before them excludes what they find. Parentheses within parentheses mean nothing.
-7. All else is plain text: AND, NEAR( and the like mean nothing here.
+1. A "quoted phrase" must occur as written, and its words rank too. “Curly”, „low“ and «angle»
+   quotes are equivalent. A quote that is not closed is an ordinary character, and so is a straight
+   one directly after a digit (5" is a length).
+2. "A quoted phrase"~ is compared by its stems, without stop words: "baking bread"~ matches "baked
+   the bread".
+3. A -word must not occur in any form, nor a -"quoted phrase" exactly as typed, nor a word that
+   begins with a -prefix*. The minus is at the beginning or after white space, and directly before a
+   letter, a digit or a quote; the word ends at the next white space or quote. So multi-agent,
+   "a - b" and --force exclude nothing.
+4. A prefix* of two letters or more, directly followed by the star, stands for all words that begin
+   with it. A star elsewhere is an ordinary character.
+5. title:word, title:"a phrase" and title:begin* must occur in the title or, with a minus, must not.
+6. One side of OR must occur, in any form: bread OR "rye loaf". In parentheses with an OR, all
+   between two ORs belongs together: (rye bread OR leaven). A minus before them excludes what they
+   match. Nested parentheses have no meaning.
+7. Everything else is plain text: AND, NEAR( and the like have no meaning.
 """
 
 from __future__ import annotations
@@ -35,20 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What must or must not occur.
+    """What must or must not occur: tokens one after the other, and the text as written.
 
-    Attributes
-    ----------
-    tokens
-        One directly after the other; empty if all its words are stop words.
-    written
-        The text that must stand there; empty if the tokens are enough.
-    in_title
-        Whether the title is meant, and not the text.
-    prefix
-        In place of the two: how a word begins, in its normal form.
-    typed
-        What it was made of, for what is said to the user.
+    `tokens` is empty if all words are stop words, `written` if the tokens are enough; `prefix`
+    replaces both. `typed` is for messages.
     """
 
     tokens: tuple[str, ...]
@@ -60,17 +49,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Alternatives of which one must occur, or none; each is several things that all must.
-
-    Attributes
-    ----------
-    alternatives
-        At least one.
-    excluded
-        Whether none of them may occur.
-    typed
-        How it was typed, for what is said to the user.
-    """
+    """Alternatives of which one must occur (or none, if excluded); all phrases of it must."""
 
     alternatives: tuple[tuple[Phrase, ...], ...]
     excluded: bool = False
@@ -79,22 +58,11 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A query, taken apart.
+    """A parsed query.
 
-    Attributes
-    ----------
-    tokens
-        What ranks, in the order of the text: all words but the excluded ones.
-    phrases
-        Each must occur. No two are equal.
-    excluded
-        None of them may occur. A single word is a phrase of one token; no two are equal.
-    prefixes, excluded_prefixes
-        How words begin, in their normal form.
-    any_of
-        Each must be met.
-    typed
-        How each token was first typed, for what is said to the user.
+    `tokens` rank: all words but the excluded ones, in order. Each of `phrases` must occur and none
+    of `excluded` may (a word is a phrase of one token); prefixes are in their normal form. `typed`
+    has how each token was first typed, for messages.
     """
 
     tokens: tuple[str, ...]
@@ -107,7 +75,7 @@ class ParsedQuery:
 
     @property
     def read_for(self) -> Iterator[Phrase]:
-        """What must occur in any spelling: in a title, as it is written, or as an alternative."""
+        """The phrases that match in any spelling: in a title, as written, or an alternative."""
         yield from (phrase for phrase in self.phrases if phrase.written or phrase.in_title)
         for group in self.any_of:
             for alternative in group.alternatives:
@@ -115,7 +83,7 @@ class ParsedQuery:
 
 
 def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
-    """Take a query apart; any text is one.
+    """Parse a query; any text is one.
 
     Examples
     --------
@@ -142,14 +110,14 @@ def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
 
 
 def parse_plain(text: str, tokeniser: Tokeniser) -> ParsedQuery:
-    """Do the same with a text in which no sign asks for anything."""
+    """Parse a text in which no character has a meaning."""
     pieces = _Pieces(tokeniser)
     pieces.plain(text)
     return pieces.parsed()
 
 
 class _Pieces:
-    """What has been found so far."""
+    """The parts of a query so far."""
 
     def __init__(self, tokeniser: Tokeniser) -> None:
         self._tokeniser = tokeniser
@@ -162,8 +130,8 @@ class _Pieces:
         self._typed: dict[str, str] = {}
 
     def plain(self, text: str) -> None:
-        """Take words that rank."""
-        if len(text) > _LONGEST_TYPED:  # nobody typed it
+        """Add words that rank."""
+        if len(text) > _LONGEST_TYPED:  # it was not typed
             self._tokens += self._tokeniser.tokens(text)
             return
         for start, end, token in self._tokeniser.spans(text):
@@ -171,15 +139,15 @@ class _Pieces:
             self._typed.setdefault(token, text[start:end])
 
     def prefix(self, text: str) -> None:
-        """Take how words begin, given with its star."""
+        """Add a prefix with its star."""
         begin = normalise(text[:-1])
         if all(spaced for _, _, spaced in words(begin, apostrophes=False)):
             self._prefixes.append(begin)
-        else:  # pairs of characters are found within a longer word as they are
+        else:  # pairs of characters match within a longer word anyway
             self.plain(text)
 
     def demand(self, match: re.Match[str]) -> None:
-        """Take a phrase, a title or an exclusion."""
+        """Add a phrase, a title or an exclusion."""
         excluded = match.lastgroup == "excluded"
         text = match.group().removeprefix("-") if excluded else match.group()
         if excluded and _PREFIX.fullmatch(text):
@@ -192,7 +160,7 @@ class _Pieces:
             self._rank(text)
 
     def any_of(self, text: str) -> None:
-        """Take alternatives, whose words rank too."""
+        """Add alternatives, whose words rank too."""
         excluded = text.startswith("-")
         alternatives = []
         for alternative in _alternatives(text.removeprefix("-")):
@@ -204,7 +172,7 @@ class _Pieces:
             self._any_of.append(AnyOf(tuple(alternatives), excluded, text))
 
     def _phrase(self, text: str) -> Phrase | None:
-        """Return what a word, a prefix or a quoted phrase demands; None if it is nothing."""
+        """Return the phrase of a word, a prefix or a quoted text; None if it is empty."""
         in_title = _TITLE.match(text) is not None
         text = _untitled(text)
         if _PREFIX.fullmatch(text):
@@ -213,13 +181,13 @@ class _Pieces:
         written = text.rstrip("~")[1:-1] if quoted and not text.endswith("~") else ""
         tokens = tuple(self._tokeniser.tokens(text))
         if not tokens and not quoted and in_title:
-            written = text  # a stop word, which is in titles for a reason
+            written = text  # a stop word, which matters in a title
         written = written if written and has_words(written) else ""
         phrase = Phrase(tokens, written, in_title, typed=text)
         return phrase if phrase.tokens or phrase.written else None
 
     def _rank(self, text: str) -> None:
-        """Take the words of a demand for what ranks."""
+        """Add the words of a demand to those that rank."""
         text = _untitled(text)
         if _PREFIX.fullmatch(text):
             self.prefix(text)
@@ -227,7 +195,7 @@ class _Pieces:
             self.plain(text)
 
     def parsed(self) -> ParsedQuery:
-        """Return the whole."""
+        """Return the parsed query."""
         return ParsedQuery(
             tuple(self._tokens),
             tuple(dict.fromkeys(self._phrases)),
@@ -240,11 +208,11 @@ class _Pieces:
 
 
 _LONGEST_TYPED = 10_000
-# No alternative is tried over more text than up to the next quote of its kind, so that a
-# megabyte of quotes takes no longer than one of letters.
+# No alternative reads beyond the next quote of its kind, so that a megabyte of quotes takes no
+# longer than one of letters.
 _QUOTED = r'(?:(?<!\d)"[^"]*+"|“[^“”]*+”|„[^„“”]*+[“”]|«[^«»]*+»)~?'
 _OPENING = re.compile('["“„«]')
-# Possessive: a run of letters is looked at once, whether a star follows or not.
+# Possessive: a run of letters is read once, whether a star follows or not.
 _STARRED = r"(?<![^\W_])[^\W_]{2,}+\*(?![\w*])"
 _PREFIX = re.compile(_STARRED)
 _TITLE = re.compile("title:", re.IGNORECASE)
@@ -270,7 +238,7 @@ def _untitled(text: str) -> str:
 
 
 def _alternatives(text: str) -> Iterator[list[str]]:
-    """Yield what is asked for of each alternative."""
+    """Yield the atoms of each alternative."""
     atoms: list[str] = []
     for match in _OR_OR_ATOM.finditer(text):
         if match.lastgroup == "or":

@@ -1,13 +1,13 @@
-"""Snippet of a text; nearest passage.
+"""Snippets: the window of a text with the words of a query, or the nearest in meaning.
 
-Words are told by the one tokeniser, so that "baking" marks "bakes". A window weighs what its
-distinct wanted tokens weigh; repeats add a fifth at most. It is found in two steps: stretches of
-text are tokenised whole, which is fast, and bound what a window in them can weigh; places are
-worked out only in the few stretches that may hold the best. The first `MOST_CHARACTERS` of a
-text are looked at, whatever its length.
+Words are compared as tokens, so that "baking" marks "bakes". The weight of a window is that of its
+distinct tokens in the query; repeats add a fifth at most. The best window is found in two steps:
+stretches of text are tokenised whole, which is fast and bounds the weight of their windows; token
+positions are computed only in the few stretches that may contain the best. Only the first
+`MOST_CHARACTERS` of a text are searched.
 
-Stretches of the text are placed, each like a document of its own; shown is the one whose place
-has the largest cosine with the query's. No word is marked: none by itself is the reason.
+Without a linear map, each stretch gets a vector as a document would, and the one with the largest
+cosine is shown. No word is marked, because no single word is the reason.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 CUT = "…"
-_MOST_PAIRS = 6  # of stretches are looked at closely; one is usually enough
+_MOST_PAIRS = 6  # of stretches that are searched closely; one is usually enough
 _REPEATS = 0.2
 _MOST_FOR_REPEATS = 1 + _REPEATS
 _WORD = re.compile(r"\S+")
@@ -51,24 +51,11 @@ def snippet(
     most_marked: int | None = None,
     phrases: Sequence[WrittenPhrase] = (),
 ) -> Passage:
-    """Return the passage that weighs most; without a wanted word, the beginning.
+    """Return the window with the largest weight of tokens, or the beginning if it has none.
 
-    Parameters
-    ----------
-    text
-        Of the document.
-    tokeniser
-        The library's.
-    wanted
-        Tokens and what each weighs; those of no weight are not wanted.
-    length
-        At most so many characters, not counting the "…" at a cut.
-    title
-        Is shown beside the passage: where it begins the text, it is passed over.
-    most_marked
-        Mark only so many distinct tokens, those of the greatest weight; None marks all.
-    phrases
-        What must stand in the text as it is written: the first that does is shown.
+    It has `length` characters at most, without the "…" at a cut. The title is not repeated at the
+    beginning. Only the `most_marked` heaviest tokens are marked, if given. The first of `phrases`
+    that occurs is shown.
     """
     whole = folded(text, title)
     quoted = [found for phrase in phrases if (found := phrase.find(whole))]
@@ -89,12 +76,12 @@ def snippet(
 
 
 def folded(text: str, title: str) -> str:
-    """Return what a passage is taken from: the text on one line, without its title."""
+    """Return the text on one line, without its title."""
     return _without_title(" ".join(text[:MOST_CHARACTERS].split()), " ".join(title.split()))
 
 
 def stretches(text: str, length: int) -> Iterator[tuple[int, int]]:
-    """Cut a text at spaces, or where there is none for long, into parts longer than a window."""
+    """Cut a text at spaces into parts longer than a window; a very long word is cut, too."""
     start = 0
     while start < len(text):
         least, most = start + max(length, 1), start + max(length, 1) + LONGEST_WORD
@@ -105,7 +92,7 @@ def stretches(text: str, length: int) -> Iterator[tuple[int, int]]:
 
 
 def beginning(text: str, start: int, length: int) -> tuple[int, int]:
-    """Return a window that begins with the first word from a place on, and ends with a word."""
+    """Return a window from a position that begins and ends with whole words."""
     start += text[start : start + 1].isspace()
     return start, _cut_after(text, start, length)
 
@@ -113,7 +100,7 @@ def beginning(text: str, start: int, length: int) -> tuple[int, int]:
 def shown(
     text: str, whole: str, start: int, end: int, marks: Iterable[tuple[int, int]] = ()
 ) -> Passage:
-    """Return a window of the folded text, with signs where it was cut."""
+    """Return a window of the folded text, with "…" where it was cut."""
     before = CUT if start > 0 else ""
     after = CUT if end < len(whole) or len(text) > MOST_CHARACTERS else ""
     shift = len(before) - start
@@ -125,9 +112,9 @@ def shown(
 
 
 def unfolded(text: str, whole: str, start: int, end: int) -> tuple[int, int]:
-    """Return where a window of the folded text is in the text itself."""
-    # Folding changes nothing but white space, and takes a title off the beginning: so signs that
-    # are no white space are counted.
+    """Return the span of a window of the folded text in the original text."""
+    # Folding changes white space alone, and removes the title at the beginning: so characters
+    # other than white space are counted.
     folded_signs = len("".join(text[:MOST_CHARACTERS].split()))
     begun = folded_signs - _signs(whole) + _signs(whole[:start])
     ended = begun + _signs(whole[start:end])
@@ -150,19 +137,10 @@ def _signs(folded_text: str) -> int:
 def semantic_weights(
     index: SubspaceIndex, query_vector: NDArray[np.floating], tokens: Iterable[str]
 ) -> dict[str, float]:
-    """Return how much each term of a document adds to its cosine with a query, if it does.
+    """Return what each term of a document adds to its cosine with a query, if it is positive.
 
-    By the linear map, a document's vector is the sum of its terms' scaled loadings (documents
-    are ROWS; the papers write columns), so a cosine is the sum of one number for each term.
-
-    Parameters
-    ----------
-    index
-        The subspace.
-    query_vector
-        At unit length and scaled, as rows of `index.vectors` are.
-    tokens
-        Of the document.
+    By the linear map, a document's vector is the sum of its terms' scaled loadings (documents are
+    ROWS; columns in the papers), so a cosine is the sum of one number for each term.
     """
     columns, counts, _ = index.vocabulary.count(tokens)
     scales = np.asarray(index.scales, np.float64)  # the square of a small float32 is 0
@@ -179,7 +157,7 @@ def semantic_weights(
 
 
 class _Place(NamedTuple):
-    """A wanted token in the folded text."""
+    """A token of the query in the folded text."""
 
     start: int
     end: int
@@ -197,10 +175,10 @@ def _without_title(text: str, title: str) -> str:
 def _best_window(
     text: str, tokeniser: Tokeniser, weights: Mapping[str, float], length: int
 ) -> list[_Place]:
-    """Return the wanted tokens in the window that weighs most, the first of equals."""
+    """Return the tokens in the window with the largest weight, the first of equals."""
     bounds = list(stretches(text, length))
     found = [weights.keys() & tokeniser.tokens(text[start:end]) for start, end in bounds]
-    # No window is longer than a stretch, so that each lies in one or in two next to each other.
+    # No window is longer than a stretch, so each lies in one or in two adjacent ones.
     pairs = list(pairwise([*zip(bounds, found, strict=True), ((len(text), len(text)), set())]))
     most = [sum(map(weights.__getitem__, first | second)) for (_, first), (_, second) in pairs]
     best: list[_Place] = []
@@ -227,10 +205,10 @@ def _places(
 
 
 def _windows(places: Sequence[_Place], length: int) -> Iterator[list[_Place]]:
-    """Yield the longest window from each place on."""
+    """Yield the longest window from each token on."""
     end = 0
     for start, place in enumerate(places):
-        end = max(end, start + 1)  # a word longer than the window is a window all the same
+        end = max(end, start + 1)  # a word longer than the window is a window, too
         while end < len(places) and places[end].end - place.start <= length:
             end += 1
         yield list(places[start:end])
@@ -244,7 +222,7 @@ def _weight(window: Iterable[_Place], weights: Mapping[str, float]) -> float:
 
 
 def _grown(text: str, best: Sequence[_Place], length: int) -> tuple[int, int]:
-    """Return a window of the full length around the words, from a sentence's beginning if near."""
+    """Return a window of the full length around the words, from the start of a sentence if near."""
     start, end = best[0].start, best[-1].end
     slack = max(length - (end - start), 0)
     earliest = max(start - slack, 0)
@@ -256,12 +234,12 @@ def _grown(text: str, best: Sequence[_Place], length: int) -> tuple[int, int]:
 
 
 def _cut_before(text: str, at: int, start: int) -> int:
-    """Return where the first whole word begins, or the place itself where no space is."""
+    """Return where the first whole word begins, or the position itself without a space."""
     return text.find(" ", at - 1, start) + 1 or at
 
 
 def _cut_after(text: str, start: int, length: int) -> int:
-    """Return where the last whole word ends, or the place itself where no space is."""
+    """Return where the last whole word ends, or the position itself without a space."""
     end = start + length
     if end >= len(text):
         return len(text)
@@ -280,7 +258,7 @@ def _joined(marks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-# Of so many stretches, 4,000 characters or so: placing one can take a millisecond.
+# About 4,000 characters: placing a stretch can take a millisecond.
 MOST_STRETCHES = 20
 
 
@@ -293,17 +271,7 @@ def placed_snippet(
     length: int = 200,
     title: str = "",
 ) -> Passage:
-    """Return the stretch of a text that is nearest to a query; the beginning if none is near.
-
-    Parameters
-    ----------
-    index
-        Its rule places the stretches.
-    query_vector
-        At unit length and scaled, as rows of `index.vectors` are.
-    text, tokeniser, length, title
-        As `snippet` has them. The first 20 stretches are looked at.
-    """
+    """Return the stretch of a text that is nearest to a query, or the beginning."""
     whole = folded(text, title)
     bounds = list(islice(stretches(whole, length), MOST_STRETCHES))
     rows = _rows(index, [tokeniser.tokens(whole[start:end]) for start, end in bounds])

@@ -1,8 +1,7 @@
-"""Clusters, topics, their terms.
+"""Topics: clusters of documents in the subspace, and the terms that characterise them.
 
-In go the places of an index (documents as ROWS at unit length, leading dimensions first), its
-eigenvalues and its postings; out come arrays. NumPy alone is needed. Of very many documents a
-sample says where the centres are; then all are gone through, some at a time.
+Documents are ROWS at unit length, leading dimensions first. The centres of very many documents are
+those of a sample; then all documents are assigned in blocks.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ if TYPE_CHECKING:
 
 
 _DEFAULTS = TopicOptions()
-# How a stem is written is looked up in so many typical documents of its topic, in the beginning
-# of each.
+# The form of a stem is looked up in the beginnings of typical documents of its topic.
 _READ_DOCUMENTS = 24
 _READ_CHARACTERS = 3000
 
@@ -56,14 +54,7 @@ def find_topics(
     options: TopicOptions = _DEFAULTS,
     on_stage: Callable[[str], None] = lambda _name: None,
 ) -> TopicReport:
-    """Cluster the documents of a library in the subspace of its index.
-
-    `on_stage` is called with the name of each stage as it begins.
-
-    Raises
-    ------
-    BadOption, IndexNotFound, IndexDamaged, SubspaceError, LibraryError
-    """
+    """Cluster the documents of a library in the subspace of its index."""
     index = session.index(options.index)
     on_stage("gathering documents")
     clustering = cluster_index(index, options)
@@ -78,7 +69,7 @@ def report_topics(
     options: TopicOptions,
     on_stage: Callable[[str], None] = lambda _name: None,
 ) -> TopicReport:
-    """Say what clusters of documents are about."""
+    """Describe clusters of documents by terms, typical documents and labels."""
     stems = _terms(index, clustering, options.terms)
     on_stage("reading documents and labels")
     with session.store.reading() as snapshot:
@@ -91,8 +82,8 @@ def report_topics(
             size=int(size),
             terms=_readable(tokeniser, stems[number], typical[number]),
             documents=tuple(
-                TopicDocument(each.id, each.title, cosine)
-                for each, cosine in typical[number][: options.documents]
+                TopicDocument(details.id, details.title, cosine)
+                for details, cosine in typical[number][: options.documents]
             ),
             labels=labels.shares(number),
         )
@@ -117,12 +108,7 @@ def _check(options: TopicOptions) -> None:
 
 
 def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
-    """Cluster the documents of an index, as many topics as were asked for or seem to be there.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Cluster the documents of an index into a number of topics, or as many as there seem to be."""
     _check(options)
     vectors = index.places
     placed = count_placed(vectors)
@@ -134,10 +120,10 @@ def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
         )
     method = CATALOGUE[index.manifest.method]
     if index.eigenvalues is None or method.selects_terms:
-        # No spectrum tells a number, and no dimension comes before another: all take part.
+        # There is no spectrum to read a number off, and no leading dimension: all are used.
         number = options.number or usual_number(placed)
         return cluster(vectors, number, vectors.shape[1], options.seed)
-    # Without a constant direction, or what is nearest to it, K clusters need K - 1 dimensions.
+    # Without the (nearly) constant direction, K clusters need K - 1 dimensions.
     constant = 1 if method.keeps_constant else 0
     spectrum = index.eigenvalues[constant:]
     number = options.number or choose_number(spectrum, placed)
@@ -149,7 +135,7 @@ def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
 def _typical(
     index: SubspaceIndex, clustering: Clusters, snapshot: ReadTransaction, count: int
 ) -> list[list[tuple[Details, float]]]:
-    """Read the documents nearest to each centre, those that are still there."""
+    """Read the documents nearest to each centre, unless they are gone."""
     nearest = typical_documents(index.places, clustering, count)
     rows = index.document_rows
     keyed = [[(int(rows[place]), cosine) for place, cosine in own] for own in nearest]
@@ -169,7 +155,7 @@ def _terms(index: SubspaceIndex, clustering: Clusters, number: int) -> list[list
 def _readable(
     tokeniser: Tokeniser, stems: list[str], documents: list[tuple[Details, float]]
 ) -> tuple[str, ...]:
-    """Write each stem as the typical documents mostly write it; one not in them stays a stem."""
+    """Return the most frequent form of each stem in typical documents, or the stem."""
     seen = {stem: Counter[str]() for stem in stems}
     for document, _ in documents:
         text = f"{document.title}\n{document.text}"
@@ -183,14 +169,8 @@ def _readable(
 class _Labels:
     """The labels of the documents in topics.
 
-    Attributes
-    ----------
-    names
-        Of all labels.
-    counts, single
-        Topics x labels: documents with a label, and documents with that label alone.
-    labelled
-        How many documents of each topic have any label.
+    `counts` and `single` are topics x labels: documents with a label, and with that label alone;
+    `labelled` is the number of documents of each topic with any label.
     """
 
     names: list[str]
@@ -206,7 +186,7 @@ class _Labels:
         shape = (len(clustering.sizes), len(names))
         topics, sizes = _topics_of(labels, index, clustering)
         numbers = {name: number for number, name in enumerate(names)}
-        own = np.array([numbers[name] for each in labels.values() for name in each], np.int64)
+        own = np.array([numbers[name] for some in labels.values() for name in some], np.int64)
         counted = np.repeat(topics, sizes)
         only = np.repeat(sizes == 1, sizes) & (counted != NO_TOPIC)
         filled = counted != NO_TOPIC
@@ -215,12 +195,12 @@ class _Labels:
         return cls(names, counts, single, labelled.astype(np.float64))
 
     def shares(self, topic: int) -> tuple[LabelShare, ...]:
-        """Return what share of a topic's labelled documents has each label, largest first."""
+        """Return the share of a topic's labelled documents that has each label, largest first."""
         counts = self.counts[topic]
-        best = [each for each in np.argsort(-counts, kind="stable") if counts[each]]
+        best = [label for label in np.argsort(-counts, kind="stable") if counts[label]]
         return tuple(
-            LabelShare(self.names[each], float(counts[each] / self.labelled[topic]))
-            for each in best
+            LabelShare(self.names[label], float(counts[label] / self.labelled[topic]))
+            for label in best
         )
 
     def agreement(self) -> tuple[float | None, float | None]:
@@ -259,15 +239,7 @@ _ENTRIES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Documents in clusters, the largest cluster first.
-
-    Attributes
-    ----------
-    assignments
-        The number of each document's cluster from 0, or `NO_TOPIC` for a row of zeros.
-    sizes
-        How many documents each cluster has; none is empty.
-    """
+    """Clusters, the largest first: the number of each document's (or `NO_TOPIC`), and sizes."""
 
     assignments: Whole
     sizes: Whole
@@ -291,37 +263,27 @@ def choose_number(eigenvalues: Floats, n_documents: int) -> int:
 
 
 def usual_number(n_documents: int) -> int:
-    """Choose how many topics there are where no spectrum says it.
+    """Choose a number of topics without a spectrum.
 
-    It is the cube root of the number of documents, 50 at most: the middle of what
-    `choose_number` chooses from.
+    It is the cube root of the number of documents, 50 at most: the middle of the range of
+    `choose_number`.
     """
     root = min(round(float(np.cbrt(max(n_documents, 1)))), LARGEST_ROOT)
     return max(min(max(root, 2), n_documents), 1)
 
 
 def count_placed(vectors: PackedRows) -> int:
-    """Count the documents that have a direction: those with a word that the index knows."""
+    """Count the documents that have a direction: those with a word in the index."""
     return int(np.count_nonzero(vectors.filled()))
 
 
 def cluster(vectors: PackedRows, number: int, dims: int, seed: int) -> Clusters:
     """Cluster documents by the cosine in the leading dimensions: spherical k-means++.
 
-    Lengths in the subspace are not used. They were measured to help where a few classes are far
-    larger than the rest (tdt2: NMI .90 instead of .84), and to harm more where documents differ in
-    length (20 Newsgroups: .45 instead of .57; sample corpus: .80 instead of .87).
-
-    Parameters
-    ----------
-    vectors
-        Documents as rows; rows of zeros are set apart.
-    number
-        Of clusters. There are fewer if fewer documents differ.
-    dims
-        How many dimensions take part; those beyond the number of clusters only add noise.
-    seed
-        Of the ten starts, the best of which is kept.
+    Lengths in the subspace are not used. They help if a few classes are far larger than the rest
+    (tdt2: NMI .90 instead of .84), and harm more if documents differ in length (20 Newsgroups: .45
+    instead of .57; sample corpus: .80 instead of .87). Dimensions beyond the number of clusters
+    only add noise. There are fewer clusters if fewer documents differ. The best of ten starts wins.
     """
     placed = np.flatnonzero(vectors.filled())
     leading = vectors.leading(dims)
@@ -342,13 +304,7 @@ def cluster(vectors: PackedRows, number: int, dims: int, seed: int) -> Clusters:
 def typical_documents(
     vectors: PackedRows, clusters: Clusters, count: int
 ) -> list[list[tuple[int, float]]]:
-    """Return for each cluster its documents nearest to the centre, in all dimensions.
-
-    Returns
-    -------
-    list
-        (place, cosine) pairs for each cluster, nearest first.
-    """
+    """Return for each cluster the documents nearest to its centre: (row, cosine), in order."""
     assigned, number = clusters.assignments, len(clusters.sizes)
     totals = np.zeros((number, vectors.shape[1]))
     for part, rows in vectors.blocks(_BLOCK):
@@ -359,8 +315,8 @@ def typical_documents(
     for part, rows in vectors.blocks(_BLOCK):
         cosines[part] = np.einsum("ij,ij->i", rows, centres[assigned[part]])
     typical = []
-    for each in range(number):
-        members = np.flatnonzero(assigned == each)
+    for cluster_number in range(number):
+        members = np.flatnonzero(assigned == cluster_number)
         own = cosines[members]
         near = np.sort(_with_ties(own, count))
         best = near[np.argsort(-own[near], kind="stable")][:count]
@@ -369,12 +325,9 @@ def typical_documents(
 
 
 def document_counts(postings: Postings, clusters: Clusters, n_terms: int) -> Whole:
-    """Count in how many documents of each cluster each term of the subspace occurs.
+    """Return the number of documents of each cluster that have each term: terms x clusters.
 
-    Returns
-    -------
-    numpy.ndarray
-        Terms (by column) x clusters, int32. A few million postings are read at a time.
+    A few million postings are read at a time.
     """
     n_clusters = len(clusters.sizes)
     counts = np.zeros((n_terms, n_clusters), np.int32)
@@ -382,7 +335,7 @@ def document_counts(postings: Postings, clusters: Clusters, n_terms: int) -> Who
     for first, last in _stretches(starts):
         entries = clusters.assignments[postings.posting_places[starts[first] : starts[last]]]
         counted = entries >= 0
-        # By the place in the stretch: the columns of its terms lie anywhere.
+        # By the number in the chunk: the columns of its terms are anywhere.
         place = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))[counted]
         cells = np.bincount(
             place * n_clusters + entries[counted], minlength=(last - first) * n_clusters
@@ -398,8 +351,8 @@ def characteristic_terms(
     """Return for each cluster the terms that stand out against the whole library, best first.
 
     A term in the share p of a cluster's documents and in the share q of all has the score
-    p log(p / q): its part of the Kullback-Leibler divergence, times its factor if it has one. In a
-    cluster of several documents a term counts only if at least two of them have it.
+    p log(p / q): its part of the Kullback-Leibler divergence, times its factor. In a cluster of
+    several documents a term counts only if at least two of them have it.
     """
     shares = counts / clusters.sizes
     overall = counts.sum(axis=1, keepdims=True) / clusters.sizes.sum()
@@ -410,26 +363,26 @@ def characteristic_terms(
     scores[counts < np.minimum(clusters.sizes, 2)] = 0
     best = np.argsort(-scores, axis=0, kind="stable")[:number]
     return [
-        [int(term) for term in best[:, each] if scores[term, each] > 0]
-        for each in range(len(clusters.sizes))
+        [int(term) for term in best[:, at] if scores[term, at] > 0]
+        for at in range(len(clusters.sizes))
     ]
 
 
 def _assigned(vectors: PackedRows, placed: Whole, centres: Floats) -> Whole:
-    """Return the nearest centre of each document that is placed."""
-    found = np.empty(len(placed), np.int64)
+    """Return the nearest centre of each document that has a direction."""
+    nearest = np.empty(len(placed), np.int64)
 
     def assign(part: slice) -> None:
         for start in range(part.start, part.stop, _BLOCK):
             block = slice(start, min(start + _BLOCK, part.stop))
-            found[block] = nearest_centres(divided_by_lengths(vectors.at(placed[block])), centres)
+            nearest[block] = nearest_centres(divided_by_lengths(vectors.at(placed[block])), centres)
 
     map_chunks(len(placed), assign)
-    return found
+    return nearest
 
 
 def _with_ties(values: NDArray[np.float32], count: int) -> Whole:
-    """Return the places of the largest values, with all that tie with the least of them."""
+    """Return the positions of the largest values, with all that tie with the least of them."""
     if not count:
         return np.empty(0, np.int64)
     return np.flatnonzero(values >= values[largest(values, count)].min())
