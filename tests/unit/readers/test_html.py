@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document, Problem, Section
-from lpisearch.options import ReadOptions
-from lpisearch.readers.base import SourceFile
+from lpisearch.model.documents import Document, Section
 from lpisearch.readers.html import MEDIA_TYPE, READER, Page, page_of, read_page, sniff
+from tests.readers import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +27,7 @@ PAGE = """<!DOCTYPE html>
 """
 
 
-def _read(path: Path, data: bytes) -> list[Document | Problem]:
-    path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), ReadOptions()))
+_read = partial(read, READER)
 
 
 def test_page_becomes_a_document(tmp_path: Path) -> None:

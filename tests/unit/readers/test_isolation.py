@@ -8,21 +8,26 @@ import threading
 import time
 import zipfile
 from collections import deque
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lpisearch import messages
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document, Problem
+from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers import isolation
 from lpisearch.readers import isolation as answers
 from lpisearch.readers.base import READING_SECONDS, SourceFile, reading_seconds
 from lpisearch.readers.isolation import IsolatedReaders
+from lpisearch.readers.registry import READERS
+from lpisearch.readers.worker import Frame, find_reader, pack, receive, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the limits need a POSIX system")
 
@@ -358,3 +363,68 @@ def test_interrupt_ends_parent_and_workers(source: SourceFile) -> None:
         parent.send_signal(signal.SIGINT)
         parent.wait(timeout=10)
     assert _wait_for_end(pid, 5)
+
+
+def test_readers_are_imported_by_name_or_by_module_and_attribute() -> None:
+    """Every reader can run in a worker, also one that shares a module."""
+    assert all(find_reader(name) is reader for name, reader in READERS.items())
+    assert find_reader("lpisearch.readers.pdf:READER") is find_reader("pdf")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("no_such", ModuleNotFoundError), ("lpisearch.readers.pdf:read", TypeError)]
+)
+def test_other_names_are_refused(name: str, error: type[Exception]) -> None:
+    """A missing module, or an object that is not a reader, is an error."""
+    with pytest.raises(error, match=r"no_such|is not a reader"):
+        find_reader(name)
+
+
+def _sent(message: bytes, most_bytes: int = 10_000) -> Frame | None:
+    return receive(BytesIO(message), most_bytes)
+
+
+@pytest.mark.parametrize("text", ["", "line\nbreak", "\x00\x1f", "雨", "\udce9", "\u2028"])
+def test_any_text_comes_back(text: str) -> None:
+    """Control characters and lone surrogates of file names too, as a fact or as a text."""
+    said = _sent(word({"failed": text}))
+    assert said is not None
+    assert (said.is_pack, said.facts()) == (False, {"failed": text})
+    records = [Document("t", text), Document("u", text)]
+    assert _records(pack(records)) == records
+
+
+def _records(message: bytes) -> list[Document | Problem]:
+    received = _sent(message)
+    assert received is not None
+    assert received.is_pack
+    return list(received.records(received.facts()))
+
+
+@pytest.mark.parametrize(
+    "stream", [b"", b"pack 10 10\nshort", b"noise\n", b"word 2000000 0\n{}", b"x" * 100_000]
+)
+def test_what_is_no_message_is_none(stream: bytes) -> None:
+    """A worker that died half-way, or that writes without end, is told from an answer."""
+    assert _sent(stream) is None
+
+
+def test_records_come_back_as_they_were_of_transport() -> None:
+    """A document keeps its sections and labels, a problem the option that it names."""
+    sections = (Section(0, "page", "1"), Section(5, "page", "2"))
+    full = Document("t", "one\n\ntwo", "i", ("a", "b"), "test", "2024", metadata={"k": [1, None]})
+    reason = messages.Message(
+        "is too large (raise it with ", messages.Option("max_document_bytes"), ")"
+    )
+    given: list[Document | Problem] = [
+        Document("", ""),
+        full,
+        Document("t", "text", sections=sections),
+        Problem(reason, "line 3"),
+        Problem("odd", warning=True),
+    ]
+    back = _records(pack(given, seconds=1.0))
+    assert back == given
+    problem = back[3]
+    assert isinstance(problem.reason, messages.Message)  # type: ignore[union-attr]
+    assert problem.reason.parts == reason.parts  # type: ignore[union-attr]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,8 +9,8 @@ import pytest
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import ReadOptions
-from lpisearch.readers.base import SourceFile
 from lpisearch.readers.markdown import MEDIA_TYPE, READER, markdown_to_text, split_front_matter
+from tests.readers import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +30,7 @@ The boat *floats*.
 """
 
 
-def _read(path: Path, data: bytes, options: ReadOptions | None = None) -> list[Document | Problem]:
-    path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), options or ReadOptions()))
+_read = partial(read, READER)
 
 
 def test_front_matter_becomes_fields(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pypdfium2
@@ -12,6 +13,7 @@ from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.pdf import READER, is_installed, iso_date
+from tests.readers import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,9 +63,7 @@ def _with_xref(objects: list[bytes], trailer: bytes) -> bytes:
     )
 
 
-def _read(path: Path, data: bytes) -> list[Document | Problem]:
-    path.write_bytes(data)
-    return list(READER.read(SourceFile.at(path), ReadOptions()))
+_read = partial(read, READER)
 
 
 def test_pages_are_a_blank_line_apart(tmp_path: Path) -> None:

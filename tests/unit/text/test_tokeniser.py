@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - look-alike characters are what a tokeniser is tested with
+# ruff: noqa: RUF001 (look-alike characters are what a tokeniser is tested with)
 from __future__ import annotations
 
 import sqlite3
@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpisearch.model.documents import Document
 from lpisearch.text import characters
 from lpisearch.text import tokeniser as module
 from lpisearch.text.characters import normalise
 from lpisearch.text.languages import TokeniserSettings
-from lpisearch.text.tokeniser import Tokeniser
+from lpisearch.text.tokeniser import Tokeniser, document_tokens
 
 ENGLISH = Tokeniser()
 FRENCH = Tokeniser(TokeniserSettings.for_language("french"))
@@ -236,3 +237,18 @@ def test_order_of_texts_does_not_matter() -> None:
     fresh = [Tokeniser().tokens(text) for text in texts_in_a_row]
     one = Tokeniser()
     assert [one.tokens(text) for text in reversed(texts_in_a_row)] == fresh[::-1]
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "tokens"),
+    [
+        ("", "Bread rises", "bread rise"),
+        ("Leaven", "Bread rises", "leaven leaven bread rise"),
+        ("Leaven", "Leaven\n\nBread rises", "leaven leaven bread rise"),
+        ("Rye  bread", "\n Rye bread\nrises", "rye bread rye bread rise"),
+        ("Leaven", "", "leaven leaven"),
+    ],
+)
+def test_the_words_of_a_title_count_twice(title: str, text: str, tokens: str) -> None:
+    """It makes no difference whether a format keeps the title in the text or beside it."""
+    assert document_tokens(Tokeniser(), Document(title, text)) == tokens

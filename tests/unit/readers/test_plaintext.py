@@ -1,17 +1,18 @@
-"""reStructuredText, Org, manual pages, YAML, XML, source code."""
-
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document
-from lpisearch.options import ReadOptions
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.man import arguments, plain
+from lpisearch.readers.plaintext import TEXT_READER, first_line_title
 from lpisearch.readers.registry import READERS, reader_for
+from tests.readers import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +21,72 @@ if TYPE_CHECKING:
     Read = Callable[[str, str], Document]
 
 
+_read = partial(read, TEXT_READER)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Boats\n\nThey float.", "Boats"),
+        ("\n\n  Boats  \nThey float.", "Boats"),
+        ("Boats alone\n\n", ""),
+        ("x" * 120 + "\nmore", "x" * 120),
+        ("x" * 121 + "\nmore", ""),
+        ("-----\nBoats\n", ""),
+        ("", ""),
+    ],
+)
+def test_title_is_a_short_first_line(text: str, title: str) -> None:
+    """Short, with a letter in it, and followed by more text: else it is no title."""
+    assert first_line_title(text) == title
+
+
+def test_text_keeps_its_title_line(tmp_path: Path) -> None:
+    """Nothing of the file is lost but the white space around it."""
+    assert _read(tmp_path / "a.txt", b"\nBoats\r\n\r\nThey float.\n") == [
+        Document("Boats", "Boats\n\nThey float.")
+    ]
+
+
+def test_file_name_is_the_last_resort_for_a_title(tmp_path: Path) -> None:
+    """One line of text is text, not title."""
+    assert _read(tmp_path / "of boats.txt", b"They float.") == [Document("of boats", "They float.")]
+
+
+def test_encoding_is_stated(tmp_path: Path) -> None:
+    """A text that is not UTF-8 comes with its encoding, and a warning before it."""
+    warning, document = _read(tmp_path / "a.txt", b"caf\xe9")
+    assert warning == Problem("not UTF-8; read as cp1252", warning=True)
+    assert document == Document("a", "café", metadata={"encoding": "cp1252"})
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\t\n", b"\xef\xbb\xbf", b"\0\0"])
+def test_nothing_to_read_is_an_error(data: bytes, tmp_path: Path) -> None:
+    """A file without a word is refused."""
+    with pytest.raises(ReaderError, match=r"is empty|has no text"):
+        _read(tmp_path / "a.txt", data)
+
+
+def test_binary_file_named_txt_is_an_error(tmp_path: Path) -> None:
+    """A program that was renamed is no text."""
+    with pytest.raises(ReaderError, match="looks like binary data"):
+        _read(tmp_path / "a.txt", b"\x7fELF" + bytes(range(32)) * 9)
+
+
+def test_huge_line_is_read_when_the_limit_allows(tmp_path: Path) -> None:
+    """One line of 100 MB is refused by default, and read with a higher limit."""
+    data = b"x" * 100_000_000
+    with pytest.raises(
+        ReaderError, match=r"is 95\.4 MiB, over the limit of 32\.0 MiB .*max_document_bytes"
+    ):
+        _read(tmp_path / "a.txt", data)
+    (document,) = _read(tmp_path / "a.txt", data, ReadOptions(max_document_bytes=100 * MEBIBYTE))
+    assert isinstance(document, Document)
+    assert len(document.text) == 100_000_000
+
+
 @pytest.fixture
-def read(tmp_path: Path) -> Read:
+def read_named(tmp_path: Path) -> Read:
     """Return a reader of the one document of a file: its name, and what is in it."""
 
     def one(name: str, content: str) -> Document:
@@ -70,9 +135,9 @@ Sails
 """
 
 
-def test_restructured_text(read: Read) -> None:
+def test_restructured_text(read_named: Read) -> None:
     """Adornment, roles, comments and options of directives go; headings are sections."""
-    document = read("boats.rst", _RST)
+    document = read_named("boats.rst", _RST)
     assert document.title == "All boats"
     assert _named(document) == [("All boats", "All boats"), ("Sails", "Sails")]
     assert "Read more  about wooden hulls and ropes ." in document.text
@@ -100,9 +165,9 @@ echo wind
 """
 
 
-def test_org(read: Read) -> None:
+def test_org(read_named: Read) -> None:
     """Title, tags and date are taken up; keywords, drawers and marks go."""
-    document = read("log.org", _ORG)
+    document = read_named("log.org", _ORG)
     assert (document.title, document.labels, document.date) == (
         "The log of a boat",
         ("sea", "log"),
@@ -135,9 +200,9 @@ Show help\c
 """
 
 
-def test_a_manual_page(read: Read) -> None:
+def test_a_manual_page(read_named: Read) -> None:
     """Requests, fonts and escapes go; the title is the line of NAME; headings are sections."""
-    document = read("sail.1", _MAN)
+    document = read_named("sail.1", _MAN)
     assert document.title == "sail - hoist a sail"
     assert _named(document) == [
         ("NAME", "NAME"),
@@ -168,27 +233,29 @@ utility reads
 """
 
 
-def test_a_manual_page_of_bsd(read: Read) -> None:
+def test_a_manual_page_of_bsd(read_named: Read) -> None:
     """Macros of mdoc give their words."""
-    document = read("sail.1", _MDOC)
+    document = read_named("sail.1", _MDOC)
     assert document.title == "sail – hoist a sail"
     assert "The sail utility reads rope 1 ." in document.text
     assert "sail w wind" in document.text
 
 
-def test_names_of_manual_pages(read: Read) -> None:
+def test_names_of_manual_pages(read_named: Read) -> None:
     """The title is the first line of NAME alone; a macro without a name repeats the page's."""
     page = ".TH A 1\n.SH NAME\na \\- first\n.sp\na [option]\n.SH MORE\nx\n"
-    assert read("a.1", page).title == "a - first"
-    document = read("b.1", ".Dd x\n.Dt B 1\n.Sh NAME\n.Nm b\n.Nd last\n.Sh MORE\nrun by\n.Nm .\n")
+    assert read_named("a.1", page).title == "a - first"
+    document = read_named(
+        "b.1", ".Dd x\n.Dt B 1\n.Sh NAME\n.Nm b\n.Nd last\n.Sh MORE\nrun by\n.Nm .\n"
+    )
     assert document.title == "b – last"
     assert document.text.endswith("run by b .")
 
 
-def test_a_page_that_stands_for_another(read: Read) -> None:
+def test_a_page_that_stands_for_another(read_named: Read) -> None:
     """A page that only names another has no text of its own, and says so."""
     with pytest.raises(ReaderError, match="no text"):
-        read("furl.1", ".so man1/sail.1\n")
+        read_named("furl.1", ".so man1/sail.1\n")
 
 
 @pytest.mark.parametrize(
@@ -222,18 +289,18 @@ def test_arguments_of_troff() -> None:
     assert arguments("") == []
 
 
-def test_yaml(read: Read) -> None:
+def test_yaml(read_named: Read) -> None:
     """The text stays as it is; the outermost keys are sections, title or name the title."""
-    document = read("a.yaml", "---\nname: 'Boat list'\n# all\nboats:\n  - hull: oak\n")
+    document = read_named("a.yaml", "---\nname: 'Boat list'\n# all\nboats:\n  - hull: oak\n")
     assert document.title == "Boat list"
     assert document.text == "name: 'Boat list'\n# all\nboats:\n  - hull: oak"
     assert _named(document) == [("name", "name: 'Boat list'"), ("boats", "boats:")]
-    assert read("b.yml", "boats: [a, b]\n").title == "b"
+    assert read_named("b.yml", "boats: [a, b]\n").title == "b"
 
 
-def test_xml(read: Read) -> None:
+def test_xml(read_named: Read) -> None:
     """Elements that hold text are a line each, with what is within them."""
-    document = read(
+    document = read_named(
         "a.xml",
         "<book><title>Boats</title><chapter><title>Hulls</title>"
         "<para>Of <em>oak</em>\n  wood.</para></chapter><price unit='x'>7</price></book>",
@@ -243,20 +310,20 @@ def test_xml(read: Read) -> None:
     assert _named(document) == [("Boats", "Boats"), ("Hulls", "Hulls")]
 
 
-def test_xml_with_entities_is_refused(read: Read) -> None:
+def test_xml_with_entities_is_refused(read_named: Read) -> None:
     """A file that declares entities is refused: they could swell without end."""
     with pytest.raises(ReaderError, match="entities"):
-        read("a.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>')
+        read_named("a.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>')
 
 
-def test_source_code(read: Read) -> None:
+def test_source_code(read_named: Read) -> None:
     """Code is called by its file; what it defines at its outermost level are its sections."""
     text = '"""Boats."""\n\nclass Boat(Base):\n    def sail(self): ...\n\nasync def go():\n    x\n'
-    document = read("boat.py", text)
+    document = read_named("boat.py", text)
     assert document.title == "boat.py"
     assert document.text == text.strip()
     assert _named(document) == [("Boat", "class Boat(Base):"), ("go", "async def go():")]
-    assert [one.name for one in read("a.rs", "pub fn row() {}\nstruct Oar;\n").sections] == [
+    assert [one.name for one in read_named("a.rs", "pub fn row() {}\nstruct Oar;\n").sections] == [
         "row",
         "Oar",
     ]
