@@ -17,11 +17,11 @@ from lpisearch.options import (
     IndexOptions,
     SearchOptions,
     TopicOptions,
-    each_label,
+    as_labels,
     index_options,
     ingest_options,
     search_options,
-    warned,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class Library:
         queries: Iterable[tuple[str, str]] | Path,
         *,
         options: SearchOptions | None = None,
-        on_note: Callable[[str], None] = warned,
+        on_note: Callable[[str], None] = warn,
     ) -> Generator[Run, None, None]:
         """Answer many queries, given as (id, text) or by a file of them.
 
@@ -460,7 +460,7 @@ class Library:
         """
         from lpisearch.admin.labels import label_documents
 
-        added, removed = each_label(add), each_label(remove)
+        added, removed = as_labels(add), as_labels(remove)
         return label_documents(self.path, documents, where or Filter(), add=added, remove=removed)
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:

@@ -186,9 +186,7 @@ class IndexSpec:
     )
     seed: int = _seed(setting=True)
     learn_predicted: bool = option(
-        False,
-        "Also train on predicted labels, for documents that have no others.",
-        panel=_TRAINING,
+        False, "Also train on predicted labels, for documents that have no others.", panel=_TRAINING
     )
 
     def as_dict(self) -> dict[str, Any]:
@@ -424,9 +422,7 @@ class ReadOptions:
         ";|", "Characters that separate labels in a table cell.", metavar="CHARS"
     )
     ocr: str = option(
-        "",
-        "Read scanned pages with Tesseract in these languages, such as deu+eng.",
-        metavar="LANG",
+        "", "Read scanned pages with Tesseract in these languages, such as deu+eng.", metavar="LANG"
     )
     max_document_bytes: int = option(
         32 * MEBIBYTE,
@@ -520,7 +516,7 @@ class EvaluateOptions:
 
     @property
     def of_methods(self) -> tuple[object, ...]:
-        """What a sweep may vary: it tells the parts of one run apart."""
+        """What a sweep may vary; it identifies a part of a run."""
         graph = (self.graph, self.radius, self.edge_weights)
         return (self.dims, self.alpha, self.neighbours, *graph, *self.settings.items())
 
@@ -587,10 +583,7 @@ class RetrievalOptions:
     qrels: Path = field(metadata=described("Relevance judgements (TREC qrels).", metavar="FILE"))
     # () compares all that the library allows.
     by: tuple[str, ...] = option(
-        (),
-        "Ranking modes to compare: hybrid, semantic, lexical.",
-        metavar="NAME,…",
-        form="names",
+        (), "Ranking modes to compare: hybrid, semantic, lexical.", metavar="NAME,…", form="names"
     )
     measures: tuple[str, ...] = option(
         ("AP", "nDCG@10", "P@10", "R@100", "RR"),
@@ -626,41 +619,20 @@ class EvaluateFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ServeLimits:
-    """What one request, and one address, may ask for.
+    """What one request, and one address, may ask for."""
 
-    Attributes
-    ----------
-    body_bytes
-        Of a request that is not an upload.
-    upload_bytes, upload_files
-        Of the files that one request uploads.
-    query_characters
-        Of a query.
-    text_characters
-        Of a text to classify.
-    hits
-        The most results of one page.
-    depth
-        The position that the last page of a list may reach.
-    requests_per_second, burst
-        Of one address that is not this machine; 0 sets no limit.
-    at_once
-        Requests that are answered at the same time; others are told to try again.
-    jobs_kept
-        The number of ended jobs that stay listed.
-    """
-
-    body_bytes: int = MEBIBYTE
+    body_bytes: int = MEBIBYTE  # of a request that is not an upload
     upload_bytes: int = 256 * MEBIBYTE
-    upload_files: int = 1000
+    upload_files: int = 1000  # of one request
     query_characters: int = 10_000
-    text_characters: int = 1_000_000
-    hits: int = 200
-    depth: int = 10_000
+    text_characters: int = 1_000_000  # of a text to classify
+    hits: int = 200  # of one page
+    depth: int = 10_000  # the position that the last page of a list may reach
+    # Of one address that is not this machine; 0 sets no limit.
     requests_per_second: float = 50.0
     burst: int = 200
-    at_once: int = 400
-    jobs_kept: int = 100
+    at_once: int = 400  # requests; others are told to try again
+    jobs_kept: int = 100  # ended jobs that stay listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -719,7 +691,7 @@ del _options
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address or a name means this machine and is reached from nowhere else."""
+    """Tell whether a host name or address can be reached from this machine alone."""
     if host == "localhost":
         return True
     try:
@@ -731,30 +703,32 @@ def is_loopback(host: str) -> bool:
 def search_options(options: SearchOptions | None, fields: SearchFields) -> SearchOptions:
     """Return the options of a search; fields by name that are not None take precedence."""
     chosen: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
-    labels = each_label(chosen.pop("label", ()))
+    labels = as_labels(chosen.pop("label", ()))
     options = replace(options or SearchOptions(), **chosen)
     return replace(options, where=replace(options.where, labels=labels)) if labels else options
 
 
 def ingest_options(options: IngestOptions | None, labels: str | None) -> IngestOptions:
-    """Return the options of an ingest; where labels come from, if given, goes before them."""
-    chosen = options or IngestOptions()
-    return chosen if labels is None else replace(chosen, read=replace(chosen.read, labels=labels))
+    """Return the options of an ingest; the source of labels, if not None, takes precedence."""
+    options = options or IngestOptions()
+    return (
+        options if labels is None else replace(options, read=replace(options.read, labels=labels))
+    )
 
 
 def index_options(
-    options: IndexOptions | None, method: str | None, given: IndexFields
+    options: IndexOptions | None, method: str | None, fields: IndexFields
 ) -> IndexOptions:
-    """Return the options of an index; what is given by name goes before them."""
-    chosen = replace(options or IndexOptions(), **given)
-    return replace(chosen, method=method or chosen.method)
+    """Return the options of an index; fields by name take precedence."""
+    options = replace(options or IndexOptions(), **fields)
+    return replace(options, method=method or options.method)
 
 
-def each_label(labels: str | Sequence[str]) -> tuple[str, ...]:
-    """Return labels, given as one or several."""
+def as_labels(labels: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one label, or several, as a tuple."""
     return (labels,) if isinstance(labels, str) else tuple(labels)
 
 
-def warned(said: str) -> None:
-    """Warn of what is to be known of answers, where nobody else is told."""
-    warnings.warn(said, UserWarning, stacklevel=2)
+def warn(note: str) -> None:
+    """Issue a note about an answer as a warning."""
+    warnings.warn(note, UserWarning, stacklevel=2)

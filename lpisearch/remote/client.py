@@ -45,11 +45,11 @@ from lpisearch.options import (
     RetrievalOptions,
     SearchOptions,
     SimilarityOptions,
-    each_label,
+    as_labels,
     index_options,
     ingest_options,
     search_options,
-    warned,
+    warn,
 )
 from lpisearch.remote.transport import Transport, error_of
 
@@ -188,7 +188,7 @@ class RemoteLibrary:
         queries: Iterable[tuple[str, str]] | Path,
         *,
         options: SearchOptions | None = None,
-        on_note: Callable[[str], None] = warned,
+        on_note: Callable[[str], None] = warn,
     ) -> Generator[Run, None, None]:
         """Answer many queries, given as (id, text) or by a file of them."""
         from lpisearch.readers.judgements import read_queries
@@ -367,7 +367,7 @@ class RemoteLibrary:
     ) -> LabelReport:
         """Add and remove labels of documents, named by id or path, or filtered."""
         body = {"documents": documents, "where": to_json(where)}
-        body |= {"add": each_label(add), "remove": each_label(remove)}
+        body |= {"add": as_labels(add), "remove": as_labels(remove)}
         return from_json(LabelReport, self._post("/labels", body))
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
