@@ -1,7 +1,7 @@
-"""Preference files: read, check, write, where found.
+"""Settings files: their keys, and how they are found, read, checked and written.
 
-What stands beside the library goes before the person's own; what is said in a call goes before
-both. Reading gives each value with the file and the line that it is from.
+The file next to the library overrides the user's own; options of a call override both. Each value
+is read with the file and the line that set it.
 """
 
 from __future__ import annotations
@@ -38,30 +38,15 @@ _TABLE = re.compile(r"\s*\[([^\]]*)\]\s*(#.*)?$")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One thing that can be set.
-
-    Attributes
-    ----------
-    kind
-        What its value is.
-    default
-        What holds where it is not set, as it would be written.
-    help
-        What it is, in a few words.
-    auto
-        Whether it may be "auto".
-    choices
-        All that it may be; any, if empty.
-    own
-        Whether it holds for the person alone, and not for whoever opens a library: a path or a
-        command that came with somebody's library must not be followed.
-    """
+    """A setting: the kind of its value, and its default as it would be written."""
 
     kind: str
     default: Any
     help: str
-    auto: bool = False
+    auto: bool = False  # whether it may be "auto"
     choices: tuple[str, ...] = ()
+    # Only the user's own file may set it: a path or a command that came with somebody's library
+    # must not be followed.
     own: bool = False
 
 
@@ -96,7 +81,7 @@ KEYS: Mapping[str, Key] = {
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """A value, and where it was set."""
+    """A value, and where it is set."""
 
     value: Any
     file: Path
@@ -104,45 +89,34 @@ class Preference:
 
     @property
     def origin(self) -> str:
-        """Name the file, and the line if it is known."""
+        """The file, and the line if it is known."""
         return f"{self.file}, line {self.line}" if self.line else str(self.file)
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What holds: by key, what each file says of it, the person's own first."""
+    """The values that files set, by key; those of the user's own file come first."""
 
-    said: Mapping[str, tuple[Preference, ...]] = field(default_factory=dict)
+    values: Mapping[str, tuple[Preference, ...]] = field(default_factory=dict)
 
     def get(self, key: str) -> Preference | None:
-        """Return what goes before all else that is said of a key; None if nothing is."""
-        return self.said[key][-1] if key in self.said else None
-
-    def below(self, table: str) -> dict[str, Preference]:
-        """Return what holds of the keys of a table, by their last name."""
-        names = {key: key.removeprefix(f"{table}.") for key in self.said if key != table}
-        return {name: self.said[key][-1] for key, name in names.items() if name != key}
+        """Return the value of a key that takes precedence; None if it is not set."""
+        return self.values[key][-1] if key in self.values else None
 
     def all_of(self, key: str) -> list[Any]:
-        """Return the members of a list, of every file that has them."""
-        return [member for one in self.said.get(key, ()) for member in one.value]
+        """Return the members of a list from all files."""
+        return [member for preference in self.values.get(key, ()) for member in preference.value]
 
 
 def own_file() -> Path:
-    """Return where the person's own file is, or would be."""
+    """Return where the user's own file is, or would be."""
     from platformdirs import user_config_path
 
     return user_config_path(_PROGRAM, appauthor=False) / _OWN_FILE
 
 
 def file_beside(library: Location) -> Path:
-    """Return where the file beside a library is, or would be.
-
-    Raises
-    ------
-    LpiSearchError
-        Nothing lies beside a library of a server.
-    """
+    """Return where the file next to a library is, or would be; a server has no folder for one."""
     if isinstance(library, Address):
         raise LpiSearchError(
             f"{library} has no folder for a settings file.", "set it in your user config file"
@@ -151,57 +125,32 @@ def file_beside(library: Location) -> Path:
 
 
 def read_preferences(library: Location | None = None) -> Preferences:
-    """Read the person's own file, and the one beside a library.
-
-    Raises
-    ------
-    BadPreference
-        A file cannot be read, or something in it means nothing.
-    """
-    said: dict[str, tuple[Preference, ...]] = {}
+    """Read the user's own file, and the one next to a library; an invalid file is refused."""
+    values: dict[str, tuple[Preference, ...]] = {}
     files = [(own_file(), True)]
     if library is not None and not isinstance(library, Address):
         files.append((file_beside(library), False))
     for path, own in files:
         for key, preference in _read(path, own=own):
-            said[key] = (*said.get(key, ()), preference)
-    return Preferences(said)
+            values[key] = (*values.get(key, ()), preference)
+    return Preferences(values)
 
 
-def standing_library() -> Preference | None:
-    """Return the library that the person wants from any folder; None if none was set.
-
-    Raises
-    ------
-    BadPreference
-    """
-    found = read_preferences().get("library")
-    if found is None:
+def default_library() -> Preference | None:
+    """Return the default library that the user has set; None if there is none."""
+    preference = read_preferences().get("library")
+    if preference is None:
         return None
-    place = parse_location(found.value)
-    if isinstance(place, Path):
-        place = found.file.parent / place.expanduser()
-    return Preference(place, found.file, found.line)
+    location = parse_location(preference.value)
+    if isinstance(location, Path):
+        location = preference.file.parent / location.expanduser()
+    return Preference(location, preference.file, preference.line)
 
 
 def check_value(
     key: str, value: Any, file: Path, line: int | None = None, *, own: bool = True
 ) -> None:
-    """Refuse a key that is not known, or a value that it cannot have.
-
-    Parameters
-    ----------
-    key, value
-        What is set.
-    file, line
-        Where.
-    own
-        Whether that is the person's own file.
-
-    Raises
-    ------
-    BadPreference
-    """
+    """Refuse an unknown key, an invalid value, or a key that only the user's own file may set."""
     known = KEYS.get(key)
     if known is None:
         raise BadPreference(file, line, f"unknown setting “{key}”{nearest(key, KEYS)}", KEYS)
@@ -212,13 +161,13 @@ def check_value(
         if known.choices and value not in known.choices:
             raise BadPreference(file, line, f"invalid value “{value}” for “{key}”", known.choices)
         return
-    wanted = f"{_AUTO} or {known.kind}" if known.auto else known.kind
-    raise BadPreference(file, line, f"“{key}” must be {wanted}, not {value!r}")
+    kind = f"{_AUTO} or {known.kind}" if known.auto else known.kind
+    raise BadPreference(file, line, f"“{key}” must be {kind}, not {value!r}")
 
 
 def _is_a(kind: str, value: Any) -> bool:
     if kind == _LIST:
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(isinstance(member, str) for member in value)
     if kind in {_TEXT, _PATH}:
         return isinstance(value, str) and bool(value)
     if isinstance(value, bool):
@@ -261,7 +210,7 @@ def _flat(values: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, Any
 
 
 def _line_of(key: str, text: str) -> int | None:
-    """Return the line that sets a key; None where it is written in a way that is not looked for."""
+    """Return the line that sets a key; None where it is written in another way than usual."""
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if heading := _TABLE.match(line):
@@ -276,48 +225,26 @@ _HEAD = "# lpisearch settings\n\n"
 
 
 def set_preference(file: Path, key: str, words: Sequence[str], *, own: bool = True) -> Any:
-    """Set a key to what was typed; return it as it was written.
-
-    Parameters
-    ----------
-    file
-        Of settings; made if there is none.
-    key, words
-        What is set, and to what.
-    own
-        Whether the file is the person's own.
-
-    Raises
-    ------
-    BadOption
-        There is no such key, or it cannot have the value.
-    BadPreference, PreferencesUnwritable
-        The file cannot be understood, or written.
-    """
+    """Set a key in a file, which is created if need be; return the value as it was written."""
     value = _typed(key, words, own=own)
-    document = _opened(file)
+    document = _read_document(file)
     *tables, name = key.split(".")
     table: Any = document
-    for each in tables:
-        table = table.setdefault(each, {})
+    for part in tables:
+        table = table.setdefault(part, {})
     table[name] = value
     _write(file, document)
     return value
 
 
 def unset_preference(file: Path, key: str) -> bool:
-    """Remove a key; tell whether it was there.
-
-    Raises
-    ------
-    BadOption, BadPreference, PreferencesUnwritable
-    """
+    """Remove a key; tell whether it was set."""
     _check_key(key)
-    document = _opened(file)
+    document = _read_document(file)
     *tables, name = key.split(".")
     table: Any = document
-    for each in tables:
-        table = table.get(each, {})
+    for part in tables:
+        table = table.get(part, {})
     if name not in table:
         return False
     del table[name]
@@ -333,12 +260,7 @@ def _check_key(key: str) -> None:
 
 
 def _typed(key: str, words: Sequence[str], *, own: bool) -> Any:
-    """Return the value that words mean for a key.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Return the value that words mean for a key."""
     _check_key(key)
     value = list(words) if isinstance(KEYS[key].default, list) else _single(key, words)
     try:
@@ -353,11 +275,11 @@ def _single(key: str, words: Sequence[str]) -> Any:
     if len(words) != 1:
         raise BadOption("value", f"“{key}” takes one value")
     text = words[0]
-    if KEYS[key].kind == "a path":
-        place = parse_location(text)
-        if isinstance(place, Path):  # it is meant from any folder
-            return os.path.abspath(place.expanduser())  # noqa: PTH100 (links stay)
-        if place.secrets:
+    if KEYS[key].kind == _PATH:
+        location = parse_location(text)
+        if isinstance(location, Path):  # it applies in any folder
+            return os.path.abspath(location.expanduser())  # noqa: PTH100 (links stay)
+        if location.secrets:
             raise BadOption("value", "do not store passwords in a config file; use ~/.pgpass")
     for kind in (int, float):
         if "number" in KEYS[key].kind:
@@ -366,7 +288,7 @@ def _single(key: str, words: Sequence[str]) -> Any:
     return text
 
 
-def _opened(file: Path) -> TOMLDocument:
+def _read_document(file: Path) -> TOMLDocument:
     import tomlkit
     from tomlkit.exceptions import ParseError
 

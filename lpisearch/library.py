@@ -693,9 +693,9 @@ def default_path() -> Location:
     named, here = os.environ.get("LPISEARCH_DB"), Path(DEFAULT_PATH)
     if named or here.exists():
         return parse_location(named or here)
-    from lpisearch.config import standing_library
+    from lpisearch.config import default_library
 
-    standing = standing_library()
+    standing = default_library()
     return here if standing is None else standing.value
 
 

@@ -104,9 +104,9 @@ def _file(context: typer.Context, *, beside: bool) -> Path:
 
 
 def _library_row(context: typer.Context) -> tuple[str, Any, str]:
-    from lpisearch.config import standing_library
+    from lpisearch.config import default_library
 
-    standing, value = standing_library(), _library(context)
+    standing, value = default_library(), _library(context)
     if names_library(context):
         origin = "--db"
     elif os.environ.get("LPISEARCH_DB"):
@@ -124,7 +124,7 @@ def _rows(context: typer.Context) -> list[tuple[str, Any, str]]:
     preferences = context.obj.preferences
     rows: list[tuple[str, Any, str]] = []
     for key, known in KEYS.items():
-        said = preferences.said.get(key, ())
+        said = preferences.values.get(key, ())
         if key == "library":
             continue
         if isinstance(known.default, list):

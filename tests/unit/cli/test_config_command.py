@@ -68,7 +68,7 @@ def test_where_the_files_are(library: Path) -> None:
     assert f"{file_beside(library)} (does not exist yet)" in printed
 
 
-def test_a_standing_library_is_found_from_any_folder(shelf: Path, place: Path) -> None:
+def test_a_default_library_is_found_from_any_folder(shelf: Path, place: Path) -> None:
     """Every verb takes it where none is named, and no file is made here."""
     missing = run("status")
     assert missing.exit_code == 1

@@ -11,7 +11,7 @@ from lpisearch.config import (
     own_file,
     read_preferences,
     set_preference,
-    standing_library,
+    default_library,
     unset_preference,
 )
 from lpisearch.errors import BadOption, BadPreference, PreferencesUnwritable
@@ -123,7 +123,7 @@ def test_a_library_names_no_command(library: Path, text: str) -> None:
         read_preferences(library)
 
 
-def test_a_standing_library(
+def test_a_default_library(
     own: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It holds in any folder, but for one with a library of its own; the environment goes first."""
@@ -162,7 +162,7 @@ def test_setting_and_unsetting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "index.alpha": 0.5,
         "index.dims": "auto",
     }
-    standing = standing_library()
+    standing = default_library()
     assert standing is not None
     assert standing.value == tmp_path / "notes.db"
     assert "# by hand\nby = 'lexical' # words\n" in file.read_text()
