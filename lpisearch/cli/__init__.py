@@ -1,4 +1,4 @@
-"""Main."""
+"""The command line: reads arguments, calls the library once, prints a table, lines or JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 def main() -> None:
     """Run the command line."""
     try:
-        from lpisearch.cli.failures import heard_everywhere, prepare
+        from lpisearch.cli.failures import handle_sigint, prepare
 
-        with heard_everywhere():
+        with handle_sigint():
             prepare()
             from lpisearch.cli.app import app
 
@@ -18,11 +18,11 @@ def main() -> None:
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, MemoryError, ImportError, OSError) as error:
-        _end(error)
+        _report(error)
 
 
-def _end(error: BaseException) -> None:
-    """State what befell the program before it could hear of it, while it was being loaded."""
+def _report(error: BaseException) -> None:
+    """Report an error raised while the program was being loaded."""
     try:
         from lpisearch.cli.failures import INTERRUPTED, STOPPED, stated, was_interrupted
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Program, global options, error boundary."""
+"""The program: its group of verbs, its global options, and where errors become messages."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 UNEXPECTED = 1
 _LEAST_MEMORY = 280e6
-"""With less, OpenBLAS ends a process without a word or tries again for ever as it is loaded."""
-_LONGEST = 2000
+"""With less, OpenBLAS crashes or hangs while it is loaded."""
+_MAX_MESSAGE = 2000
 
 
 class Verbs(VerbGroup):
-    """The verbs in the order of a first visit, each run where its errors are stated."""
+    """The verbs in the order of a first visit; errors become messages here."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         names: dict[str, Any] = dict.fromkeys(VERBS)
-        self.commands = names  # names alone, for those that are mistyped
+        self.commands = names  # names alone, for suggestions when one is mistyped
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (Click asks so)
         """Return the names of the verbs."""
@@ -59,12 +59,12 @@ class Verbs(VerbGroup):
         return load(cmd_name) if cmd_name in VERBS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (Click asks so)
-        """Write the list of verbs, none of which is imported for it."""
+        """Write the list of verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, verb.purpose) for name, verb in VERBS.items()])
 
     def make_context(self, *words: Any, **settings: Any) -> Any:
-        """Parse the command line; Ctrl-C is answered from the first moment."""
+        """Parse the command line, with errors and Ctrl-C reported."""
         with _stated():
             return super().make_context(*words, **settings)
 
@@ -74,7 +74,7 @@ class Verbs(VerbGroup):
             if _address_space() < _LEAST_MEMORY:
                 raise MemoryError
             done = super().invoke(ctx)
-            sys.stdout.flush()  # while it can still be said that nobody takes it
+            sys.stdout.flush()  # while a failure can still be reported
             return done
 
 
@@ -95,10 +95,10 @@ def _stated(ctx: Any = None) -> Iterator[None]:
             raise SystemExit(INTERRUPTED) from None
         if is_debugging(ctx):
             raise
-        _end(error, ctx)
+        _report(error, ctx)
 
 
-def _end(error: BaseException, ctx: Any) -> NoReturn:
+def _report(error: BaseException, ctx: Any) -> NoReturn:
     from lpisearch.cli.output import render_message
 
     known = stated(error, verb_under_way(ctx))
@@ -115,23 +115,24 @@ def _end(error: BaseException, ctx: Any) -> NoReturn:
 
 
 def _make_harmless(usage: BaseException) -> None:
-    """Take out of what Typer will print itself all that a terminal would obey."""
+    """Remove control characters from the message that Typer prints itself."""
     usage.message = _short(usage.message)  # type: ignore[attr-defined]
 
 
 def _short(text: str) -> str:
-    """Give a text as one harmless line; of what was typed at great length both ends."""
-    said = printable(text)
-    return said if len(said) <= _LONGEST else f"{said[: _LONGEST // 2]} … {said[-_LONGEST // 2 :]}"
+    """Return a text as one harmless line; of a very long one, both ends."""
+    line = printable(text)
+    half = _MAX_MESSAGE // 2
+    return line if len(line) <= _MAX_MESSAGE else f"{line[:half]} … {line[-half:]}"
 
 
 def _is_usage(error: BaseException) -> bool:
-    """Tell Typer's own errors (a wrong option), which it prints itself."""
+    """Tell Typer's own errors (such as an unknown option), which it prints itself."""
     return hasattr(error, "exit_code")
 
 
 def _address_space() -> float:
-    """Return how many bytes of addresses this process may have."""
+    """Return the limit of this process's address space in bytes."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""Classify."""
+"""The verb classify."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LIBRARY = "Documents in the library"  # heading of the help
 NONE_OF_THESE = "none of these"
-_SHOWN_BESIDE = 3
+_SHOWN_OTHERS = 3
 
 
 @accepts()
@@ -100,7 +100,7 @@ def classify(
     else:
         _render_many(found)
     if found and all(each.failed for each in found):
-        _say_failed(found)
+        _report_failure(found)
         raise typer.Exit(1)
 
 
@@ -137,10 +137,10 @@ def _render_one(found: Classification, confidence: float) -> None:
         note(f"None of these: no label reached {_percent(confidence)}.")
 
 
-def _say_failed(found: list[Classification]) -> None:
-    """Say why no label was told of any."""
-    first, *others = found
-    them = f"none of {counted(len(found), 'file')} could be read: " if others else ""
+def _report_failure(classified: list[Classification]) -> None:
+    """Report that no input could be read."""
+    first, *others = classified
+    them = f"none of {counted(len(classified), 'file')} could be read: " if others else ""
     following = ". Next: give another file, or pipe the text to standard input with -"
     note(Message(f"Error: {them}{first.input}: ", first.note, following))
 
@@ -148,7 +148,7 @@ def _say_failed(found: list[Classification]) -> None:
 def _render_many(found: list[Classification]) -> None:
     rows = []
     for each in found:
-        label, share, others = "", "", each.labels[:_SHOWN_BESIDE]
+        label, share, others = "", "", each.labels[:_SHOWN_OTHERS]
         if each.none_of_these:
             label = NONE_OF_THESE
         elif others:

@@ -1,9 +1,7 @@
-"""Command classes, list of verbs, examples, invocation.
+"""The verbs: where each is, its class, its examples, and the options that all verbs share.
 
-Each verb takes the options that hold everywhere (`invocation`). A wrong value is answered with the
-help of the verb that refused it.
-
-`--db` and `--debug` may stand before the verb or after it; what stands last holds.
+`--db` and `--debug` may precede the verb or follow it; the last one applies. A verb is imported
+when it runs. An error that refuses a value names the help of the verb.
 """
 
 from __future__ import annotations
@@ -29,21 +27,21 @@ if TYPE_CHECKING:
 
 _USUAL = "Options"
 _UNDER_WAY = "lpisearch.verb"
-_TYPE = re.compile(r" <[^<>]*>$")  # "TEXT <list[str]>": what it holds in Python is of no use here
+_TYPE = re.compile(r" <[^<>]*>$")  # "TEXT <list[str]>": the Python type is of no use to readers
 
 
 class _Verb:
-    """The help of a verb, for a command and for a group of commands."""
+    """The help of a verb or of a group of verbs."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb, and remember that it is under way."""
+        """Run the verb, and note that it is running."""
         ctx.meta[_UNDER_WAY] = ctx
         return super().invoke(ctx)  # type: ignore[misc]
 
     def write_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then options under their headings, those of every verb last."""
+        """Write arguments, options under their headings, and the global options last."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], _USUAL: []}
-        everywhere: list[tuple[str, str]] = []
+        shared: list[tuple[str, str]] = []
         for parameter in ctx.command.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None:
@@ -52,16 +50,16 @@ class _Verb:
             if parameter.param_type_name == "argument":
                 groups["Arguments"].append((_TYPE.sub("", record[0]), record[1]))
             elif heading == EVERYWHERE or parameter.name == "help":
-                everywhere.append(record)
+                shared.append(record)
             else:
                 groups.setdefault(heading, []).append(record)
-        for heading, records in {**groups, EVERYWHERE: everywhere}.items():
+        for heading, records in {**groups, EVERYWHERE: shared}.items():
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
 
     def write_examples(self, ctx: Any, formatter: Any) -> None:
-        """Write what could be typed."""
+        """Write the examples."""
         examples = EXAMPLES.get(verb_of(ctx), ())
         if examples:
             with formatter.section("Examples"):
@@ -83,10 +81,10 @@ class VerbCommand(_Verb, TyperCommand):
 
 
 class VerbGroup(_Verb, TyperGroup):
-    """A verb of several words."""
+    """A verb with words of its own, such as `docs list`."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, options and the words."""
+        """Write the words, arguments and options."""
         self.format_commands(ctx, formatter)
         self.write_options(ctx, formatter)
 
@@ -96,7 +94,7 @@ class VerbGroup(_Verb, TyperGroup):
 
 
 def verb_of(ctx: Any) -> str:
-    """Return the words of the verb under way: "docs list"."""
+    """Return the words of the verb: "docs list"."""
     words: list[str] = []
     while ctx.parent is not None:
         words.insert(0, ctx.info_name)
@@ -105,14 +103,14 @@ def verb_of(ctx: Any) -> str:
 
 
 def verb_under_way(ctx: Any) -> str:
-    """Return the words of the verb that was begun, or "" before any was."""
+    """Return the words of the verb that is running, or ""."""
     return "" if ctx is None or _UNDER_WAY not in ctx.meta else verb_of(ctx.meta[_UNDER_WAY])
 
 
 def with_common_options(command: Any) -> Any:
-    """Give a command, and all below it, the options that hold everywhere."""
-    for each in _all_of(command):
-        each.params.extend(_common_options())
+    """Add the global options to a command and all commands below it."""
+    for one in _all_of(command):
+        one.params.extend(_common_options())
     return command
 
 
@@ -122,7 +120,7 @@ def _common_options() -> tuple[Any, ...]:
 
     @holder.command()
     def everywhere(db: Database = None, debug: Debug = False) -> None:
-        """Hold the options."""
+        """Declare the options."""
 
     command: Any = typer.main.get_command(holder)
     return tuple(command.params)
@@ -130,12 +128,12 @@ def _common_options() -> tuple[Any, ...]:
 
 def _all_of(command: Any) -> Iterator[Any]:
     yield command
-    for each in getattr(command, "commands", {}).values():
-        yield from _all_of(each)
+    for below in getattr(command, "commands", {}).values():
+        yield from _all_of(below)
 
 
 def explain_refusal(error: BadOption, ctx: Any) -> None:
-    """Let an error name the help of the verb under way, and the file that has the wrong value."""
+    """Add to an error the help of the verb, and the file that sets the wrong value."""
     ctx = ctx.meta.get(_UNDER_WAY, ctx)
     own = call("help", *verb_of(ctx).split())
     choices = error.next_step if error.next_step != call("help") else ""
@@ -145,15 +143,7 @@ def explain_refusal(error: BadOption, ctx: Any) -> None:
 
 
 class Verb(NamedTuple):
-    """Where a verb is, and what it does.
-
-    Attributes
-    ----------
-    module, name
-        A function, or a Typer with words of its own.
-    purpose
-        One line for the list of verbs.
-    """
+    """A verb: its module, the function or Typer app in it, and one line for the list of verbs."""
 
     module: str
     name: str
@@ -184,13 +174,12 @@ VERBS: Mapping[str, Verb] = {
 def load(name: str) -> Any:
     """Import a verb and make a command of it."""
     verb = VERBS[name]
-    found = getattr(import_module(f"lpisearch.cli.{verb.module}"), verb.name)
-    if not isinstance(found, typer.Typer):
-        only = typer.Typer(add_completion=False)
-        only.command(name, cls=getattr(found, "verb_class", VerbCommand))(found)
-        found = only
-    found.rich_markup_mode = None  # as for the program itself
-    command: Any = typer.main.get_command(found)
+    app = getattr(import_module(f"lpisearch.cli.{verb.module}"), verb.name)
+    if not isinstance(app, typer.Typer):
+        function, app = app, typer.Typer(add_completion=False)
+        app.command(name, cls=VerbCommand)(function)
+    app.rich_markup_mode = None  # as for the program itself
+    command: Any = typer.main.get_command(app)
     command.name = name
     return with_common_options(command)
 
@@ -341,17 +330,15 @@ _EXCLUSION = re.compile(r"-[^\W_]|-[\"“„«(]")
 class ExclusionsAsText(VerbCommand):
     """Takes -word for a word to exclude, which Click would read as an option of one letter.
 
-    `words` names the argument that takes them.
-
-    An argument of one minus and a letter, a digit, a quote or a parenthesis belongs to the
-    question, unless it is an option of one letter, alone (-k) or with its number (-k5). What
-    follows an option that takes a value is its value, and after -- everything is text, as always.
+    An argument of one minus and a letter, a digit, a quote or a parenthesis belongs to the query,
+    unless it is a one-letter option, alone (-k) or with its number (-k5), or the value of the
+    option before it. After -- everything is text. `words` names the argument that takes them.
     """
 
     words = "text"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, with exclusions marked so that no option is seen in them."""
+        """Parse, with exclusions marked so that Click does not take them for options."""
         flags = {name for option in self.params for name in option.opts if _is_flag(option)}
         short = {name for option in self.params for name in option.opts if len(name) == _SHORT}
         short.update(name for name in ctx.help_option_names if len(name) == _SHORT)
@@ -393,27 +380,21 @@ _SETTABLE = {"query": "", "similar": "", "index": "index."}
 
 
 class Invocation:
-    """What every verb finds in its context; nothing is opened or read before it is asked for.
-
-    Parameters
-    ----------
-    path
-        The library that was named; None for the one that is meant where none is.
-    """
+    """What every verb has in its context; the library and the settings open when first used."""
 
     def __init__(self, path: str | None) -> None:
         self._path = path
 
     @cached_property
     def library(self) -> Library:
-        """The library that is meant."""
+        """The library that `--db`, the environment or the settings name."""
         from lpisearch.library import open_library
 
         return open_library(self._path)
 
     @cached_property
     def preferences(self) -> Preferences:
-        """What the person has set, for this library too."""
+        """The settings of the user and of this library."""
         from lpisearch.config import read_preferences
 
         return read_preferences(self.library.path)
@@ -425,16 +406,16 @@ class Invocation:
 
 
 def _choose_library(context: typer.Context, path: str | None) -> None:
-    """Choose the library; a verb without `--db` of its own keeps what was said before it."""
+    """Choose the library; a verb without `--db` keeps the one that precedes it."""
     if context.parent is None or is_typed(context, "db"):
         context.obj = Invocation(path)
         context.call_on_close(context.obj.close)
     if context.info_name in _SETTABLE and not context.resilient_parsing:
-        _take_preferences(context, context.obj.preferences)
+        _apply_preferences(context, context.obj.preferences)
 
 
-def _take_preferences(context: Any, preferences: Preferences) -> None:
-    """Let what is set stand for what is not typed."""
+def _apply_preferences(context: Any, preferences: Preferences) -> None:
+    """Use settings as the defaults of options that are not typed."""
     table = _SETTABLE[context.info_name]
     named = {
         option.name: preferences.get(f"{table}{option.name}") for option in context.command.params
@@ -448,7 +429,7 @@ def _take_preferences(context: Any, preferences: Preferences) -> None:
 
 
 def origin_of(context: Any, field: str) -> str:
-    """Return where the value of a field was set, if it was not typed; else ""."""
+    """Return the file that set the value of an option, or "" if none did."""
     source = str(context.get_parameter_source(field))
     origins: dict[str, str] = context.meta.get(_ORIGINS, {})
     return origins.get(field, "") if source.endswith("DEFAULT_MAP") else ""
@@ -460,17 +441,17 @@ def _choose_debugging(context: typer.Context, on: bool) -> None:
 
 
 def is_typed(context: Any, name: str) -> bool:
-    """Tell whether an option stands on the command line, and has not just its default."""
+    """Tell whether an option was typed, rather than left at its default."""
     return str(context.get_parameter_source(name)).endswith("COMMANDLINE")
 
 
 def names_library(context: Any) -> bool:
-    """Tell whether a library was named on the command line, before the verb or after it."""
+    """Tell whether `--db` was typed, before the verb or after it."""
     return context is not None and (is_typed(context, "db") or names_library(context.parent))
 
 
 def is_debugging(context: Any) -> bool:
-    """Tell whether the traceback of an error is wanted."""
+    """Tell whether errors show their traceback."""
     return context is not None and bool(context.meta.get(_DEBUG))
 
 
@@ -484,7 +465,7 @@ Database = Annotated[
         path_type=str,  # two slashes are not one
         envvar="LPISEARCH_DB",
         show_envvar=True,
-        readable=False,  # the library says so itself, with a next step
+        readable=False,  # the library reports it, with a next step
         callback=_choose_library,
         expose_value=False,
         is_eager=True,

@@ -1,4 +1,4 @@
-"""Db, status, doctor."""
+"""The verbs db, status and doctor."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
 
 
 def _classifier(facts: dict[str, Any] | None) -> str:
-    """Name the classifier that was chosen, and how much it had right of what was held out."""
+    """Return the chosen classifier and its held-out accuracy."""
     if not facts or "chosen" not in facts:
         return "none"
     right = facts["accuracy"].get(facts["chosen"])

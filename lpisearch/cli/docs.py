@@ -1,4 +1,4 @@
-"""Docs, label."""
+"""The verbs docs and label."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def export(
 
 
 def section_counts(document: Document) -> str:
-    """Say how many sections of each kind a document has: "36 pages, 1 chapter"."""
+    """Return the number of sections of each kind: "36 pages, 1 chapter"."""
     kinds = Counter(section.kind for section in document.sections)
     return ", ".join(f"{n:,} {kind}{'' if n == 1 else 's'}" for kind, n in kinds.items())
 
@@ -179,12 +179,12 @@ _IDS = "lpisearch.ids"
 
 
 class LabelsAsText(ExclusionsAsText):
-    """Takes -label for a label to take away."""
+    """Takes -label for a label to remove."""
 
     words = "documents"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and keep what stands after --: ids, however they begin."""
+        """Parse, and set apart the ids after --, whatever they begin with."""
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[_IDS] = args[end + 1 :]
         return super().parse_args(ctx, args[:end])
@@ -218,10 +218,10 @@ def label(
     +LABEL accepts a predicted label; -LABEL rejects it.
     """
     words = documents or []
-    came = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
-    went = [*(remove or ()), *(word[1:] for word in words if word.startswith("-"))]
+    added = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
+    removed = [*(remove or ()), *(word[1:] for word in words if word.startswith("-"))]
     names = [word for word in words if not word.startswith(("+", "-"))] + context.meta[_IDS]
-    report = context.obj.library.label(*names, add=came, remove=went, where=where)
+    report = context.obj.library.label(*names, add=added, remove=removed, where=where)
     if json:
         print_json(report)
         return

@@ -1,4 +1,4 @@
-"""Reports on a terminal or as files."""
+"""Reports of evaluations: printed, or written as an HTML page."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from lpisearch.model.reports import Cell, Report, Table
 
 
-_KEPT_BACK = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
+_HIDDEN = frozenset({"queries_without_judgements", "missing_queries", "missing_documents"})
 _BAR_WIDTH = 80
-_MOST_PAIRS = 6
+_MAX_PAIRS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +56,16 @@ class Output:
         library: Library,
         what: str,
         *tables: str,
-        **asked: Any,
+        **arguments: Any,
     ) -> None:
-        """Evaluate, and print what was found.
+        """Evaluate a library and print the report, of whose tables people see `tables`.
 
-        Finished parts are kept until the report is out; a terminal sees which is under way.
-
-        Parameters
-        ----------
-        library
-            What is measured; a report is no more open than it.
-        what, asked
-            What it is told.
-        tables
-            The names of those that people see, if not all.
+        Finished parts are stored until the report is printed; a terminal shows the current one.
         """
-        with ExitStack() as until_the_report_is_out:
+        with ExitStack() as until_printed:
             with cell_line() as show:
-                report: Report = until_the_report_is_out.enter_context(
-                    library.evaluating(what, on_cell=show, **asked)
+                report: Report = until_printed.enter_context(
+                    library.evaluating(what, on_cell=show, **arguments)
                 )
             self.show(report, *tables, mode=mode_of(library.path))
         if report.resumed:
@@ -82,7 +73,7 @@ class Output:
             note(f"{parts} reused from an earlier, interrupted run.")
 
     def show(self, report: Report, *tables: str, mode: int) -> None:
-        """Print a report; `tables` are those that people see, `mode` that of its files."""
+        """Print a report; `mode` is that of its files."""
         report = replace(report, command=shlex.join(["lpisearch", *sys.argv[1:]]))
         if self.report is not None:
             self._write(report, self.report, mode)
@@ -111,9 +102,9 @@ class Output:
 
 
 def _is_shown(table: Table) -> bool:
-    """Tell what people see here; --json and the page have all of it."""
-    many_pairs = table.name.endswith("significance") and len(table.rows) > _MOST_PAIRS
-    return table.name not in _KEPT_BACK and not many_pairs
+    """Tell whether a table is printed; --json and the page have all tables."""
+    many_pairs = table.name.endswith("significance") and len(table.rows) > _MAX_PAIRS
+    return table.name not in _HIDDEN and not many_pairs
 
 
 def _print(report: Report, tables: Sequence[str]) -> None:
@@ -129,29 +120,27 @@ def _print(report: Report, tables: Sequence[str]) -> None:
         print_report_table(table, is_terminal=is_terminal)
     if is_terminal:
         _print_bars(report)
-    for said in dict.fromkeys(said for table in report.tables for said in table.notes):
-        note(said)
+    for remark in dict.fromkeys(remark for table in report.tables for remark in table.notes):
+        note(remark)
 
 
 def _print_bars(report: Report) -> None:
-    import shutil
-
     from lpisearch.model.report_text import as_bars
 
     width = min(shutil.get_terminal_size().columns, _BAR_WIDTH)
     for figure in report.figures:
-        if figure.groups:  # a table says the same
+        if figure.groups:  # a table shows the same
             continue
         say(f"\n{as_bars(figure, width)}")
 
 
 _GAP = 2
-# What goes first where a terminal is too narrow.
-_LESS = ("alpha", "found_dims", "cluster_s", "fit_s", "predict_s", "dims")
+# What is hidden first on a narrow terminal.
+_HIDDEN_FIRST = ("alpha", "found_dims", "cluster_s", "fit_s", "predict_s", "dims")
 
 
 def print_report_table(table: Table, *, is_terminal: bool) -> None:
-    """Print rows; on a terminal a spread (…_sd) stands beside what it is the spread of."""
+    """Print rows; on a terminal a spread (…_sd) follows its value in the same cell."""
     if not is_terminal:
         _print_lines(table)
         return
@@ -161,12 +150,12 @@ def print_report_table(table: Table, *, is_terminal: bool) -> None:
     width = shutil.get_terminal_size().columns
     columns = own_columns(table)
     left_out = []
-    for name in (None, *(name for name in _LESS if name in columns)):
+    for name in (None, *(name for name in _HIDDEN_FIRST if name in columns)):
         left_out += [] if name is None else [name]
-        kept = [column for column in columns if column not in left_out]
-        heads, rows = _heads_and_rows(table, kept, width)
+        names = [column for column in columns if column not in left_out]
+        heads, rows = _heads_and_rows(table, names, width)
         if _width(heads, rows) <= width:
-            _print_table(table, kept, heads, rows)
+            _print_table(table, names, heads, rows)
             if left_out:
                 say(f"(hidden to fit {width} columns: {', '.join(left_out)}; --csv shows all)")
             return
@@ -194,7 +183,7 @@ def _print_lines(table: Table) -> None:
 
 
 def _print_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print each row over several lines, where a terminal is too narrow for a table."""
+    """Print each row on several lines, for a terminal that is too narrow for a table."""
     wide = max(map(len, columns)) + _GAP
     for number, row in enumerate(rows):
         if number:
@@ -207,14 +196,14 @@ def _print_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None
 def _heads_and_rows(
     table: Table, columns: Sequence[str], width: int
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the names of columns, over two lines where a table would be too wide, and cells."""
+    """Return the headings, on two lines if the table would be too wide, and the cells."""
     rows = _rows(table, columns)
     if _width(columns, rows) <= width:
         return list(columns), rows
     wide = [max(map(width_of, cells)) for cells in zip(*rows, strict=True)]
     heads = [
-        name if len(name) <= room else name.replace("_", "\n", 1)
-        for name, room in zip(columns, wide, strict=True)
+        name if len(name) <= space else name.replace("_", "\n", 1)
+        for name, space in zip(columns, wide, strict=True)
     ]
     return heads, rows
 
@@ -228,8 +217,8 @@ def _width(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 
 def _with_spread(row: Mapping[str, Cell], name: str) -> str:
-    said, spread = _text(name, row.get(name)), row.get(name + SPREAD)
-    return said if spread is None else f"{said} ± {_text(name, spread)}"
+    value, spread = _text(name, row.get(name)), row.get(name + SPREAD)
+    return value if spread is None else f"{value} ± {_text(name, spread)}"
 
 
 def _text(name: str, value: Cell) -> str:

@@ -1,10 +1,9 @@
-"""Standard streams, signals, stated failures.
+"""Standard streams, signals, and the errors of the system as messages.
 
-An error of the library states itself. What the system refuses (a full disk, a closed stream, no
-memory, no more files) is stated with what became of the work. All else is a defect of the program.
-
-A result that cannot be printed is an error, `OutputFailed`, whatever prints it. What goes to
-stderr is for people who may not be there: where it cannot be written, the work goes on.
+An error of the library has its own message. An error of the system (a full disk, a closed stream,
+no memory, too many files) becomes one that says what became of the work; any other exception is a
+defect. Output that cannot be printed is an `OutputFailed`; what cannot be written to stderr is
+dropped, and the work goes on.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ STOPPED = "\nInterrupted. Completed work is saved; run the same command to conti
 INTERRUPTED = 130
 
 
-# What stands once a verb has something to print; other verbs change nothing.
+# What a verb has done by the time it prints; other verbs change nothing.
 _DONE: Mapping[str, str] = {
     "ingest": "The documents were saved, but the report could not be printed",
     "index": "The index was built and is in use, but the report could not be printed",
@@ -65,24 +64,16 @@ _SCARCE = {
 
 
 def stated(error: BaseException, verb: str) -> LpiSearchError | None:
-    """Return the error to state, or None for a defect of the program.
-
-    Parameters
-    ----------
-    error
-        What was raised.
-    verb
-        What was under way, such as "docs list"; "" before any was.
-    """
+    """Return the error to report for an exception of a verb, or None for a defect."""
     own = _own(error, verb)
-    if own is not None and _is_adrift():
+    if own is not None and _has_no_folder():
         own.what = f"{own.what} The current folder no longer exists."
         own.next_step = f"change to an existing folder (cd), {_AGAIN}"
     return own
 
 
 def was_interrupted(error: BaseException | None) -> bool:
-    """Tell Ctrl-C, also where a module that was being loaded made an error of its own of it."""
+    """Tell Ctrl-C, also if a module that was being loaded turned it into another error."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -104,7 +95,7 @@ def _own(error: BaseException, verb: str) -> LpiSearchError | None:
 
 
 def _refused(error: BaseException) -> LpiSearchError | None:
-    """Return the error for a name or a file that the system does not take."""
+    """Return the error for a name or a file that the system refuses."""
     if isinstance(error, UnicodeEncodeError):
         return NotUnicode(error.object)
     if isinstance(error, ValueError) and "embedded null" in str(error):
@@ -119,11 +110,11 @@ def _refused(error: BaseException) -> LpiSearchError | None:
 
 
 def _state(verb: str) -> str:
-    return next((said for name, said in _DONE.items() if verb.startswith(name)), _UNCHANGED)
+    return next((state for name, state in _DONE.items() if verb.startswith(name)), _UNCHANGED)
 
 
 def _lacking(error: BaseException) -> str:
-    """Return what the system has run out of, or "", judging by the error."""
+    """Return "memory" or "files" if the error says that they ran out, else ""."""
     if isinstance(error, MemoryError):
         return "memory"
     if isinstance(error, OSError) and error.errno in _SHORT_OF:
@@ -138,7 +129,7 @@ def _lacking(error: BaseException) -> str:
     return ""
 
 
-def _is_adrift() -> bool:
+def _has_no_folder() -> bool:
     try:
         os.getcwd()  # noqa: PTH109 (whether there is one)
     except OSError:
@@ -150,11 +141,11 @@ _INPUT, _OUTPUT, _ERRORS = range(3)
 
 
 class OutputFailed(Exception):
-    """What was to be printed could not be; why, in words of the system."""
+    """Output could not be printed, for the reason that the system gives."""
 
 
 class Output:
-    """Standard output: what it does not take is an `OutputFailed`."""
+    """Standard output; a failure to write is an `OutputFailed`."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -168,13 +159,13 @@ class Output:
             return self._stream.write(text)
 
     def flush(self) -> None:
-        """Bring it to whoever reads."""
+        """Flush the stream."""
         with _stated():
             self._stream.flush()
 
 
 class Aside(Output):
-    """Standard error: what it does not take is passed over, as there is nobody to tell."""
+    """Standard error; a failure to write is ignored, as nobody would read about it."""
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -183,13 +174,13 @@ class Aside(Output):
         return len(text)
 
     def flush(self) -> None:
-        """Bring it to whoever reads."""
+        """Flush the stream."""
         with suppress(OSError):
             self._stream.flush()
 
 
 def prepare() -> None:
-    """Put streams that state what is wrong with them in the place of the system's."""
+    """Replace the standard streams by ones that report their failures."""
     _fill_closed()
     if sys.stdin is None:
         sys.stdin = os.fdopen(_INPUT, closefd=False)
@@ -198,7 +189,7 @@ def prepare() -> None:
 
 
 def give_up_output() -> None:
-    """Let what is still to be printed go nowhere, so that the end of the program is quiet."""
+    """Discard further output, so that the program ends quietly."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -206,7 +197,7 @@ def give_up_output() -> None:
 
 
 def _fill_closed() -> None:
-    """Give each closed stream a file, lest the library get its number and be written over."""
+    """Open a file for each closed stream, so that the library does not get its number."""
     for number in (_INPUT, _OUTPUT, _ERRORS):
         try:
             os.fstat(number)
@@ -228,7 +219,7 @@ def _as(kind: type[Output], stream: IO[str] | None, number: int) -> Any:
 def _stated() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:  # the reader has enough, and wants no word of it
+    except BrokenPipeError:  # the reader has enough
         raise
     except OSError as error:
         closed = error.errno == errno.EBADF
@@ -236,18 +227,18 @@ def _stated() -> Iterator[None]:
 
 
 @contextmanager
-def heard_everywhere() -> Iterator[None]:
-    """Take up an interrupt that fell into a callback of the interpreter; at its end, die of one."""
+def handle_sigint() -> Iterator[None]:
+    """Repeat an interrupt that an interpreter callback swallowed; at exit, let one kill us."""
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_DFL)
     before = sys.unraisablehook
 
-    def take_up(what: sys.UnraisableHookArgs) -> None:
+    def repeat(what: sys.UnraisableHookArgs) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
             _thread.interrupt_main()
         else:
             before(what)
 
-    sys.unraisablehook = take_up
+    sys.unraisablehook = repeat
     try:
         yield
     finally:

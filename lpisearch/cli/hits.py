@@ -1,7 +1,7 @@
-"""Hits printed; last answer remembered.
+"""Results: printed, and remembered for `open`.
 
-Only places are kept, neither the question nor a word of the documents, in the folder for such state
-of the system. What cannot be kept is not missed before it is asked for.
+Only the locations of the last results are stored, in the state folder of the system; neither the
+query nor any text of the documents is. If they cannot be stored, only `open N` is affected.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _COLUMNS = (
 
 
 class HitFormat(Enum):
-    """What to print."""
+    """The format of results."""
 
     PLAIN = "plain"
     JSON = "json"
@@ -114,7 +114,7 @@ def print_answer(
 
 
 def _print_explanations(answer: Answer) -> None:
-    """Print why hits are near, an empty line before each; a terminal has one after the hits."""
+    """Print the explanations of results, each after an empty line."""
     for hit in answer.hits:
         if hit.explanation is not None:
             if hit is not answer.hits[0] or not sys.stdout.isatty():
@@ -123,18 +123,20 @@ def _print_explanations(answer: Answer) -> None:
 
 
 def _print_explanation(hit: Hit, why: Explanation) -> None:
-    """Print the strongest meetings of words: "car → automobile, engine"."""
+    """Print the strongest pairs of words: "car → automobile, engine"."""
     print_prose(
         f"{hit.rank}. {printable(hit.title or hit.id)}: cosine {why.cosine:.3f}, made up of"
     )
-    met: dict[str, list[str]] = {}
+    pairs: dict[str, list[str]] = {}
     for pair in why.pairs:
-        met.setdefault(pair.query_term, []).append(f"{pair.document_term} {pair.contribution:+.3f}")
-    for word, others in met.items():
+        pairs.setdefault(pair.query_term, []).append(
+            f"{pair.document_term} {pair.contribution:+.3f}"
+        )
+    for word, others in pairs.items():
         print_prose(f"   {word} → {', '.join(others)}")
     for topic in why.topics:
-        said = f"topic {topic.dimension} {topic.contribution:+.3f}"
-        print_prose(f"   {said}: {' '.join(topic.terms)}")
+        share = f"{topic.dimension} {topic.contribution:+.3f}"
+        print_prose(f"   topic {share}: {' '.join(topic.terms)}")
 
 
 def print_run(runs: Iterable[Run]) -> None:
@@ -144,30 +146,31 @@ def print_run(runs: Iterable[Run]) -> None:
 
 
 def print_batch(runs: Iterable[Run], form: HitFormat) -> bool:
-    """Print the answers to many queries; say whether any of them found something."""
-    found = set()
+    """Print the results of many queries; return whether any has one."""
+    has_results = False
 
-    def heard() -> Iterator[Run]:
+    def watched() -> Iterator[Run]:
+        nonlocal has_results
         for run in runs:
-            found.add(bool(run[1]))
+            has_results |= bool(run[1])
             yield run
 
     if form is HitFormat.TREC:
-        print_run(heard())
+        print_run(watched())
     elif form is HitFormat.JSON:
-        print_json([RankedRun.of(run) for run in heard()])
+        print_json([RankedRun.of(run) for run in watched()])
     else:
         columns = ("query", "rank", "id", "score")
         rows = [
             (query, rank, document, _number(score))
-            for query, ranked in heard()
+            for query, ranked in watched()
             for rank, (document, score) in enumerate(ranked, start=1)
         ]
         if form is HitFormat.CSV:
             print_csv(columns, rows)
         else:
             print_table(columns, rows)
-    return True in found
+    return has_results
 
 
 def _row(hit: Hit) -> tuple[object, ...]:
@@ -190,7 +193,7 @@ def _number(value: float | None) -> str:
 
 
 def _print_blocks(answer: Answer) -> None:
-    """Print hits for reading: title and place, the legs, the passage with its words marked."""
+    """Print results as blocks: title, location, scores, passages with their words marked."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.style import Style
@@ -206,20 +209,22 @@ def _print_blocks(answer: Answer) -> None:
             head.append(f"  {printable(predicted_labels(hit.predicted))}", style="italic cyan")
         console.print(head)
         link = link_to(hit.path, hit.snippet.page)
-        place = Text(printable(hit.id), style=Style(dim=True, link=link or None), overflow="fold")
-        for line in (place, Text(_legs(hit), style="dim")):
+        location = Text(
+            printable(hit.id), style=Style(dim=True, link=link or None), overflow="fold"
+        )
+        for line in (location, Text(_scores(hit), style="dim")):
             console.print(Padding(line, (0, 0, 0, 4)))
-        for shown in filter(lambda each: each.text, hit.passages):
-            passage = Text()
+        for shown in filter(lambda passage: passage.text, hit.passages):
+            text = Text()
             if name := section_name(shown):
-                passage.append(f"{printable(name)}: ", style="cyan")
+                text.append(f"{printable(name)}: ", style="cyan")
             for part, is_marked in _parts(shown):
-                passage.append(printable(part), style="bold yellow" if is_marked else "")
-            console.print(Padding(passage, (0, 0, int(shown is hit.passages[-1]), 4)))
+                text.append(printable(part), style="bold yellow" if is_marked else "")
+            console.print(Padding(text, (0, 0, int(shown is hit.passages[-1]), 4)))
 
 
 def _parts(passage: Passage) -> Iterator[tuple[str, bool]]:
-    """Yield a passage in parts, and whether each is marked."""
+    """Yield the parts of a passage, and whether each is marked."""
     begun = 0
     for start, end in passage.marks:
         yield passage.text[begun:start], False
@@ -229,7 +234,7 @@ def _parts(passage: Passage) -> Iterator[tuple[str, bool]]:
 
 
 def section_name(passage: Passage) -> str:
-    """Say where a passage stands: "page 12", "page 12, Results", "chapter One"; or ""."""
+    """Return the page and section of a passage: "page 12, Results", "chapter One"; or ""."""
     names = [f"page {passage.page}"] if passage.page else []
     section = passage.section
     if section is not None and section.kind != "page":
@@ -238,25 +243,25 @@ def section_name(passage: Passage) -> str:
     return ", ".join(names)
 
 
-def _legs(hit: Hit) -> str:
+def _scores(hit: Hit) -> str:
     parts = [f"score {hit.score:.2f}"]
     if hit.cosine is not None and hit.bm25 is not None:
-        parts.append(f"cosine {hit.cosine:.2f}{_place(hit.cosine_rank)}")
-        parts.append(f"BM25 {hit.bm25:.1f}{_place(hit.bm25_rank)}")
+        parts.append(f"cosine {hit.cosine:.2f}{_rank(hit.cosine_rank)}")
+        parts.append(f"BM25 {hit.bm25:.1f}{_rank(hit.bm25_rank)}")
     return " · ".join(parts)
 
 
-def _place(rank: int | None) -> str:
+def _rank(rank: int | None) -> str:
     return "" if rank is None else f" (#{rank:,})"
 
 
-_FOR_ME_ALONE = 0o600
-_ASK = "lpisearch query TEXT"
+_OWNER_ONLY = 0o600
+_NEXT = "lpisearch query TEXT"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a hit is: a document of a library, its file, and the page of its best passage."""
+class HitLocation:
+    """Where a result is: the id of the document, its file, and the page of its best passage."""
 
     id: str
     path: str
@@ -264,51 +269,43 @@ class Place:
 
 
 def state_folder() -> Path:
-    """Return where answers and the history of the prompt are kept."""
+    """Return the folder of the last results and of the history of the prompt."""
     from platformdirs import user_state_path
 
     return user_state_path("lpisearch", appauthor=False)
 
 
 def remember(library: Location, answer: Answer) -> None:
-    """Keep where the hits of an answer are, under their numbers; nothing is said if it cannot."""
-    places = {str(hit.rank): asdict(Place(hit.id, hit.path, hit.snippet.page)) for hit in answer}
-    text = json.dumps({"library": str(library.absolute()), "hits": places})
+    """Store the locations of results under their numbers; a failure is ignored."""
+    locations = {
+        str(hit.rank): asdict(HitLocation(hit.id, hit.path, hit.snippet.page)) for hit in answer
+    }
+    text = json.dumps({"library": str(library.absolute()), "hits": locations})
     with suppress(OSError, UnicodeEncodeError):
         file = _file()
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with whole_file(file, _FOR_ME_ALONE) as stream:
+        with whole_file(file, _OWNER_ONLY) as stream:
             stream.write(text.encode())
 
 
-def recall(number: int, library: Location | None = None) -> Place:
-    """Return where a hit of the last answer is.
+def recall(number: int, library: Location | None = None) -> HitLocation:
+    """Return where a result of the last search is.
 
-    Parameters
-    ----------
-    number
-        As it was shown.
-    library
-        The one that is meant, if one was named.
-
-    Raises
-    ------
-    LpiSearchError
-        Nothing was asked, the answer has no such hit, or it was of another library.
+    Raises `LpiSearchError` if there is none, or if the search was in another library.
     """
     try:
-        kept = json.loads(_file().read_bytes())
-        asked, hits = str(kept["library"]), kept["hits"]
+        stored = json.loads(_file().read_bytes())
+        searched, hits = str(stored["library"]), stored["hits"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise LpiSearchError("There is no earlier search to open a result from.", _ASK) from None
-    if library is not None and str(library.absolute()) != asked:
-        raise LpiSearchError(f"The last search was in {asked}, not in {library}.", _ASK)
+        raise LpiSearchError("There is no earlier search to open a result from.", _NEXT) from None
+    if library is not None and str(library.absolute()) != searched:
+        raise LpiSearchError(f"The last search was in {searched}, not in {library}.", _NEXT)
     try:
-        return Place(**hits[str(number)])
+        return HitLocation(**hits[str(number)])
     except KeyError:
-        have = f"results {min(map(int, hits))} to {max(map(int, hits))}" if hits else "nothing"
+        present = f"results {min(map(int, hits))} to {max(map(int, hits))}" if hits else "nothing"
         raise LpiSearchError(
-            f"The last search has no result {number}; it returned {have}.", _ASK
+            f"The last search has no result {number}; it returned {present}.", _NEXT
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Index and its report."""
+"""The verb index, and its report."""
 
 from __future__ import annotations
 
@@ -29,20 +29,16 @@ def index(context: typer.Context, options: IndexOptions, json: Json = False) -> 
 
 
 def render_plan(plan: IndexPlan) -> None:
-    """Say what an index will take."""
+    """Print the estimate of a build."""
+    resumable = "; if interrupted, the build can be resumed" if plan.in_files else ""
     note(
         f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms; "
-        f"estimated {plan.memory_mb:,.0f} MB of memory, {plan.seconds:,.0f} s{_how(plan)}"
+        f"estimated {plan.memory_mb:,.0f} MB of memory, {plan.seconds:,.0f} s{resumable}"
     )
 
 
-def _how(plan: IndexPlan) -> str:
-    """Say that a build is kept in files: what is killed is not lost."""
-    return "; if interrupted, the build can be resumed" if plan.in_files else ""
-
-
 def render_report(report: IndexReport, *, json: bool) -> None:
-    """Print what was built."""
+    """Print the report of a build."""
     if json:
         print_json(report)
         return
@@ -67,14 +63,14 @@ def render_report(report: IndexReport, *, json: bool) -> None:
         ("size", size(report.size_bytes)),
     ]
     print_pairs(pairs)
-    for said in report.notes:
-        note(said)
+    for remark in report.notes:
+        note(remark)
 
 
 def _wire(report: IndexReport) -> str:
-    """Say how many bytes went to those who work, and came back."""
-    sent = sum(each["sent"] + each["shared"] for each in report.wire.values())
-    received = sum(each["received"] for each in report.wire.values())
+    """Return the bytes sent to and received from workers."""
+    sent = sum(one["sent"] + one["shared"] for one in report.wire.values())
+    received = sum(one["received"] for one in report.wire.values())
     return f"{size(int(sent))}, {size(int(received))}"
 
 
@@ -82,17 +78,16 @@ def _graph(report: IndexReport) -> str:
     if report.components is None:
         return "none"
     parts = counted(report.components, "connected component")
-    return f"{parts}, {counted(report.isolated or 0, 'isolated document')}{_kept(report)}"
+    return f"{parts}, {counted(report.isolated or 0, 'isolated document')}{_recall(report)}"
 
 
-def _kept(report: IndexReport) -> str:
-    """Say how much of the exact neighbours is there, where that is not all by its making."""
-    kept = report.graph_recall
-    if not kept or not kept["sample"]:
+def _recall(report: IndexReport) -> str:
+    """Return the share of true neighbours in an approximate graph."""
+    recall = report.graph_recall
+    if not recall or not recall["sample"]:
         return ""
-    return (
-        f", {kept['edges']:.1%} of true nearest neighbours found ({kept['weight']:.1%} by weight)"
-    )
+    share, by_weight = recall["edges"], recall["weight"]
+    return f", {share:.1%} of true nearest neighbours found ({by_weight:.1%} by weight)"
 
 
 def _classifier(facts: dict[str, Any] | None) -> str:
@@ -105,14 +100,14 @@ def _classifier(facts: dict[str, Any] | None) -> str:
 
 
 def _chosen_classifier(facts: dict[str, Any] | None) -> list[tuple[str, object]]:
-    """Say which classifier "auto" means, and how much each had right of what was held out."""
+    """Return the classifier that "auto" chose, and the held-out accuracy of each."""
     if not facts or not facts.get("accuracy"):
         return []
-    right = sorted(facts["accuracy"].items(), key=lambda each: -each[1])
-    said = ", ".join(f"{name} {share:.1%}" for name, share in right)
+    ranked = sorted(facts["accuracy"].items(), key=lambda item: -item[1])
+    accuracy = ", ".join(f"{name} {share:.1%}" for name, share in ranked)
     return [
         (
             "best classifier",
-            f"{facts['chosen']}; accuracy on {facts['judged']:,} held-out documents: {said}",
+            f"{facts['chosen']}; accuracy on {facts['judged']:,} held-out documents: {accuracy}",
         )
     ]

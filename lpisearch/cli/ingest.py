@@ -1,4 +1,4 @@
-"""Ingest and its report."""
+"""The verb ingest, and its report."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ def _watch(
     options: IngestOptions,
     show: Callable[[IngestReport], None],
 ) -> NoReturn:
-    """Take in what changes until Ctrl-C; what may pass, as another writer, is said and outlived."""
-    said = ""
+    """Ingest changes until Ctrl-C; report an error that may pass, such as another writer, once."""
+    reported = ""
     while True:
         time.sleep(_WATCH_SECONDS)
         try:
             report = _once(context, paths, options)
         except (LibraryLocked, LibraryUnwritable, NothingThere) as passing:
-            if passing.what != said:
+            if passing.what != reported:
                 note(f"{passing.what} Retrying.")
-            said = passing.what
+            reported = passing.what
             continue
-        said = ""
+        reported = ""
         if report.added or report.updated or report.removed:
             show(report)
 
@@ -106,7 +106,7 @@ def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> I
 _KINDS = 12
 _GROUPS = 12
 _EXAMPLES = 3
-_LEFT_OUT = (
+_EXCLUDED = (
     ("exclude", "", "by --exclude", ""),
     ("lpisearchignore", "", "by .lpisearchignore", "--no-ignore"),
     ("gitignore", "", "by .gitignore", "--no-ignore"),
@@ -119,11 +119,11 @@ _PARTICULAR = re.compile(r"“[^“”]*”|\d[\d.,]*")
 
 
 def render_report(report: IngestReport, *, every_failure: bool, quiet: bool) -> None:
-    """Print what an ingest did; if `quiet`, only what newly failed."""
+    """Print what an ingest did; if `quiet`, only new failures."""
     if not quiet:
         _render_counts(report)
     if every_failure:
-        _render_each("failed", [*report.failures, *report.known_failures])
+        _render_all("failed", [*report.failures, *report.known_failures])
     else:
         _render_grouped("failed", report.failures)
     if quiet:
@@ -134,7 +134,7 @@ def render_report(report: IngestReport, *, every_failure: bool, quiet: bool) -> 
     if report.unlisted:
         note(f"{counted(report.unlisted, 'more failure')} not listed, in files with very many")
     if every_failure:
-        _render_each("warnings", report.warnings)
+        _render_all("warnings", report.warnings)
     else:
         _render_grouped("warnings", report.warnings)
 
@@ -149,45 +149,45 @@ def _render_counts(report: IngestReport) -> None:
         them = "it" if report.missing == 1 else "them"
         note(f"{are(report.missing, 'document')} no longer on disk; --prune removes {them}.")
     if report.skipped:
-        note(_passed_over(report.skipped))
+        note(_skipped(report.skipped))
     if report.left_out:
-        note(_left_out(report.left_out))
+        note(_excluded(report.left_out))
     for remark in report.notes:
         note(remark)
     for complaint in report.index_notes:
         note(Message("The documents were saved, but an index could not be updated. ", complaint))
 
 
-def _passed_over(counts: Mapping[str, int]) -> str:
-    """Name the kinds of files that no reader knows, the most frequent first."""
+def _skipped(counts: Mapping[str, int]) -> str:
+    """List the kinds of unsupported files, the most frequent first."""
     kinds = sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
     named = ", ".join(f"{suffix} ({number:,})" for suffix, number in kinds[:_KINDS])
     more = f", and {counted(len(kinds) - _KINDS, 'more kind')}" if len(kinds) > _KINDS else ""
     return f"Skipped, unsupported format: {named}{more}"
 
 
-def _left_out(counts: Mapping[str, int]) -> str:
-    """Say what was not looked into, and what takes it in."""
-    found = [each for each in _LEFT_OUT if each[0] in counts]
-    reasons = [f"{_number(counts[key], thing)} {how}".strip() for key, thing, how, _ in found]
-    flags = dict.fromkeys(flag for *_, flag in found if flag)
-    taken_in = f" (include with {', '.join(flags)})" if flags else ""
-    return f"Excluded: {', '.join(reasons)}{taken_in}"
+def _excluded(counts: Mapping[str, int]) -> str:
+    """List what was excluded, and the options that include it."""
+    rows = [row for row in _EXCLUDED if row[0] in counts]
+    reasons = [f"{_number(counts[key], thing)} {how}".strip() for key, thing, how, _ in rows]
+    flags = dict.fromkeys(flag for *_, flag in rows if flag)
+    include = f" (include with {', '.join(flags)})" if flags else ""
+    return f"Excluded: {', '.join(reasons)}{include}"
 
 
 def _number(number: int, thing: str) -> str:
     return counted(number, thing) if thing else f"{number:,}"
 
 
-def _render_each(title: str, troubles: Sequence[Trouble]) -> None:
+def _render_all(title: str, troubles: Sequence[Trouble]) -> None:
     if troubles:
         note("")
-        rows = [(_near(one.path), one.where, one.reason) for one in troubles]
+        rows = [(_relative(one.path), one.where, one.reason) for one in troubles]
         print_table((title, "where", "reason"), rows, aside=True)
 
 
 def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
-    """Print a line for each reason, the rarest first: what is frequent is soon known."""
+    """Print a line for each reason, the rarest first."""
     groups: dict[str, list[Trouble]] = {}
     for trouble in troubles:
         groups.setdefault(_PARTICULAR.sub("…", render_message(trouble.reason)), []).append(trouble)
@@ -195,7 +195,9 @@ def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
         return
     note("")
     ordered = sorted(groups.items(), key=lambda group: len(group[1]))
-    rows = [(len(group), _reason(kind, group), _places(group)) for kind, group in ordered[:_GROUPS]]
+    rows = [
+        (len(group), _reason(kind, group), _locations(group)) for kind, group in ordered[:_GROUPS]
+    ]
     print_table((title, "reason", "where"), rows, aside=True)
     if len(ordered) > _GROUPS:
         hidden = sum(len(group) for _, group in ordered[_GROUPS:])
@@ -205,18 +207,18 @@ def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
 
 
 def _reason(kind: str, group: Sequence[Trouble]) -> str:
-    """Return a reason as it was given, if it is the same throughout."""
-    given = {render_message(one.reason) for one in group}
-    return given.pop() if len(given) == 1 else kind
+    """Return the exact reason if all failures share it, else its kind."""
+    reasons = {render_message(one.reason) for one in group}
+    return reasons.pop() if len(reasons) == 1 else kind
 
 
-def _places(group: Sequence[Trouble]) -> str:
-    named = [", ".join(filter(None, (_near(one.path), one.where))) for one in group[:_EXAMPLES]]
+def _locations(group: Sequence[Trouble]) -> str:
+    named = [", ".join(filter(None, (_relative(one.path), one.where))) for one in group[:_EXAMPLES]]
     return "; ".join(named) + ("; …" if len(group) > _EXAMPLES else "")
 
 
-def _near(path: str) -> str:
-    """Show a path below the current folder without that folder."""
+def _relative(path: str) -> str:
+    """Return a path relative to the current folder, if it is below it."""
     try:
         return path.removeprefix(os.path.join(Path.cwd(), ""))  # noqa: PTH118 (ends in a separator)
     except OSError:  # it is gone

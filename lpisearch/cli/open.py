@@ -1,6 +1,6 @@
-"""Open a hit in its program.
+"""Open a document in its default program.
 
-Only files that are there are opened, none that the system would run in place of showing it.
+Only existing files are opened, and none that the system would run instead of showing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import typer
 
 from lpisearch.cli import options as typed
 from lpisearch.cli.commands import names_library
-from lpisearch.cli.hits import Place, recall
+from lpisearch.cli.hits import HitLocation, recall
 from lpisearch.cli.output import Json, print_json, say
 from lpisearch.errors import LpiSearchError
 
@@ -41,34 +41,34 @@ def open_(
 
     PDF files open at the page of the passage, if the viewer supports it.
     """
-    place = _place(context, what)
+    location = _location(context, what)
     if json:
-        file = _open(context, place)
-        print_json({"id": place.id, "file": str(file), "page": place.page})
+        file = _open(context, location)
+        print_json({"id": location.id, "file": str(file), "page": location.page})
     else:
-        open_and_say(context, place)
+        open_and_say(context, location)
 
 
-def open_and_say(context: typer.Context, place: Place, *, aside: bool = False) -> None:
-    """Open a place as the person wants it, and say so; with `aside` beside another result."""
-    file = _open(context, place)
-    say(f"Opened {file}{f', page {place.page}' if place.page else ''}.", aside=aside)
+def open_and_say(context: typer.Context, location: HitLocation, *, aside: bool = False) -> None:
+    """Open a location and report it; with `aside` on stderr, next to other results."""
+    file = _open(context, location)
+    say(f"Opened {file}{f', page {location.page}' if location.page else ''}.", aside=aside)
 
 
-def _open(context: typer.Context, place: Place) -> Path:
+def _open(context: typer.Context, location: HitLocation) -> Path:
     chosen = context.obj.preferences.get("opener")
-    return open_place(place, "" if chosen is None else chosen.value)
+    return open_location(location, "" if chosen is None else chosen.value)
 
 
-def _place(context: typer.Context, what: str) -> Place:
+def _location(context: typer.Context, what: str) -> HitLocation:
     library = context.obj.library
     if what.isdecimal():
         return recall(int(what), library.path if names_library(context) else None)
-    found = library.document(what)
-    return Place(found.id or what, found.path)
+    document = library.document(what)
+    return HitLocation(document.id or what, document.path)
 
 
-# What a double click would start: a document of this name is shown as text instead.
+# What a double click would run.
 # fmt: off
 _PROGRAMS = frozenset((
     ".app", ".appimage", ".bat", ".cmd", ".com", ".command", ".cpl", ".desktop", ".exe", ".hta",
@@ -77,7 +77,7 @@ _PROGRAMS = frozenset((
     ".vbs", ".webloc", ".workflow", ".ws", ".wsf", ".wsh",
 ))
 # fmt: on
-# How viewers of PDF files are told a page, by the name of their entry in the desktop.
+# How to open a PDF file at a page, by the name of the viewer's desktop entry.
 _VIEWERS: Mapping[str, tuple[str, ...]] = {
     "evince": ("evince", "--page-label={page}", "{file}"),
     "papers": ("papers", "--page-label={page}", "{file}"),
@@ -94,51 +94,42 @@ _VIEWERS: Mapping[str, tuple[str, ...]] = {
 }
 _SECONDS = 5
 _STARTED: list[subprocess.Popen[bytes]] = []
-"""Viewers that may still be open; the system forgets one that has ended when it is asked for."""
+"""Viewers that may still be open, so that those that ended can be reaped."""
 
 
-def open_place(place: Place, opener: str = "") -> Path:
-    """Open the file of a document, at its page where the viewer can; return the file.
+def open_location(location: HitLocation, opener: str = "") -> Path:
+    """Open the file of a document, at its page if the viewer can; return the file.
 
-    Parameters
-    ----------
-    place
-        The document.
-    opener
-        A command of the person's own, with {file} and {page}; else what the system opens it with.
-
-    Raises
-    ------
-    LpiSearchError
-        There is no such file, it is not one to be opened, or nothing opens it.
+    `opener` is the user's command, with {file} and {page}; "" uses the system's program. Raises
+    `LpiSearchError` if there is no file, it is a program, or nothing opens it.
     """
-    file = _file_of(place)
+    file = _file_of(location)
     if opener:
-        _start(_filled(shlex.split(opener), file, place.page), place)
+        _start(_filled(shlex.split(opener), file, location.page), location)
     elif file.suffix.lower() in _PROGRAMS:
-        raise LpiSearchError(f"{file} is a program; it is not opened for safety.", _show(place))
-    elif sys.platform == "win32":  # pragma: no cover (there is no such call elsewhere)
+        raise LpiSearchError(f"{file} is a program; it is not opened for safety.", _show(location))
+    elif sys.platform == "win32":  # pragma: no cover (no such call elsewhere)
         os.startfile(file)  # noqa: S606 (the system's own opener)
     else:
-        _start(_command(file, place.page), place)
+        _start(_command(file, location.page), location)
     return file
 
 
-def _file_of(place: Place) -> Path:
-    if not place.path or not Path(place.path).is_absolute():
-        raise LpiSearchError(f"“{place.id}” has no file to open.", _show(place))
-    file = Path(place.path)
-    if place.path.startswith(("//", "\\\\")) or not file.is_file():
-        raise LpiSearchError(f"{file} no longer exists.", _show(place))
+def _file_of(location: HitLocation) -> Path:
+    if not location.path or not Path(location.path).is_absolute():
+        raise LpiSearchError(f"“{location.id}” has no file to open.", _show(location))
+    file = Path(location.path)
+    if location.path.startswith(("//", "\\\\")) or not file.is_file():
+        raise LpiSearchError(f"{file} no longer exists.", _show(location))
     return file
 
 
-def _show(place: Place) -> str:
-    return f"lpisearch docs show {shlex.quote(place.id)}"
+def _show(location: HitLocation) -> str:
+    return f"lpisearch docs show {shlex.quote(location.id)}"
 
 
 def _command(file: Path, page: str) -> list[str]:
-    """Return the viewer with the page, where it is known how to tell it one, or the system's."""
+    """Return the command of a viewer that can open the page, or of the system's opener."""
     if sys.platform == "darwin":
         return ["open", str(file)]
     viewer = _viewer() if page and file.suffix.lower() == ".pdf" else ()
@@ -146,11 +137,11 @@ def _command(file: Path, page: str) -> list[str]:
 
 
 def _viewer() -> Sequence[str]:
-    """Return how the person's viewer of PDF files takes a page; nothing if that is not known."""
-    asked = ["xdg-mime", "query", "default", "application/pdf"]
+    """Return how to open a page in the default PDF viewer; () if unknown."""
+    question = ["xdg-mime", "query", "default", "application/pdf"]
     try:
         done = subprocess.run(  # noqa: S603 (fixed words)
-            asked, capture_output=True, text=True, timeout=_SECONDS, check=False
+            question, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return ()
@@ -166,14 +157,14 @@ def _filled(words: Sequence[str], file: Path, page: str) -> list[str]:
     for word in words:
         for sign, value in values.items():
             if sign in word:
-                word = word.replace(sign, value)  # noqa: PLW2901 (filled place by place)
+                word = word.replace(sign, value)  # noqa: PLW2901 (filled one by one)
         filled.append(word)
-    has_place = any("{file}" in word or "{url}" in word for word in words)
-    return filled if has_place else [*filled, str(file)]
+    has_placeholder = any("{file}" in word or "{url}" in word for word in words)
+    return filled if has_placeholder else [*filled, str(file)]
 
 
-def _start(command: Sequence[str], place: Place) -> None:
-    """Start a viewer, and leave it alone."""
+def _start(command: Sequence[str], location: HitLocation) -> None:
+    """Start a viewer without waiting for it."""
     nothing = subprocess.DEVNULL
     _STARTED[:] = [viewer for viewer in _STARTED if viewer.poll() is None]
     try:
@@ -185,6 +176,6 @@ def _start(command: Sequence[str], place: Place) -> None:
     except (OSError, ValueError) as error:
         reason = f"{command[0]}: {getattr(error, 'strerror', None) or error}"
         raise LpiSearchError(
-            f"No program could open {place.path} ({reason}).",
-            f"lpisearch config set opener COMMAND, or {_show(place)}",
+            f"No program could open {location.path} ({reason}).",
+            f"lpisearch config set opener COMMAND, or {_show(location)}",
         ) from error

@@ -121,7 +121,7 @@ def _parameter(one: OptionField) -> Parameter:
     """Return the Typer parameter of an option."""
     info, form = one.info, _form(one)
     declared: Any = typer.Option(
-        *(info.flags or (f"--{one.public_name.replace('_', '-')}",)),
+        *one.flags,
         help=_help(one),
         metavar=info.metavar or "|".join(info.choices) or None,
         min=info.minimum,

@@ -1,11 +1,11 @@
-"""Text, JSON, CSV, tables, notes, links.
+"""All that is printed: text, JSON, CSV, tables, notes, links.
 
-Results go to stdout; on a terminal as tables, in a pipe as lines of tab-separated values. All
-else goes to stderr. Nothing is printed past this module, so that every text is made harmless by
-`printable` on its way. Rich is imported only where something is drawn.
+Results go to stdout, as tables on a terminal and as tab-separated lines in a pipe; all else goes
+to stderr. Only this module prints, so that `printable` makes every text harmless. Rich is imported
+where something is drawn.
 
-Below this room an error names the field "dims" and the call `library.index(dims=5)` as data
-(`lpisearch.messages`); here alone they become what is typed.
+Errors of the library name fields ("dims") and calls (`library.index(dims=5)`) as data
+(`lpisearch.messages`); here they become flags and commands.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import shlex
 import sys
 import textwrap
 from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Cell = TypeVar("Cell")
 _NARROWEST = 20
 OUTPUT = "Output"
-"""The heading of the options that say how a result is printed."""
+"""The heading of the options of output."""
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print JSON only.", rich_help_panel=OUTPUT),
@@ -46,31 +47,31 @@ def print_json(value: Any) -> None:
 
 
 def say(text: str = "", *, aside: bool = False, bold: bool = False, dim: bool = False) -> None:
-    """Print a text with its lines; with `aside` on stderr, as all that is not the result."""
+    """Print a text with its lines; with `aside` on stderr."""
     if aside:
-        sys.stdout.flush()  # what is said of a result comes after it
+        sys.stdout.flush()  # notes about a result follow it
     shown = printable(render_message(text), lines=True)
     typer.echo(typer.style(shown, bold=bold, dim=dim) if bold or dim else shown, err=aside)
 
 
 def pass_on(recorded: str) -> None:
-    """Print what the functions here printed into a record, as it is."""
+    """Print text that functions of this module printed into a buffer."""
     sys.stdout.write(recorded)
     sys.stdout.flush()
 
 
 def note(message: str) -> None:
-    """Say something beside the result; on a terminal lines are broken between words."""
+    """Print a note on stderr; on a terminal lines are broken between words."""
     say(_wrapped(render_message(message)) if sys.stderr.isatty() else message, aside=True)
 
 
 def print_prose(text: str) -> None:
-    """Print the text of a document: on a terminal broken between words, in a pipe as it is."""
+    """Print the text of a document; on a terminal lines are broken between words."""
     say(_wrapped(text) if sys.stdout.isatty() else text)
 
 
 def _wrapped(text: str, indent: int = 0) -> str:
-    """Break long lines between words, where the terminal ends; what is indented stays so."""
+    """Break long lines between words at the width of the terminal; keep indents."""
     width = max(get_terminal_size().columns - 1, _NARROWEST + indent)
     lines = []
     for line in text.splitlines():
@@ -88,7 +89,7 @@ def _wrapped(text: str, indent: int = 0) -> str:
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print comma-separated values that no spreadsheet takes for formulas."""
+    """Print CSV without cells that a spreadsheet would take for formulas."""
     from lpisearch.model.report_text import csv_line
 
     for row in (columns, *rows):
@@ -105,8 +106,7 @@ def print_table(
 ) -> None:
     """Print rows: a table on a terminal, tab-separated lines with a header in a pipe.
 
-    With `aside` it goes to stderr, as all that is not the result. Columns of numbers are aligned
-    to the right, and so are those named `numeric`.
+    Columns of numbers, and those named `numeric`, are aligned to the right.
     """
     stream = sys.stderr if aside else sys.stdout
     if not stream.isatty():
@@ -140,7 +140,7 @@ def print_table(
 
 
 def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
-    """Print names and values, one pair a line."""
+    """Print names and values, one pair per line."""
     if not sys.stdout.isatty():
         for name, value in pairs:
             say(f"{_one_line(name)}\t{_one_line(value)}")
@@ -153,23 +153,23 @@ def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
 
 
 def semantic_weight(calibration: dict[str, Any]) -> str:
-    """Say how much the subspace counts beside the words."""
+    """Describe the weight of meaning against words."""
     if not calibration or calibration["safe"]:
         return "1 (default: too few documents to learn it)"
     lengths = sorted(calibration["weights"].items(), key=lambda pair: int(pair[0]))
     shown = {length: f"{weight:.2g}" for length, weight in lengths}
     weights = [f"{weight} at {length}" for length, weight in shown.items()]
-    said = f"{', '.join(weights)} words" if len({*shown.values()}) > 1 else min(shown.values())
-    return f"{said}, learned from {calibration['documents']:,} documents"
+    text = f"{', '.join(weights)} words" if len({*shown.values()}) > 1 else min(shown.values())
+    return f"{text}, learned from {calibration['documents']:,} documents"
 
 
 def predicted_labels(predicted: Sequence[PredictedLabel]) -> str:
-    """Say what was predicted, marked by a question mark: "sailing? 83%"."""
-    return ", ".join(f"{each.label}? {each.confidence:.0%}" for each in predicted)
+    """Return predicted labels with a question mark: "sailing? 83%"."""
+    return ", ".join(f"{one.label}? {one.confidence:.0%}" for one in predicted)
 
 
 def size(number: float) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a number of bytes with its unit."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:  # noqa: PLR2004 (the step between units)
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
@@ -177,8 +177,8 @@ def size(number: float) -> str:
     return f"{number:.1f} GB"
 
 
-def _at(cells: Sequence[Cell], places: Sequence[int]) -> list[Cell]:
-    return [cells[place] for place in places]
+def _at(cells: Sequence[Cell], columns: Sequence[int]) -> list[Cell]:
+    return [cells[column] for column in columns]
 
 
 def _shown(cell: object, *, lines: bool = False) -> str:
@@ -193,19 +193,8 @@ def _one_line(cell: object) -> str:
     return " ".join(printable(_text(cell)).split())
 
 
-# A field is its option with dashes, but for these.
-_FLAGS = {
-    "k": "-k",
-    "number": "-n",
-    "wait_seconds": "--wait",
-    "max_document_bytes": "--max-size",
-    "measure": "MEASURE",
-    "settings": "--set",
-    "target": "FILE",
-    "key": "KEY",
-    "value": "VALUE",
-}
-_RANGES = {"subset_size"}  # written 50..500
+# Fields that are arguments.
+_ARGUMENTS = {"measure": "MEASURE", "target": "FILE", "key": "KEY", "value": "VALUE"}
 _VERBS = {
     "entries": "docs list",
     "delete": "docs delete",
@@ -217,40 +206,52 @@ _VERBS = {
 
 
 def render_message(text: str) -> str:
-    """Return a text as the command line says it."""
+    """Return a text in the words of the command line."""
     return text.render(_word) if isinstance(text, Message) else text
 
 
 def render_messages(value: Any) -> Any:
-    """Return a JSON value with every text in it as the command line says it."""
+    """Return a JSON value with every text in the words of the command line."""
     if isinstance(value, str):
         return render_message(value)
     if isinstance(value, dict):
-        return {name: render_messages(each) for name, each in value.items()}
+        return {name: render_messages(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [render_messages(each) for each in value]
+        return [render_messages(one) for one in value]
     return value
 
 
 def flag(field: str) -> str:
-    """Return what is typed for a field: "subset_size" is --subset-size."""
-    return _FLAGS.get(field, f"--{field.replace('_', '-')}")
+    """Return what is typed for a field: "wait_seconds" is --wait."""
+    if field in _ARGUMENTS:
+        return _ARGUMENTS[field]
+    return _flags().get(field, f"--{field.replace('_', '-')}")
+
+
+@cache
+def _flags() -> dict[str, str]:
+    from lpisearch.model.documents import Filter
+    from lpisearch.model.fields import fields_of
+    from lpisearch.options import OPTION_CLASSES
+
+    options = [one for kind in OPTION_CLASSES for one in fields_of(kind)]
+    return {one.name: one.flags[0] for one in options if one.owner is not Filter}
 
 
 def _word(part: Option | Call) -> str:
     return shlex.join(_option(part)) if isinstance(part, Option) else _command(part)
 
 
-def _command(asked: Call) -> str:
-    if asked.verb == "open":
-        return f"lpisearch --db {' '.join(asked.arguments)} …"
-    if asked.verb == "settings":
-        return f"lpisearch config set {' '.join(asked.arguments)}"
-    if asked.verb == "help":
-        return " ".join(["lpisearch", *asked.arguments, "--help"])
-    options = [word for option in asked.options for word in _option(option)]
-    verb = _VERBS.get(asked.verb, asked.verb).split()
-    return shlex.join(["lpisearch", *verb, *asked.arguments, *options])
+def _command(call: Call) -> str:
+    if call.verb == "open":
+        return f"lpisearch --db {' '.join(call.arguments)} …"
+    if call.verb == "settings":
+        return f"lpisearch config set {' '.join(call.arguments)}"
+    if call.verb == "help":
+        return " ".join(["lpisearch", *call.arguments, "--help"])
+    options = [word for option in call.options for word in _option(option)]
+    verb = _VERBS.get(call.verb, call.verb).split()
+    return shlex.join(["lpisearch", *verb, *call.arguments, *options])
 
 
 def _option(option: Option) -> list[str]:
@@ -260,11 +261,11 @@ def _option(option: Option) -> list[str]:
     if isinstance(value, Filter):
         return [word for condition in as_conditions(value) for word in (name, condition)]
     if isinstance(value, dict):
-        return [word for key, each in value.items() for word in (name, f"{key}={_plain(each)}")]
+        return [word for key, one in value.items() for word in (name, f"{key}={_plain(one)}")]
     if is_dataclass(value):
-        return [word for each in as_options(value) for word in _option(each)]
+        return [word for one in as_options(value) for word in _option(one)]
     if isinstance(value, tuple):
-        value = (".." if option.name in _RANGES else ",").join(map(str, value))
+        value = (".." if option.name == "subset_size" else ",").join(map(str, value))
     return [name] if value is None or value is True else [name, str(value)]
 
 
@@ -280,7 +281,7 @@ _FIRST_VTE = 5000  # GNOME's terminals before 0.50 showed such links as rubbish
 
 
 def can_link() -> bool:
-    """Tell whether the terminal takes links: nearly all do, or pass over them.
+    """Tell whether the terminal shows links; nearly all do, or ignore them.
 
     `FORCE_HYPERLINK` set to 1 or 0 decides, as in other programs.
     """
@@ -295,7 +296,7 @@ def can_link() -> bool:
 
 
 def link_to(path: str, page: str = "") -> str:
-    """Return the address of a file, and of a page in it; "" where there is none to follow."""
+    """Return the URL of a file, and of a page in it; "" if it cannot be followed."""
     file = Path(path) if path else None
     if file is None or not file.is_absolute() or not can_link():
         return ""

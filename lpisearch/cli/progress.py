@@ -1,4 +1,4 @@
-"""Progress on a terminal."""
+"""Progress on a terminal: a bar, the current stage, a forecast; nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
-    """Show a bar with rate and time left on stderr; nothing where it is not a terminal."""
+    """Show a bar with rate and time left on stderr."""
     if not sys.stderr.isatty():
         yield lambda _progress: None
         return
@@ -49,26 +49,22 @@ def progress_bar(label: str) -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-_BELIEVED = 2.0  # seconds of a plan, which the first stages must outweigh
+_PRIOR = 2.0  # seconds by which a forecast trusts the plan
 
 
 class StageLine:
-    """What is said of a run of stages; by itself it says nothing."""
+    """The progress of a run of stages; this class shows nothing."""
 
     def stage(self, name: str) -> None:
-        """Say that a stage begins."""
+        """Begin a stage."""
 
     def step(self, done: int, total: int) -> None:
-        """Say how many documents the stage under way has done."""
+        """Report how many documents the stage has done."""
 
 
 @contextmanager
 def stage_line(expected: Mapping[str, float] | None = None) -> Iterator[StageLine]:
-    """Show the stage under way, its rate, how long all has taken, and the time left.
-
-    On stderr; nothing where it is not a terminal. Without the seconds that each stage is expected
-    to take nobody knows what is left.
-    """
+    """Show the stage, its rate, the time elapsed and, with expected seconds, the time left."""
     if not sys.stderr.isatty():
         yield StageLine()
         return
@@ -91,21 +87,16 @@ def stage_line(expected: Mapping[str, float] | None = None) -> Iterator[StageLin
 
             def step(self, done: int, total: int) -> None:
                 forecast.step(done, total)
-                said = f"{done:,} of {total:,} documents, {forecast.rate():,.0f}/s"
-                bar.update(task, description=f"{_unmarked(forecast.stage)} … {said}")
+                counts = f"{done:,} of {total:,} documents, {forecast.rate():,.0f}/s"
+                bar.update(task, description=f"{_unmarked(forecast.stage)} … {counts}")
 
         yield Drawn()
 
 
 class Forecast:
-    """What is left of a run: what was expected, corrected by what its stages have taken so far.
+    """The time left of a run: the expected seconds of its stages, corrected by those taken.
 
-    Parameters
-    ----------
-    expected
-        The seconds of each stage, in their order; those of others are not known.
-    clock
-        Gives the seconds now.
+    `clock` returns the current time in seconds.
     """
 
     def __init__(
@@ -119,33 +110,33 @@ class Forecast:
         self._rate = 0.0
 
     def begin(self, stage: str) -> None:
-        """Take the time of the stage before; another begins."""
+        """End the stage before, and begin another."""
         now = self._clock()
         self._taken[self.stage] = self._taken.get(self.stage, 0.0) + now - self._begun
         self.stage, self._begun, self._share, self._rate = stage, now, 0.0, 0.0
 
     def step(self, done: int, total: int) -> None:
-        """Take how much of the stage under way is done."""
+        """Note how much of the stage is done."""
         self._share = done / max(total, 1)
         self._rate = done / max(self._clock() - self._begun, 1e-3)
 
     def rate(self) -> float:
-        """Return how much is done in a second of the stage under way."""
+        """Return how much of the stage is done in a second."""
         return self._rate
 
     def seconds_left(self) -> float:
-        """Return the seconds left: a run that was slower than expected so far stays so."""
+        """Return the seconds left, if the run stays as slow as it was."""
         now = self._clock() - self._begun
         expected = self._expected.get(self.stage, 0.0)
         known = [name for name in self._taken if self._expected.get(name, 0.0) > 0]
-        planned = _BELIEVED + sum(self._expected[name] for name in known)
-        taken = _BELIEVED + sum(self._taken[name] for name in known)
+        planned = _PRIOR + sum(self._expected[name] for name in known)
+        taken = _PRIOR + sum(self._taken[name] for name in known)
         slowness = taken / planned
         whole = max(expected * slowness, now / self._share if self._share else 0.0)
         if expected and now > whole:  # it takes longer than those before it
             slowness = (taken + now) / (planned + expected)
         come = [self.stage, *self._taken]
-        later = sum(each for name, each in self._expected.items() if name not in come)
+        later = sum(one for name, one in self._expected.items() if name not in come)
         return max(whole - now, 0.0) + later * slowness
 
 
@@ -154,7 +145,7 @@ def _time_left(forecast: Forecast) -> Any:
     from rich.text import Text
 
     class TimeLeft(ProgressColumn):
-        """What is left, as far as it is known."""
+        """The time left."""
 
         def render(self, task: Task) -> Text:
             del task
@@ -166,10 +157,7 @@ def _time_left(forecast: Forecast) -> Any:
 
 @contextmanager
 def cell_line() -> Iterator[Callable[[str, int, int], None]]:
-    """Show which part of a long run is under way, how many a minute, and the time left.
-
-    On stderr; nothing where it is no terminal.
-    """
+    """Show the part of a long run that is being done, how many a minute, and the time left."""
     if not sys.stderr.isatty():
         yield lambda _name, _done, _total: None
         return
@@ -190,15 +178,15 @@ def cell_line() -> Iterator[Callable[[str, int, int], None]]:
 
         def show(name: str, done: int, total: int) -> None:
             nonlocal first
-            first = done if first < 0 else first  # what an earlier run had done took no time now
-            said = pace(done - first, total - first, bar.tasks[0].elapsed or 0.0)
-            bar.update(task, completed=done, total=total, description=_unmarked(name), pace=said)
+            first = done if first < 0 else first  # an earlier run did these
+            speed = pace(done - first, total - first, bar.tasks[0].elapsed or 0.0)
+            bar.update(task, completed=done, total=total, description=_unmarked(name), pace=speed)
 
         yield show
 
 
 def _unmarked(text: str) -> str:
-    """Return a text in which nothing is a sign of Rich's own."""
+    """Return a text without Rich's markup."""
     from rich.markup import escape
 
     return escape(printable(text))

@@ -1,4 +1,4 @@
-"""Query, similar, prompt."""
+"""The verbs query and similar, and the prompt."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ To search for one of these words, put it in quotation marks."""
 
 
 def ask_and_answer(context: typer.Context, library: Library, options: SearchOptions) -> bool:
-    """Answer questions until the person leaves; the index stays open. Say if any was found."""
+    """Answer queries until the user leaves; return whether any had results."""
     note("Type a query, “help” for help, or “quit” to leave.")
     some = False
     with _history(), suppress(EOFError, KeyboardInterrupt):
@@ -188,7 +188,7 @@ def _answer(context: typer.Context, library: Library, options: SearchOptions, te
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """State what one question comes to; the next can be asked all the same."""
+    """Report the error of one query; the prompt goes on."""
     try:
         yield
     except LpiSearchError as error:
@@ -196,7 +196,7 @@ def _answering() -> Iterator[None]:
 
 
 def paged(show: Callable[[], object]) -> None:
-    """Print; what is longer than the terminal goes through a pager."""
+    """Print, through a pager if it is longer than the terminal."""
     if not sys.stdout.isatty():
         show()
         return
@@ -210,7 +210,7 @@ def paged(show: Callable[[], object]) -> None:
 
 
 class _Recorded(StringIO):
-    """What goes to a terminal, kept: colours and width are as they would be there."""
+    """A buffer that acts as a terminal, so that colours and width are the same."""
 
     def __init__(self, terminal: object) -> None:
         super().__init__()
@@ -218,29 +218,29 @@ class _Recorded(StringIO):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """That of the terminal."""
+        """The encoding of the terminal."""
         return str(self.encoding_)
 
     def isatty(self) -> bool:
-        """Say that it is a terminal, as what it stands for is."""
+        """Return True, as for the terminal."""
         return True
 
 
 def _page(text: str) -> bool:
-    """Show a text in the person's pager; tell whether there is one."""
+    """Show a text in the user's pager; return whether there is one."""
     pager = shlex.split(os.environ.get("PAGER", "")) or ["less"]
     if shutil.which(pager[0]) is None:
         return False
     environment = {"LESS": "-FRX", **os.environ}
     with suppress(OSError, KeyboardInterrupt):
-        subprocess.run(pager, input=text.encode(), env=environment, check=False)  # noqa: S603 (the person's own)
+        subprocess.run(pager, input=text.encode(), env=environment, check=False)  # noqa: S603 (the user's own)
         return True
     return False
 
 
 @contextmanager
 def _history() -> Iterator[None]:
-    """Let questions of earlier times be called back, where the system can edit a line."""
+    """Keep the history of queries, if the system can edit a line."""
     try:
         import readline
     except ImportError:  # pragma: no cover (Windows has none)

@@ -1,4 +1,4 @@
-"""Serve, demo."""
+"""The verbs serve and demo."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class WebUnavailable(LpiSearchError):
 
 
 def _sample(folder: Path) -> Library:
-    """Make a library of the sample corpus, with its index."""
+    """Build a library and an index of the sample corpus."""
     from lpisearch.library import open_library
 
     library = open_library(folder / "demo.db")

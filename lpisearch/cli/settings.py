@@ -1,4 +1,4 @@
-"""Config."""
+"""The verb config."""
 
 from __future__ import annotations
 
@@ -124,19 +124,21 @@ def _rows(context: typer.Context) -> list[tuple[str, Any, str]]:
     preferences = context.obj.preferences
     rows: list[tuple[str, Any, str]] = []
     for key, known in KEYS.items():
-        said = preferences.values.get(key, ())
+        set_values = preferences.values.get(key, ())
         if key == "library":
             continue
         if isinstance(known.default, list):
-            origins = "; ".join(each.origin for each in said)
+            origins = "; ".join(one.origin for one in set_values)
             rows.append((key, preferences.all_of(key), origins))
         else:
-            rows.append((key, said[-1].value if said else known.default, _last(said)))
+            rows.append(
+                (key, set_values[-1].value if set_values else known.default, _last(set_values))
+            )
     return rows
 
 
-def _last(said: tuple[Any, ...]) -> str:
-    return said[-1].origin if said else ""
+def _last(values: tuple[Any, ...]) -> str:
+    return values[-1].origin if values else ""
 
 
 def _written(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Topics."""
+"""The verb topics."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ def _row(topic: Topic) -> tuple[object, ...]:
     return topic.number, topic.size, ", ".join(topic.terms), typical, labels
 
 
-def _render_dimensions(report: DimensionReport, asked: int) -> None:
+def _render_dimensions(report: DimensionReport, requested: int) -> None:
     columns = ("dimension", "λ", "words", "above", "below", "documents above", "documents below")
     print_table(columns, [_dimension_row(each) for each in report.dimensions])
-    if len(report.dimensions) < asked:
-        note(f"Dimensions available: {len(report.dimensions):,}; requested: {asked:,}.")
+    if len(report.dimensions) < requested:
+        note(f"Dimensions available: {len(report.dimensions):,}; requested: {requested:,}.")
 
 
 def _dimension_row(dimension: Dimension) -> tuple[object, ...]:

@@ -103,6 +103,11 @@ class OptionField:
         return self.info.name or self.name
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """What is typed for it."""
+        return self.info.flags or (f"--{self.public_name.replace('_', '-')}",)
+
+    @property
     def summary(self) -> str:
         """What it is, for other faces than the command line."""
         return self.info.summary or self.info.help

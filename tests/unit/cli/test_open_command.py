@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.cli import open as cli_open
-from lpisearch.cli.hits import Place, recall, remember, state_folder
-from lpisearch.cli.open import open_place
+from lpisearch.cli.hits import HitLocation, recall, remember, state_folder
+from lpisearch.cli.open import open_location
 from lpisearch.cli.output import can_link, link_to
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.answers import Answer, Hit, Passage
@@ -117,7 +117,7 @@ def test_what_is_kept(tmp_path: Path, state: Path) -> None:
         "hits": {"1": {"id": "id1", "path": "/a.pdf", "page": "12"}},
     }
     assert file.stat().st_mode & 0o077 == 0
-    assert recall(1) == Place("id1", "/a.pdf", "12")
+    assert recall(1) == HitLocation("id1", "/a.pdf", "12")
     for broken in ("", "[]", '{"library": "a"}'):
         file.write_text(broken)
         with pytest.raises(LpiSearchError, match="no earlier search"):
@@ -139,7 +139,7 @@ def test_what_is_kept(tmp_path: Path, state: Path) -> None:
 def test_only_files_that_are_there(started: list[list[str]], path: str, says: str) -> None:
     """Addresses, folders and what is gone are opened by nothing."""
     with pytest.raises(LpiSearchError, match=says) as caught:
-        open_place(Place("an id", path))
+        open_location(HitLocation("an id", path))
     assert "lpisearch docs show 'an id'" in str(caught.value)
     assert started == []
 
@@ -150,9 +150,9 @@ def test_programs_are_not_started(tmp_path: Path, started: list[list[str]], name
     file = tmp_path / name
     file.touch()
     with pytest.raises(LpiSearchError, match="is a program"):
-        open_place(Place("x", str(file)))
+        open_location(HitLocation("x", str(file)))
     assert started == []
-    open_place(Place("x", str(file)), "less")
+    open_location(HitLocation("x", str(file)), "less")
     assert started == [["less", str(file)]]
 
 
@@ -160,12 +160,12 @@ def test_a_page(tmp_path: Path, started: list[list[str]], monkeypatch: pytest.Mo
     """A PDF is opened at its page by known viewers, and by commands with a place for it."""
     file = tmp_path / "a b.pdf"
     file.touch()
-    place = Place("x", str(file), "12")
-    open_place(place, "okular --page {page} {file}")
-    open_place(place, "browser {url}#{page}")
+    place = HitLocation("x", str(file), "12")
+    open_location(place, "okular --page {page} {file}")
+    open_location(place, "browser {url}#{page}")
     monkeypatch.setattr(cli_open, "_viewer", lambda: cli_open._VIEWERS["evince"])
-    open_place(place)
-    open_place(Place("x", str(file)))
+    open_location(place)
+    open_location(HitLocation("x", str(file)))
     assert started == [
         ["okular", "--page", "12", str(file)],
         ["browser", f"{file.as_uri()}#12"],
@@ -181,7 +181,7 @@ def test_nothing_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
     with pytest.raises(LpiSearchError, match="No program could open") as caught:
-        open_place(Place("x", str(file)))
+        open_location(HitLocation("x", str(file)))
     assert "lpisearch config set opener COMMAND, or lpisearch docs show x" in str(caught.value)
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from lpisearch.config import (
     KEYS,
+    default_library,
     file_beside,
     own_file,
     read_preferences,
     set_preference,
-    default_library,
     unset_preference,
 )
 from lpisearch.errors import BadOption, BadPreference, PreferencesUnwritable
@@ -37,7 +37,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
 
 def test_without_files_nothing_is_set(library: Path) -> None:
     """Nothing is read, and nothing is made, where nobody has set anything."""
-    assert read_preferences(library).said == {}
+    assert read_preferences(library).values == {}
     assert not own_file().parent.exists()
 
 
@@ -47,7 +47,7 @@ def test_what_stands_beside_goes_before(own: Callable[[str], Path], library: Pat
     beside = file_beside(library)
     beside.write_text('by = "semantic"\nindex.dims = 60\n')
     found = read_preferences(library)
-    assert [(key, one[-1].value) for key, one in found.said.items()] == [
+    assert [(key, one[-1].value) for key, one in found.values.items()] == [
         *(("k", 20), ("by", "semantic"), ("index.dims", 60), ("index.alpha", "auto")),
     ]
     k, by, dims = (found.get(key) for key in ("k", "by", "index.dims"))
@@ -57,10 +57,8 @@ def test_what_stands_beside_goes_before(own: Callable[[str], Path], library: Pat
     assert by.origin == f"{beside}, line 1"
     assert dims is not None
     assert dims.line == 2
-    assert {name: one.value for name, one in found.below("index").items()} == {
-        "dims": 60,
-        "alpha": "auto",
-    }
+    table = {key: one[-1].value for key, one in found.values.items() if key.startswith("index.")}
+    assert table == {"index.dims": 60, "index.alpha": "auto"}
 
 
 def test_lists_are_added_up(own: Callable[[str], Path], library: Path) -> None:
@@ -153,7 +151,7 @@ def test_setting_and_unsetting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     set_preference(file, "exclude", ["*.log", "drafts/"])
     set_preference(file, "library", ["notes.db"])
     found = read_preferences()
-    values = {key: one[-1].value for key, one in found.said.items()}
+    values = {key: one[-1].value for key, one in found.values.items()}
     assert values == {
         "k": 20,
         "by": "lexical",
